@@ -1,0 +1,307 @@
+"""`irc`: ask the daemon.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 committed, 1 abstained, 2 wrong usage
+or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or nothing indexed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from irclient import __version__, show
+from irclient.client import Client
+from irclient.conditions import parse_where
+from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
+from irclient.progress import ProgressLine
+from irclient.types import LEVELS, MODES, STRATEGIES, Query, Selection, SelectSpec
+
+COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN = range(5)
+# A job that waits on a slow disk is still alive; only silence is a reason to give up.
+_POLL_S = 0.1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = _parser().parse_args(argv)
+    try:
+        with Client(timeout=options.timeout) as client:
+            code: int = options.run(client, options)
+            return code
+    except IRError as error:
+        return _failed(error, options.json)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _failed(error: IRError, as_json: bool) -> int:
+    if as_json:
+        said = {"code": error.code, "message": error.message, "hint": error.hint}
+        print(json.dumps({"error": said}))
+    print(f"irc: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"     {error.hint}", file=sys.stderr)
+    if isinstance(error, (Unreachable, Unavailable, InternalError)):
+        return UNREACHABLE
+    return UNKNOWN if isinstance(error, NotFound) else WRONG
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+
+def _discover(client: Client, options: argparse.Namespace) -> int:
+    answer = client.discover(_query(options))
+    _print_answer(answer, options)
+    if not answer.abstained:
+        return COMMITTED
+    return UNKNOWN if answer.reason == "nothing_indexed" else ABSTAINED
+
+
+def _search(client: Client, options: argparse.Namespace) -> int:
+    answer = client.search(_query(options))
+    _print_answer(answer, options)
+    if answer.results:
+        return COMMITTED
+    return UNKNOWN if answer.reason == "nothing_indexed" else ABSTAINED
+
+
+def _query(options: argparse.Namespace) -> Query:
+    spec = SelectSpec()
+    if options.command == "discover":
+        spec = SelectSpec(
+            strategy=options.select,
+            max_k=options.max_k,
+            rel=options.rel,
+            min_score=options.min_score,
+        )
+    return Query(
+        text=" ".join(options.query),
+        corpora=tuple(options.corpus),
+        k=options.k,
+        mode=options.mode,
+        where=parse_where(options.where),
+        surfaces=tuple(options.surface),
+        select=spec,
+        level=options.disclose,
+    )
+
+
+def _print_answer(answer: Selection, options: argparse.Namespace) -> None:
+    if options.json:
+        return _print_json(answer.to_dict())
+    print(show.selection(answer))
+    if sys.stderr.isatty():
+        print(show.footer(answer), file=sys.stderr)
+
+
+def _disclose(client: Client, options: argparse.Namespace) -> int:
+    found = client.disclose(options.reference, options.level)
+    if options.json:
+        _print_json([each.to_dict() for each in found])
+    else:
+        print("\n\n".join(show.disclosure(each) for each in found))
+    return COMMITTED
+
+
+def _ls(client: Client, options: argparse.Namespace) -> int:
+    corpora = client.status()["corpora"]
+    _print(options, corpora, show.corpora(corpora))
+    return COMMITTED
+
+
+def _info(client: Client, options: argparse.Namespace) -> int:
+    info = client.info(options.corpus)
+    _print(options, info, "\n".join(f"{k}: {_said(v)}" for k, v in info.items()))
+    return COMMITTED
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_said, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items()) or "none"
+    return show.safe(str(value))
+
+
+def _records(client: Client, options: argparse.Namespace) -> int:
+    records = client.records(options.reference)
+    lines = [f"{r['surface_index']}  {r['kind']}  {show.safe(r['text'])[:100]!r}" for r in records]
+    _print(options, records, "\n".join(lines))
+    return COMMITTED
+
+
+def _status(client: Client, options: argparse.Namespace) -> int:
+    if options.failures:
+        failures = client.failures()
+        _print(options, failures, show.failures(failures) or "no failures")
+    else:
+        state = client.status()
+        _print(options, state, show.status(state))
+    return COMMITTED
+
+
+def _add(client: Client, options: argparse.Namespace) -> int:
+    roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]
+    for root in roots:
+        if not os.path.exists(root):
+            print(f"irc: {root} does not exist yet; it is watched for", file=sys.stderr)
+    _follow(client, client.add(options.name, options.kind, roots), options)
+    return _follow(client, client.build(options.name), options)
+
+
+def _rm(client: Client, options: argparse.Namespace) -> int:
+    return _follow(client, client.rm(options.name), options)
+
+
+def _build(client: Client, options: argparse.Namespace) -> int:
+    jobs = client.build(options.corpus, options.full, options.prune)
+    return _follow(client, jobs, options)
+
+
+def _follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> int:
+    """Wait until jobs end, drawing their progress, and print what each did."""
+    if options.no_wait:
+        _print(options, jobs, "")
+        return COMMITTED
+    line, ended = ProgressLine(), []
+    for job in jobs:
+        while (state := client.progress(job))["state"] in ("queued", "running"):
+            line.draw(f"{state['kind']} {state['corpus']}", state["done"], state["todo"])
+            time.sleep(_POLL_S)
+        line.clear()
+        ended.append(state)
+    said = [f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended]
+    _print(options, ended, "\n".join(said))
+    return UNREACHABLE if any(state["state"] == "failed" for state in ended) else COMMITTED
+
+
+def _events(client: Client, options: argparse.Namespace) -> int:
+    client.ping()
+    for topic, data in client.events(options.topic):
+        print(json.dumps({"event": topic, **data}), flush=True)
+    return COMMITTED
+
+
+def _ping(client: Client, options: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    pong = client.ping()
+    took = (time.perf_counter() - started) * 1e3
+    _print(options, pong, f"irdaemon {pong['version']}, pid {pong['pid']}, {took:.1f} ms")
+    return COMMITTED
+
+
+def _print(options: argparse.Namespace, value: Any, text: str) -> None:
+    if options.json:
+        _print_json(value)
+    elif text:
+        print(text)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False))
+
+
+# -- the command line ----------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="irc",
+        description="Find the skills, packages, past sessions and documents that apply.",
+        epilog="exit codes: 0 committed, 1 abstained, 2 wrong usage or query,"
+        " 3 daemon unreachable, 4 unknown corpus or nothing indexed",
+    )
+    parser.add_argument("--version", action="version", version=f"irc {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_query_commands(commands)
+    _add_reading_commands(commands)
+    _add_changing_commands(commands)
+    return parser
+
+
+def _command(
+    commands: Any, name: str, run: Callable[[Client, argparse.Namespace], int], help: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
+    parser.set_defaults(run=run, no_wait=False)
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument(
+        "--timeout", type=float, default=10.0, metavar="S", help="give up after S seconds (10)"
+    )
+    return parser
+
+
+def _add_query_commands(commands: Any) -> None:
+    discover = _command(commands, "discover", _discover, "few items that apply, or none")
+    _add_query_options(discover)
+    discover.add_argument("--select", choices=STRATEGIES, default="conservative")
+    discover.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
+    discover.add_argument(
+        "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
+    )
+    discover.add_argument("--min-score", type=float, metavar="F", help="abstain below F (0 to 1)")
+    search = _command(commands, "search", _search, "ranked candidates, without selection")
+    _add_query_options(search)
+
+
+def _add_query_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", help="what is needed, in words")
+    parser.add_argument("-c", "--corpus", action="append", default=[], help="look only here")
+    parser.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
+    parser.add_argument("--mode", choices=MODES, default="hybrid")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COND",
+        help="field=value, field>=value, ..., or a filter in JSON; may be repeated",
+    )
+    parser.add_argument(
+        "--surface", action="append", default=[], metavar="KIND", help="look only at this kind"
+    )
+    parser.add_argument("--disclose", choices=LEVELS, default="metadata", metavar="LEVEL")
+
+
+def _add_reading_commands(commands: Any) -> None:
+    disclose = _command(commands, "disclose", _disclose, "the payload of artifacts")
+    disclose.add_argument("reference", nargs="+", metavar="CORPUS/ID")
+    disclose.add_argument("--level", choices=LEVELS, default="body")
+    _command(commands, "ls", _ls, "the corpora")
+    info = _command(commands, "info", _info, "what is known of a corpus")
+    info.add_argument("corpus")
+    records = _command(commands, "records", _records, "the records of an artifact")
+    records.add_argument("reference", metavar="CORPUS/ID")
+    status = _command(commands, "status", _status, "the state of the daemon")
+    status.add_argument("--failures", action="store_true", help="what could not be read, and why")
+    _command(commands, "ping", _ping, "whether the daemon answers")
+    events = _command(commands, "events", _events, "follow what the daemon does")
+    events.add_argument("topic", nargs="*", help="generation, job, failure (all)")
+
+
+def _add_changing_commands(commands: Any) -> None:
+    add = _command(commands, "add", _add, "make a corpus")
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("kind", metavar="KIND", help="skills, packages, sessions, files, ...")
+    add.add_argument("root", metavar="ROOT", nargs="*")
+    rm = _command(commands, "rm", _rm, "take a corpus away")
+    rm.add_argument("name", metavar="NAME")
+    build = _command(commands, "build", _build, "look at a corpus now, or at all")
+    build.add_argument("corpus", nargs="?", metavar="NAME")
+    build.add_argument("--full", action="store_true", help="read every entry again")
+    build.add_argument(
+        "--prune", action="store_true", help="forget what missing or empty roots held"
+    )
+    for parser in (add, rm, build):
+        parser.add_argument("--no-wait", action="store_true", help="do not wait for the end")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,191 @@
+"""The client: one method for each operation of the wire.
+
+    with Client() as client:
+        answer = client.discover(Query("fill a pdf form"))
+
+A call sends one request on a kept socket and waits for its reply until the deadline. Where nothing
+accepts a connection it gives up sooner.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import zmq
+
+from irclient import wire
+from irclient.errors import ProtocolError, Timeout, Unreachable
+from irclient.places import events_path, socket_path
+from irclient.types import Disclosure, Query, Selection
+
+_CONNECT_S = 2.0
+
+
+class Client:
+    """Talk to the daemon at `endpoint` (a socket path; the usual one by default).
+
+    `timeout` is in seconds and holds for each call. Not to be shared between threads.
+    """
+
+    def __init__(self, endpoint: str | None = None, timeout: float = 10.0):
+        self.endpoint = endpoint or socket_path()
+        self.timeout = timeout
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+        self._socket: zmq.Socket[bytes] | None = None
+        self._numbers = itertools.count(1)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; a later call opens it again."""
+        if self._socket is not None:
+            self._socket.close(linger=0)
+            self._socket = None
+
+    # -- operations ------------------------------------------------------------------------------
+
+    def ping(self) -> dict[str, Any]:
+        """Return the daemon's version, protocol and pid."""
+        return self._mapping("ping", {})
+
+    def discover(self, query: Query) -> Selection:
+        """Return the few artifacts that answer a query, or an abstention and its reason."""
+        return Selection.from_dict(self._mapping("discover", query.to_dict()))
+
+    def search(self, query: Query) -> Selection:
+        """Return the ranked candidates of a query, without selection."""
+        return Selection.from_dict(self._mapping("search", query.to_dict()))
+
+    def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
+        """Return the payload of artifacts named CORPUS/ID."""
+        found = self._list("disclose", {"references": list(references), "level": level})
+        return [Disclosure.from_dict(each) for each in found]
+
+    def records(self, reference: str) -> list[dict[str, Any]]:
+        """Return the records of one artifact in plan order."""
+        return self._list("records", {"reference": reference})
+
+    def status(self) -> dict[str, Any]:
+        """Return version, pid, uptime, generation, queue and the state of every corpus."""
+        return self._mapping("status", {})
+
+    def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return what could not be read, why, and since when."""
+        return self._list("failures", {"corpus": corpus})
+
+    def info(self, corpus: str) -> dict[str, Any]:
+        """Return what is known of one corpus."""
+        return self._mapping("info", {"corpus": corpus})
+
+    def build(
+        self, corpus: str | None = None, full: bool = False, prune: bool = False
+    ) -> list[int]:
+        """Ask for a whole look at a corpus, or at all; return the numbers of the jobs."""
+        args = {"corpus": corpus, "full": full, "prune": prune}
+        return [int(number) for number in self._list("build", args)]
+
+    def progress(self, job: int) -> dict[str, Any]:
+        """Return how far a job is."""
+        return self._mapping("progress", {"job": job})
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+        """Write a corpus into the configuration and begin to index it; return the jobs."""
+        args = {"name": name, "kind": kind, "roots": list(roots)}
+        return [int(number) for number in self._list("add", args)]
+
+    def rm(self, name: str) -> list[int]:
+        """Take a corpus out of the configuration and forget it; return the jobs."""
+        return [int(number) for number in self._list("rm", {"name": name})]
+
+    def reload(self) -> list[int]:
+        """Make the daemon read its configuration again; return the jobs."""
+        return [int(number) for number in self._list("reload", {})]
+
+    def events(self, topics: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield (topic, data) of the daemon's events as they happen, of some topics or of all."""
+        with self._context.socket(zmq.SUB) as socket:
+            for topic in topics or ("",):
+                socket.subscribe(topic)
+            socket.connect(f"ipc://{events_path(self.endpoint)}")
+            while True:
+                frames = socket.recv_multipart()
+                yield frames[0].decode(), wire.unpack_event(frames[1])
+
+    # -- one call --------------------------------------------------------------------------------
+
+    def _mapping(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        result = self.call(op, args)
+        if not isinstance(result, dict):
+            raise ProtocolError(f"the reply to {op} is not a map")
+        return result
+
+    def _list(self, op: str, args: Mapping[str, Any]) -> list[Any]:
+        result = self.call(op, args)
+        if not isinstance(result, list):
+            raise ProtocolError(f"the reply to {op} is not a list")
+        return result
+
+    def call(self, op: str, args: Mapping[str, Any]) -> Any:
+        """Run one operation by name and return its plain result.
+
+        Raises the error the daemon sent; Unreachable or Timeout when no reply came in time.
+        """
+        if not os.path.exists(self.endpoint):
+            raise Unreachable(f"no daemon at {self.endpoint}", "irdaemon start --detach")
+        deadline = time.monotonic() + self.timeout
+        number = next(self._numbers)
+        data = wire.pack_request(wire.Request(number, op, args))
+        try:
+            self._send(data, min(deadline, time.monotonic() + _CONNECT_S))
+            return self._receive(number, deadline)
+        except (Timeout, Unreachable):
+            self.close()  # a late reply must not be taken for that of the next call
+            raise
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        socket = self._connected()
+        socket.sndtimeo = _milliseconds(deadline)
+        try:
+            socket.send(data)
+        except zmq.Again:
+            raise Unreachable(
+                f"nothing answers at {self.endpoint}", "irdaemon start --detach"
+            ) from None
+
+    def _receive(self, number: int, deadline: float) -> Any:
+        socket = self._connected()
+        while socket.poll(_milliseconds(deadline)):
+            answered, result = wire.unpack_reply(socket.recv())
+            if answered == number:
+                return result
+        raise Timeout(
+            f"the daemon did not answer within {self.timeout:g} s", "irc status shows its load"
+        )
+
+    def _connected(self) -> zmq.Socket[bytes]:
+        if self._socket is None:
+            socket = self._context.socket(zmq.DEALER)
+            socket.linger = 0
+            # Without this a request to a dead socket would wait for a later daemon.
+            socket.immediate = 1
+            socket.connect(f"ipc://{self.endpoint}")
+            self._socket = socket
+        return self._socket
+
+
+def _milliseconds(deadline: float) -> int:
+    return max(1, int((deadline - time.monotonic()) * 1000))

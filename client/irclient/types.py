@@ -1,0 +1,198 @@
+"""The nouns that cross the wire, defined once for client and daemon.
+
+Each is a frozen dataclass with `to_dict` (plain data, ready for JSON or msgpack) and, where the
+other side sends it, `from_dict`, which ignores keys it does not know so that an older peer keeps
+working with a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
+from typing import Any
+
+MODES = ("hybrid", "dense", "lexical")
+LEVELS = ("metadata", "body", "bundled")
+STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_threshold")
+ABSTENTIONS = ("below_floor", "no_candidates", "nothing_indexed", "filtered_out")
+
+
+class _Plain:
+    """Convert between a dataclass and plain data."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, nested values included."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields_of(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def known(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the items of `data` that name a field of this type."""
+        names = {f.name for f in fields_of(cls)}  # type: ignore[arg-type]
+        return {key: value for key, value in data.items() if key in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Plain):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class SelectSpec(_Plain):
+    """How to commit: a strategy by name and its parameters.
+
+    `max_k` caps every strategy. `rel` is a share of the top score, `gap_ratio` a share of the
+    previous one, `min_score` an absolute floor on the evidence (0 to 1; None for no floor).
+    """
+
+    strategy: str = "conservative"
+    max_k: int = 3
+    rel: float = 0.9
+    gap_ratio: float = 0.5
+    min_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query(_Plain):
+    """A question to the daemon, with everything that shapes its answer.
+
+    `corpora` empty means all. `k` is how many candidates retrieval brings to selection. `where`
+    is a filter over fields, `surfaces` the surface kinds to look at (empty: all).
+    """
+
+    text: str
+    corpora: tuple[str, ...] = ()
+    k: int = 10
+    mode: str = "hybrid"
+    where: Mapping[str, Any] = field(default_factory=dict)
+    surfaces: tuple[str, ...] = ()
+    select: SelectSpec = field(default_factory=SelectSpec)
+    level: str = "metadata"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Query:
+        """Build a query from plain data; values are checked where the query is run."""
+        known = cls.known(data)
+        if isinstance(known.get("select"), Mapping):
+            known["select"] = SelectSpec(**SelectSpec.known(known["select"]))
+        for name in ("corpora", "surfaces"):
+            if isinstance(known.get(name), (list, tuple)):
+                known[name] = tuple(known[name])
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(_Plain):
+    """One retrieved artifact.
+
+    `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
+    retriever beside it. `copies` lists the other places the same content was found in.
+    `disclosure` is there only when the query asked for a level above metadata.
+    """
+
+    corpus: str
+    artifact_id: str
+    name: str
+    kind: str
+    score: float
+    scores: Mapping[str, float]
+    summary: str
+    pointer: str
+    fields: Mapping[str, Any]
+    copies: tuple[str, ...] = ()
+    disclosure: Disclosure | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, without the disclosure where there is none."""
+        plain = {f.name: _plain(getattr(self, f.name)) for f in fields_of(self)}
+        if self.disclosure is None:
+            del plain["disclosure"]
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Hit:
+        """Build a hit from plain data."""
+        known = cls.known(data)
+        known["copies"] = tuple(known.get("copies") or ())
+        if isinstance(known.get("disclosure"), Mapping):
+            known["disclosure"] = Disclosure.from_dict(known["disclosure"])
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(_Plain):
+    """The answer to `discover`: few hits, or none with a typed reason.
+
+    `reason` says why the selection stopped where it did, or one of ABSTENTIONS. `freshness` holds
+    `pending` (changes seen and not yet served), `last_reconcile` (Unix seconds of the oldest full
+    look at the asked corpora, None before the first), `building` and `degraded` (corpora not yet
+    whole, or with a root that cannot be read) and `legs` (the retrievers that took part).
+    """
+
+    query: str
+    mode: str
+    results: tuple[Hit, ...]
+    abstained: bool
+    reason: str
+    signals: Mapping[str, Any]
+    n_retrieved: int
+    n_selected: int
+    generation: int
+    freshness: Mapping[str, Any]
+    took_ms: float
+
+    @property
+    def sufficient(self) -> bool:
+        """Say whether something was committed: a signal for the caller's own loop."""
+        return not self.abstained and bool(self.results)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Selection:
+        """Build a selection from plain data."""
+        known = cls.known(data)
+        known["results"] = tuple(Hit.from_dict(hit) for hit in known.get("results") or ())
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class BundledFile(_Plain):
+    """A file that travels with an artifact: path relative to it, size in bytes, text if it fit."""
+
+    path: str
+    size: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure(_Plain):
+    """The payload of one artifact at one level.
+
+    `note` is empty, or says why `body` is missing or not what was indexed (`pointer_unreadable`,
+    `changed`). `stale` is true when the file no longer holds the content that was indexed.
+    """
+
+    corpus: str
+    artifact_id: str
+    level: str
+    name: str
+    pointer: str
+    body: str | None = None
+    files: tuple[BundledFile, ...] = ()
+    stale: bool = False
+    truncated: bool = False
+    note: str = ""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Disclosure:
+        """Build a disclosure from plain data."""
+        known = cls.known(data)
+        files = known.get("files") or ()
+        known["files"] = tuple(BundledFile(**BundledFile.known(item)) for item in files)
+        return cls(**known)
