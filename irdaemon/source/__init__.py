@@ -1,0 +1,49 @@
+"""Sources: where artifacts come from.
+
+A source enumerates entries without reading them (`scan`) and reads one (`read`). It holds no
+state between calls; what it must remember about an entry it returns as the reading's cursor.
+Code found in an artifact is never executed.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from irdaemon.types import Entry, Reading, Root, Scan
+
+
+class Source(Protocol):
+    """Enumerate and read the entries of one corpus."""
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the directories or files to watch, existing or not; empty when none apply."""
+        ...
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Enumerate entries with their stamps, opening no file.
+
+        With `under` (the absolute real path of something that changed, appeared or vanished),
+        enumerate only what that change can affect; a path this source has no interest in gives
+        an empty scan that covers nothing. A root that is missing or unreadable is a problem.
+        """
+        ...
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read one entry, from `cursor` on where the source can.
+
+        Raises FileNotFoundError when the entry is gone, SourceError (path and reason in the
+        message) when it cannot be read.
+        """
+        ...
+
+
+SOURCES: dict[str, str] = {
+    "skills": "irdaemon.source.skills:Skills",
+    "packages": "irdaemon.source.packages:Packages",
+    "sessions": "irdaemon.source.sessions:Sessions",
+    "files": "irdaemon.source.files:Files",
+    "reports": "irdaemon.source.reports:Reports",
+    "mapping": "irdaemon.source.mapping:InMemory",
+    "records": "irdaemon.source.records:Records",
+    "mcp_tools": "irdaemon.source.mcp_tools:McpTools",
+}

@@ -1,0 +1,111 @@
+"""Files: text documents below directories, chosen by patterns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.files.document import document
+from irdaemon.source.files.finder import Filter, Finder, Found
+from irdaemon.source.files.ignore import Ignores, patterns
+from irdaemon.source.options import checked, number, strings, switch
+from irdaemon.source.tree import at_or_under, home_relative
+from irdaemon.types import Entry, Reading, Root, Scan
+
+__all__ = ["Files"]
+
+_OPTIONS = {"pattern": str | list, "exclude": str | list, "gitignore": bool, "max_bytes": int}
+_TEXTS = (
+    "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.asciidoc",
+    "**/*.org", "**/README",
+)  # fmt: skip
+
+
+class Files:
+    """Enumerate and read the text files of directory trees.
+
+    Options: `pattern`, a glob or a list of globs on the path below the root, in gitignore's
+    syntax (Markdown and other text files); `exclude`, the same for what to leave out;
+    `gitignore` (true), leave out what git would ignore; `max_bytes` (2,000,000), the largest file
+    to read. With one root a file's id is its path below it, else its path in the home directory.
+    """
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        given = checked("files", options, _OPTIONS)
+        self._roots = roots
+        self._wanted = patterns(strings(given, "pattern", _TEXTS))
+        self._excluded = patterns(strings(given, "exclude"))
+        self._gitignore = switch(given, "gitignore", True)
+        self._max_bytes = number(given, "max_bytes", 2_000_000)
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the given directories."""
+        return self._roots
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Enumerate matching files; of those, only the ignore files are opened."""
+        tops = self._tops()
+        where = EVERYTHING if under is None else self._affected(under, tops)
+        if where is None:
+            return Scan((), ())
+        ignores = Ignores(top.path for top in tops) if self._gitignore else None
+        finder = Finder(Filter(self._wanted, self._excluded, ignores))
+        looked = [_look(finder, top, where) for top in tops]
+        return self._scan(finder, where) if any(looked) or not tops else Scan((), ())
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read one file as text."""
+        top = next((t.path for t in self._tops() if at_or_under(entry.path, t.path)), "")
+        place = {"path": entry.key, "root": home_relative(top)} if top else {"path": entry.key}
+        return Reading((document(entry, place, self._max_bytes),))
+
+    def _tops(self) -> tuple[Root, ...]:
+        real = [replace(root, path=os.path.realpath(root.path)) for root in self._roots]
+        return tuple({root.path: root for root in reversed(real)}.values())[::-1]
+
+    def _affected(self, under: str, tops: tuple[Root, ...]) -> str | None:
+        """Return the path a change is confined to; None when it is no concern of ours."""
+        if self._gitignore and os.path.basename(under) == ".gitignore":
+            under = os.path.dirname(under)
+        where = affected(under, tuple(top.path for top in tops))
+        inside = [top.path for top in tops if at_or_under(where, top.path)]
+        if where == EVERYTHING or os.path.isdir(where) or (inside and not os.path.lexists(where)):
+            return where
+        names = [os.path.relpath(where, top) for top in inside] or [os.path.basename(where)]
+        return where if any(map(self._wanted.match_file, names)) else None
+
+    def _scan(self, finder: Finder, where: str) -> Scan:
+        found = [file for file in finder.files.values() if at_or_under(file.path, where)]
+        entries = sorted(map(self._entry, found), key=lambda entry: entry.key)
+        problems = (p for p in finder.problems if _overlap(p.path, where))
+        return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)))
+
+    def _entry(self, found: Found) -> Entry:
+        top = os.path.realpath(self._roots[0].path) if len(self._roots) == 1 else ""
+        inside = top and at_or_under(found.path, top)
+        key = os.path.relpath(found.path, top) if inside else home_relative(found.path)
+        return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
+
+
+def _look(finder: Finder, top: Root, where: str) -> bool:
+    """Look at what a change can affect of one root; False when it hides the changed path."""
+    if not at_or_under(where, top.path):
+        finder.look(top, top.path)
+        return True
+    if os.path.isdir(where):
+        passes = finder.filter.passes_below(top.path, where)
+        if passes:
+            finder.look(top, where)
+        return passes
+    relative = os.path.relpath(where, top.path)
+    passes = finder.filter.passes_below(top.path, os.path.dirname(where))
+    passes = passes and finder.filter.passes_file(where, relative)
+    if passes:
+        finder.keep(where, top.scope)
+    return passes or not os.path.lexists(where)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return at_or_under(one, other) or at_or_under(other, one)

@@ -1,0 +1,58 @@
+"""Turn a text file into an artifact, with the title it gives itself."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+
+from irdaemon.source.frontmatter import decode, front
+from irdaemon.source.markdown import first_heading
+from irdaemon.source.skills.fields import text as one_line
+from irdaemon.source.skills.fields import words
+from irdaemon.source.tree import read_regular
+from irdaemon.types import Artifact, Entry, SourceError
+
+MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
+
+# Git's own test for a binary file, and its sample size.
+_SAMPLE = 8_000
+
+
+def document(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:
+    """Read one text file; `place` (with its relative `path`) joins the metadata.
+
+    Raises FileNotFoundError when it is gone, SourceError when it is too large, unreadable or not
+    text.
+    """
+    data = read_regular(entry.path, max_bytes)
+    if b"\0" in data[:_SAMPLE]:
+        raise SourceError(
+            f"{entry.path}: not a text file (it has NUL bytes)",
+            "exclude it, or narrow the corpus' pattern",
+        )
+    text, flags = decode(data)
+    filename = os.path.basename(entry.path)
+    suffix = os.path.splitext(filename)[1].lower()
+    said = _said_of_itself(text) if suffix in MARKDOWN else {}
+    name = str(said.get("title") or filename)
+    own = {"filename": filename, "suffix": suffix, "scope": entry.scope}
+    return Artifact(
+        artifact_id=entry.key,
+        raw={"name": name, "text": text, "path": place["path"]},
+        name=name,
+        pointer=entry.path,
+        metadata={**place, **own, **said, **({"flags": list(flags)} if flags else {})},
+        digest=hashlib.sha256(data).hexdigest(),
+        flags=flags,
+    )
+
+
+def _said_of_itself(text: str) -> dict[str, object]:
+    parts = front(text)
+    found: dict[str, object] = {
+        "title": one_line(parts.fields, "title") or first_heading(parts.body),
+        "description": one_line(parts.fields, "description"),
+        "tags": words(parts.fields, "tags"),
+    }
+    return {key: value for key, value in found.items() if value}

@@ -1,0 +1,104 @@
+"""Look for files that match, below directories that are neither excluded nor ignored."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from pathspec import GitIgnoreSpec
+
+from irdaemon.source.files.ignore import Ignores
+from irdaemon.source.tree import PRUNED, Walk, is_directory, is_regular, missing, stamp_of
+from irdaemon.types import Problem, Root
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which relative paths count, and which ignore rules apply on top (None: none)."""
+
+    wanted: GitIgnoreSpec
+    excluded: GitIgnoreSpec
+    ignores: Ignores | None
+
+    def passes_file(self, path: str, relative: str) -> bool:
+        """Say whether the file at `path`, known as `relative` below its root, counts."""
+        if not self.wanted.match_file(relative) or self.excluded.match_file(relative):
+            return False
+        return not (self.ignores and self.ignores.ignores(path, is_directory=False))
+
+    def passes_directory(self, path: str, relative: str) -> bool:
+        """Say whether a directory may be looked into."""
+        if os.path.basename(path) in PRUNED or self.excluded.match_file(relative + "/"):
+            return False
+        return not (self.ignores and self.ignores.ignores(path, is_directory=True))
+
+    def passes_below(self, top: str, path: str) -> bool:
+        """Say whether every directory from a root (exclusive) down to `path` may be looked into."""
+        inside = os.path.relpath(path, top).split(os.sep) if path != top else []
+        steps = ["/".join(inside[: i + 1]) for i in range(len(inside))]
+        return all(self.passes_directory(os.path.join(top, step), step) for step in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A matching file: its real path, fingerprint, modification time and its root's scope."""
+
+    path: str
+    stamp: str
+    mtime_ns: int
+    scope: str
+
+
+@dataclass(slots=True)
+class Finder:
+    """What one scan has found so far, by real path; the first root to reach a file has it."""
+
+    filter: Filter
+    files: dict[str, Found] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def look(self, root: Root, start: str) -> None:
+        """Look from `start`, a real directory at or below the root's real path, downwards."""
+        problem = missing(Root(start))
+        if problem:
+            self.problems.append(problem)
+            return
+        # Real directory -> the path it is known by below the root, so that patterns hold for
+        # what is reached through a link.
+        known_as = {start: os.path.relpath(start, root.path) if start != root.path else ""}
+
+        def descend(entry: os.DirEntry[str]) -> bool:
+            relative = os.path.join(known_as[os.path.dirname(entry.path)], entry.name)
+            if not self.filter.passes_directory(entry.path, relative):
+                return False
+            known_as.setdefault(_real(entry.path), relative)
+            return True
+
+        walk = Walk()
+        for directory, found in walk.directories(start, descend):
+            for entry in found:
+                relative = os.path.join(known_as[directory], entry.name)
+                if self.filter.passes_file(entry.path, relative):
+                    self._offer(entry, root.scope)
+        self.problems.extend(walk.problems)
+
+    def keep(self, path: str, scope: str) -> None:
+        """Note a regular file; one that vanished meanwhile is no longer there to note."""
+        try:
+            status = os.stat(path)
+        except OSError:
+            return
+        real = _real(path)
+        self.files.setdefault(real, Found(real, stamp_of(status), status.st_mtime_ns, scope))
+
+    def _offer(self, entry: os.DirEntry[str], scope: str) -> None:
+        if is_regular(entry):
+            self.keep(entry.path, scope)
+        elif not is_directory(entry):
+            reason = "not a regular file, or a link that leads nowhere"
+            self.problems.append(Problem(entry.path, reason))
+
+
+def _real(path: str) -> str:
+    """Resolve a path whose directory is real already: dear only when it is a link itself."""
+    return os.path.realpath(path) if os.path.islink(path) else path

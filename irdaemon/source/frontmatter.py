@@ -1,0 +1,79 @@
+"""Split a Markdown file into its YAML frontmatter and its body, whatever state they are in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from irdaemon.source import lenient_yaml
+
+NONE = "no_frontmatter"
+UNCLOSED = "unclosed_frontmatter"
+NOT_MAPPING = "frontmatter_not_mapping"
+
+_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """A file's frontmatter fields, the body after them, and the oddities met on the way."""
+
+    fields: dict[str, object]
+    body: str
+    flags: tuple[str, ...] = field(default=())
+
+
+def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """Decode UTF-8 with Unix line ends and no byte order mark; flag what had to be replaced."""
+    try:
+        text, flags = data.decode("utf-8-sig"), ()
+    except UnicodeDecodeError:
+        return _unix(data.decode("utf-8-sig", errors="replace")), ("invalid_utf8",)
+    return _unix(text), flags
+
+
+def front(text: str) -> Front:
+    """Take a decoded text apart. Never raises; what YAML cannot read is rescued and flagged."""
+    lines = text.lstrip("\n").split("\n")
+    if lines[0].rstrip() != "---":
+        return Front({}, text, (NONE,))
+    end = next((i for i, line in enumerate(lines) if i and line.rstrip() == "---"), None)
+    if end is None:
+        return _unclosed(text, lines)
+    block = "\n".join(lines[1:end])
+    value, flag = lenient_yaml.load(block)
+    # A rule (`---`) far down in the body closes nothing: headings before it are no comments.
+    if flag and _HEADING.search(block):
+        return _unclosed(text, lines)
+    return _front(value, flag, text, "\n".join(lines[end + 1 :]))
+
+
+def _front(value: object, flag: str, text: str, body: str) -> Front:
+    if value is None or value == "":
+        return Front({}, body)
+    if not isinstance(value, dict) or not value:
+        return Front({}, text, (NOT_MAPPING,))
+    return Front({str(k): v for k, v in value.items()}, body, (flag,) if flag else ())
+
+
+def _unclosed(text: str, lines: list[str]) -> Front:
+    """Take the leading keys for frontmatter; a rule with no key after it is a plain body."""
+    end = _end_of_keys(lines)
+    value, flag = lenient_yaml.load("\n".join(lines[1:end]))
+    if not isinstance(value, dict) or not value:
+        return Front({}, text, (NONE,))
+    found = _front(value, flag, text, "\n".join(lines[end:]))
+    return Front(found.fields, found.body, (UNCLOSED, *found.flags))
+
+
+def _end_of_keys(lines: list[str]) -> int:
+    for i in range(1, len(lines)):
+        line, following = lines[i], lines[i + 1] if i + 1 < len(lines) else ""
+        blank_within = not line.strip() and following[:1] in (" ", "\t")
+        if not (blank_within or line[:1] in (" ", "\t", "-") or lenient_yaml.KEY.match(line)):
+            return i
+    return len(lines)
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,148 @@
+"""MCP tools: from dumps of `tools/list` answers, or handed over in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.mapping import content_stamp
+from irdaemon.source.options import checked, number
+from irdaemon.source.tool import is_tool, tools_as_artifacts
+from irdaemon.source.tree import (
+    Walk,
+    at_or_under,
+    home_relative,
+    missing,
+    not_pruned,
+    read_regular,
+    stamp_of,
+)
+from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
+
+_OPTIONS = {"max_bytes": int}
+
+
+class McpTools:
+    """Serve the tools in JSON dumps: a `tools/list` answer, its result, or the bare list.
+
+    Roots are dumps or directories of them (`*.json`). A dump's file name without suffix names the
+    server, so a tool's id is `server/name`; a second dump of the same name is a problem. Options:
+    `max_bytes` (8,000,000), the largest dump to read.
+    """
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        given = checked("mcp_tools", options, _OPTIONS)
+        self._roots = roots
+        self._max_bytes = number(given, "max_bytes", 8_000_000)
+        self._memory: dict[str, Artifact] | None = None
+
+    @classmethod
+    def from_tools(cls, tools: Iterable[Mapping[str, Any]], server: str = "") -> Self:
+        """Serve tool definitions held in memory."""
+        source = cls((), {})
+        source._memory = {tool.artifact_id: tool for tool in tools_as_artifacts(tools, server)}
+        return source
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the given dumps and directories."""
+        return self._roots
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Enumerate the dumps, or the tools in memory."""
+        if self._memory is not None:
+            return _in_memory(self._memory) if under is None else Scan((), ())
+        where = EVERYTHING if under is None else affected(under, self._tops())
+        found, problems = self._dumps()
+        entries = [entry for entry in found if at_or_under(entry.path, where)]
+        if where and not entries and os.path.lexists(where):
+            return Scan((), ())
+        return Scan(tuple(entries), (where,), tuple(problems))
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read the tools of one dump; definitions without a name are counted as skipped."""
+        if self._memory is not None:
+            if entry.key not in self._memory:
+                raise FileNotFoundError(entry.key)
+            return Reading((self._memory[entry.key],))
+        tools = _tools(entry.path, read_regular(entry.path, self._max_bytes))
+        nameless = sum(not is_tool(tool) for tool in tools)
+        skipped = {"tool without a name": nameless} if nameless else {}
+        return Reading(tools_as_artifacts(tools, _server(entry.path)), skipped=skipped)
+
+    def _tops(self) -> tuple[str, ...]:
+        return tuple(os.path.realpath(root.path) for root in self._roots)
+
+    def _dumps(self) -> tuple[list[Entry], list[Problem]]:
+        problems: list[Problem] = []
+        found: dict[str, Entry] = {}
+        for root in self._roots:
+            for path in _files(root, problems):
+                try:
+                    found.setdefault(path, _entry(path, root.scope))
+                except OSError as error:
+                    problems.append(Problem(path, error.strerror or str(error)))
+        return _one_per_server(sorted(found.values(), key=lambda entry: entry.key), problems)
+
+
+def _entry(path: str, scope: str) -> Entry:
+    status = os.stat(path)
+    return Entry(home_relative(path), path, stamp_of(status), status.st_mtime_ns, scope)
+
+
+def _in_memory(tools: Mapping[str, Artifact]) -> Scan:
+    stamps = {id: content_stamp(json.loads(tool.body or "")) for id, tool in tools.items()}
+    entries = [Entry(id, "", stamp) for id, stamp in sorted(stamps.items())]
+    problems = [Problem(id, "a second tool of this name") for id in tools if tools[id].flags]
+    return Scan(tuple(entries), ("",), tuple(problems))
+
+
+def _files(root: Root, problems: list[Problem]) -> Iterator[str]:
+    """Yield the real paths of the dumps at or below a root."""
+    if os.path.isfile(root.path):
+        yield os.path.realpath(root.path)
+        return
+    problem = missing(root)
+    if problem:
+        problems.append(problem)
+        return
+    walk = Walk()
+    for _, found in walk.directories(root.path, not_pruned):
+        dumps = (entry.path for entry in found if entry.name.endswith(".json"))
+        yield from (os.path.realpath(path) for path in dumps if os.path.isfile(path))
+    problems.extend(walk.problems)
+
+
+def _one_per_server(
+    entries: list[Entry], problems: list[Problem]
+) -> tuple[list[Entry], list[Problem]]:
+    """Keep the first dump of each name: two would overwrite each other's tools."""
+    servers: Counter[str] = Counter()
+    kept = []
+    for entry in entries:
+        servers[_server(entry.path)] += 1
+        if servers[_server(entry.path)] == 1:
+            kept.append(entry)
+        else:
+            reason = f"another dump is named {_server(entry.path)!r} already: rename one"
+            problems.append(Problem(entry.path, reason))
+    return kept, problems
+
+
+def _server(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _tools(path: str, data: bytes) -> list[object]:
+    try:
+        value = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path}: not valid JSON: {error}", "dump the tools again") from error
+    for key in ("result", "tools"):
+        value = value.get(key, value) if isinstance(value, dict) else value
+    if not isinstance(value, list):
+        raise SourceError(f"{path}: no list of tools in it", "dump the answer of tools/list")
+    return value

@@ -1,0 +1,96 @@
+"""Read an installed Python distribution: the METADATA of a *.dist-info, or an egg's PKG-INFO."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from email.message import Message
+from email.parser import Parser
+from email.policy import compat32
+from email.utils import parseaddr
+
+from irdaemon.source.packages import dist_files
+from irdaemon.source.packages.links import links
+from irdaemon.source.packages.manifest import (
+    Manifest,
+    Person,
+    first_person,
+    license_name,
+    merged,
+    prose,
+    text,
+    texts,
+    words,
+)
+from irdaemon.types import SourceError
+
+_EXTRA = re.compile(r"\bextra\s*==")
+_FOLD = re.compile(r"\n(?: {8}| {7}\|)")
+
+
+def metadata_file(path: str) -> str:
+    """Return the file that holds a distribution's metadata; an old egg-info is that file.
+
+    Raises FileNotFoundError when the distribution is gone, SourceError when it has no such file.
+    """
+    if os.path.isfile(path):
+        return path
+    if not os.path.lexists(path):
+        raise FileNotFoundError(path)
+    held = (os.path.join(path, name) for name in dist_files.METADATA)
+    found = next((name for name in held if os.path.isfile(name)), None)
+    if found is None:
+        raise SourceError(f"{path}: holds no METADATA", "reinstall or remove the distribution")
+    return found
+
+
+def load(path: str, source: str) -> Manifest:
+    """Read the distribution in `path` from the text of its metadata file."""
+    message = Parser(policy=compat32).parsestr(source)
+    return merged((_manifest(message), dist_files.load(path)))
+
+
+def name_in(path: str) -> str:
+    """Return the distribution's name as its file name spells it."""
+    return os.path.splitext(os.path.basename(path))[0].partition("-")[0]
+
+
+def _manifest(message: Message) -> Manifest:
+    author = first_person(_contact(message, "Author"), _contact(message, "Maintainer"))
+    urls = links({"homepage": message.get("Home-page"), **dict(_urls(message))})
+    required = texts(message.get_all("Requires-Dist", []))
+    optional = tuple(d for d in required if _EXTRA.search(d.partition(";")[2]))
+    return Manifest(
+        name=text(message.get("Name")),
+        version=text(message.get("Version")),
+        description=text(message.get("Summary")),
+        readme=_description(message),
+        owner=author.name,
+        email=author.email,
+        license=license_name(message.get("License-Expression") or message.get("License")),
+        homepage=urls.homepage,
+        repository=urls.repository,
+        deps=tuple(d for d in required if d not in optional),
+        optional_deps=optional,
+        keywords=words(message.get("Keywords")),
+        private=any(c.startswith("Private ::") for c in message.get_all("Classifier", [])),
+    )
+
+
+def _contact(message: Message, role: str) -> Person:
+    """Read `Author` and `Author-email`; the latter may hold `Name <email>, ...` too."""
+    named, address = parseaddr(message.get(f"{role}-email", ""))
+    return Person(text(message.get(role)) or text(named), text(address))
+
+
+def _urls(message: Message) -> Iterator[tuple[str, str]]:
+    for value in message.get_all("Project-URL", []):
+        label, _, url = value.partition(",")
+        yield label, url.strip()
+
+
+def _description(message: Message) -> str:
+    header = message.get("Description")
+    body = _FOLD.sub("\n", header) if header else message.get_payload()
+    return prose(body)

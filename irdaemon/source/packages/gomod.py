@@ -1,0 +1,111 @@
+"""Read go.mod, and the package comment in doc.go beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from irdaemon.source.packages.manifest import Manifest, broken, dependency, text, texts
+from irdaemon.source.packages.parse import read_text
+from irdaemon.types import SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class _Directive:
+    """One go.mod line: `require golang.org/x/text v0.3.0 // indirect`."""
+
+    verb: str
+    arguments: tuple[str, ...]
+    comment: str
+
+
+def load(directory: str) -> Manifest:
+    """Read the module in `directory`; its versions are git tags, so it has none here."""
+    path = os.path.join(directory, "go.mod")
+    directives = tuple(_directives(read_text(path)))
+    name = next((d.arguments[0] for d in directives if d.verb == "module" and d.arguments), "")
+    if not name:
+        raise broken(path, "no module line")
+    required = [d for d in directives if d.verb == "require" and d.arguments]
+    return Manifest(
+        name=name,
+        description=_package_comment(os.path.join(directory, "doc.go")),
+        owner=_owner(name),
+        repository=_repository(name),
+        deps=texts([dependency(*_pair(d)) for d in required if not _indirect(d)]),
+        indirect_deps=texts([dependency(*_pair(d)) for d in required if _indirect(d)]),
+    )
+
+
+def _pair(directive: _Directive) -> tuple[str, str]:
+    name, *version = directive.arguments
+    return name, " ".join(version)
+
+
+def _indirect(directive: _Directive) -> bool:
+    return directive.comment.partition(";")[0].strip() == "indirect"
+
+
+def _directives(source: str) -> Iterator[_Directive]:
+    block = ""
+    for line in source.splitlines():
+        code, _, comment = line.partition("//")
+        words = tuple(word.strip('"`') for word in text(code).split())
+        if words == (")",):
+            block = ""
+        elif words[1:] == ("(",):
+            block = words[0]
+        elif words and block:
+            yield _Directive(block, words, comment)
+        elif words:
+            yield _Directive(words[0], words[1:], comment)
+
+
+def _owner(module: str) -> str:
+    host, *rest = module.split("/")
+    return rest[0] if "." in host and len(rest) > 1 else ""
+
+
+def _repository(module: str) -> str:
+    parts = module.split("/")
+    known = parts[0] in ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
+    return "https://" + "/".join(parts[:3]) if known and len(parts) > 2 else ""
+
+
+def _package_comment(path: str) -> str:
+    """Return the first paragraph of the comment right above the package clause."""
+    try:
+        lines = read_text(path).splitlines()
+    except (FileNotFoundError, SourceError):
+        return ""
+    comment: list[str] = []
+    for line in _plain(lines):
+        if line.startswith("package "):
+            break
+        if not line.startswith("//"):
+            comment.clear()
+        else:
+            comment.append(line)
+    return _first_paragraph([line.removeprefix("//").strip() for line in comment])
+
+
+def _plain(lines: list[str]) -> Iterator[str]:
+    """Write block comments as line comments, and leave build constraints out."""
+    inside = False
+    for line in lines:
+        opened = inside or line.lstrip().startswith("/*")
+        inside = opened and "*/" not in line
+        if opened:
+            yield "//" + line.replace("/*", "").replace("*/", "")
+        elif not line.startswith(("//go:", "// +build")):
+            yield line
+
+
+def _first_paragraph(lines: list[str]) -> str:
+    paragraph: list[str] = []
+    for line in lines:
+        if not line and paragraph:
+            break
+        paragraph += [line] if line else []
+    return text(" ".join(paragraph))

@@ -1,0 +1,85 @@
+"""Find a package's README, and what its first paragraph says."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from irdaemon.source.packages.manifest import prose, text
+from irdaemon.source.tree import is_regular, read_regular
+from irdaemon.types import SourceError
+
+README_LIMIT = 4 * 1024 * 1024
+README_CHARS = 20_000
+_PREFERRED = ("readme.md", "readme.rst", "readme.txt", "readme")
+_OPENING_CHARS = 4_000
+_PARAGRAPH_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Readme:
+    """A README's opening 20,000 characters, and the SHA-256 of all its bytes."""
+
+    text: str = ""
+    digest: str = ""
+    flags: tuple[str, ...] = ()
+
+
+def is_readme(name: str) -> bool:
+    """Say whether a file name is one of a README, in any case."""
+    return name.lower() in _PREFERRED
+
+
+def chosen(names: Iterable[str]) -> str:
+    """Return the README to read among file names: Markdown, then reST, then plain; or ""."""
+    found = sorted(filter(is_readme, names), key=lambda n: (_PREFERRED.index(n.lower()), n))
+    return found[0] if found else ""
+
+
+def read_readme(directory: str) -> Readme:
+    """Read the README in `directory`; flag one that cannot be read `unreadable_readme`."""
+    try:
+        with os.scandir(directory) as entries:
+            name = chosen([entry.name for entry in entries if is_regular(entry)])
+        data = read_regular(os.path.join(directory, name), README_LIMIT) if name else b""
+    except FileNotFoundError:
+        return Readme()
+    except (OSError, SourceError):
+        return Readme(flags=("unreadable_readme",))
+    opening = prose(data.decode("utf-8-sig", "replace"))[:README_CHARS]
+    return Readme(opening, sha256(data) if name else "")
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of bytes, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def first_paragraph(readme: str) -> str:
+    """Return the first paragraph of prose: not a heading, badge, image, directive or HTML."""
+    tokens = MarkdownIt().parse(readme[:_OPENING_CHARS])
+    return next((p for p in _paragraphs(tokens) if _is_prose(p)), "")[:_PARAGRAPH_CHARS]
+
+
+def _paragraphs(tokens: list[Token]) -> Iterator[str]:
+    for before, inline in pairwise(tokens):
+        if before.type == "paragraph_open" and before.level == 0:
+            yield text("".join(_words(inline.children or [])))
+
+
+def _words(children: list[Token]) -> Iterator[str]:
+    for child in children:
+        if child.type in ("text", "code_inline"):
+            yield child.content
+        elif child.type in ("softbreak", "hardbreak"):
+            yield " "
+
+
+def _is_prose(paragraph: str) -> bool:
+    return not paragraph.startswith("..") and any(c.isalpha() for c in paragraph)

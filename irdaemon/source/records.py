@@ -1,0 +1,108 @@
+"""Records: what a function of the user's own returns."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from irclient.errors import QueryError
+from irdaemon.source.mapping import content_stamp, from_parts, plain
+from irdaemon.source.options import checked, string, strings
+from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
+
+_OPTIONS = {"fetcher": str, "id_key": str, "text_key": str, "metadata_keys": list}
+
+Record = Mapping[str, Any]
+
+
+class Records:
+    """Serve the records that a configured callable or iterable yields, each a mapping.
+
+    Options: `fetcher`, "module:attribute" (required; it runs with the daemon's rights); `id_key`
+    ("id"); `text_key` ("text"); `metadata_keys`, the keys to filter on. The fetcher is asked
+    once a scan; what it returned is kept until the next, so that reading does not ask again.
+    When it fails, or returns nothing at all, what is known stays.
+    """
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        given = checked("records", options, _OPTIONS)
+        self._fetcher = string(given, "fetcher", "")
+        self._id_key = string(given, "id_key", "id")
+        self._text_key = string(given, "text_key", "text")
+        self._metadata_keys = strings(given, "metadata_keys")
+        self._fetched: dict[str, Record] = {}
+        module, _, attribute = self._fetcher.partition(":")
+        if not module or not attribute:
+            raise QueryError(
+                f"records: option 'fetcher' must be 'module:attribute', not {self._fetcher!r}",
+                "name a callable or an iterable of mappings",
+            )
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return nothing: records change when the fetcher says so, at the next full scan."""
+        return ()
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Ask the fetcher; each record without a usable or with a repeated id is a problem."""
+        if under is not None:
+            return Scan((), ())
+        try:
+            records = list(_fetch(self._fetcher))
+        except Exception as error:  # the user's code may raise anything
+            return self._failed(f"{type(error).__name__}: {error}")
+        if not records:
+            return self._failed("returned no records; those known before are kept")
+        self._fetched, problems = self._by_id(records)
+        entries = [Entry(id, "", content_stamp(self._fetched[id])) for id in sorted(self._fetched)]
+        return Scan(tuple(entries), ("",), tuple(problems))
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Return one record of those fetched by the last scan."""
+        if entry.key not in self._fetched:
+            self.scan()
+        record = self._fetched.get(entry.key)
+        if record is None:
+            raise FileNotFoundError(entry.key)
+        metadata = {key: plain(record[key]) for key in self._metadata_keys if key in record}
+        return Reading((from_parts(entry.key, self._parts(record), metadata),))
+
+    def _parts(self, record: Record) -> dict[str, Any]:
+        parts = {str(key): plain(record[key]) for key in record}
+        if self._text_key in record:
+            parts["text"] = parts[self._text_key]
+        if isinstance(parts.get("title"), str):
+            parts.setdefault("name", parts["title"])
+        return parts
+
+    def _by_id(self, records: list[Any]) -> tuple[dict[str, Record], list[Problem]]:
+        found: dict[str, Record] = {}
+        problems: list[Problem] = []
+        for position, record in enumerate(records):
+            id = record.get(self._id_key) if isinstance(record, Mapping) else None
+            if not isinstance(id, str | int) or id == "":
+                problems.append(self._nameless(position, record))
+            elif str(id) in found:
+                problems.append(Problem(str(id), "a second record with this id; the first counts"))
+            else:
+                found[str(id)] = record
+        return found, problems
+
+    def _nameless(self, position: int, record: object) -> Problem:
+        kind = type(record).__name__
+        reason = f"no {self._id_key!r}" if isinstance(record, Mapping) else f"a {kind}, no mapping"
+        return Problem(f"record {position} of {self._fetcher}", reason)
+
+    def _failed(self, reason: str) -> Scan:
+        return Scan((), (), (Problem(self._fetcher, reason),))
+
+
+def _fetch(fetcher: str) -> Iterator[Any]:
+    module, _, attribute = fetcher.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in attribute.split("."):
+        found = getattr(found, name)
+    records = found() if callable(found) else found
+    if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
+        raise SourceError(f"a {type(records).__name__}, not an iterable of mappings")
+    return iter(records)

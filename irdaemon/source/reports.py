@@ -1,0 +1,136 @@
+"""Reports: the Markdown written in projects' docs folders, below a directory of projects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.files.document import document
+from irdaemon.source.options import checked, number, strings
+from irdaemon.source.tree import (
+    PRUNED,
+    Walk,
+    at_or_under,
+    home_relative,
+    is_regular,
+    missing,
+    stamp_of,
+)
+from irdaemon.types import Entry, Problem, Reading, Root, Scan
+
+_OPTIONS = {"exclude": list, "max_bytes": int}
+_VENDORED = PRUNED | {"vendor", "vendored", "third_party", "site-packages", "dist", "build"}
+# A project lies two or three levels below the root: group/project, group/kind/project.
+_PROJECT_LEVELS = (2, 3)
+_DOCS = (("docs",), ("misc", "docs"))
+
+
+class Reports:
+    """Enumerate and read the Markdown below `*/*/docs`, `*/*/misc/docs` and one level deeper.
+
+    Left out are files named in capitals (README.md, CHANGELOG.md), hidden and vendored
+    directories. Options: `exclude`, names of further directories to leave out; `max_bytes`
+    (2,000,000), the largest file to read. A report's id is its path below the root; with several
+    roots, in the home directory.
+    """
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        given = checked("reports", options, _OPTIONS)
+        self._roots = roots
+        self._left_out = _VENDORED | frozenset(strings(given, "exclude"))
+        self._max_bytes = number(given, "max_bytes", 2_000_000)
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the given directories."""
+        return self._roots
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Enumerate reports; projects are found by walking the few levels above their docs."""
+        tops = tuple(os.path.realpath(root.path) for root in self._roots)
+        where = EVERYTHING if under is None else affected(under, tops)
+        if where and not (any(at_or_under(where, top) for top in tops) and _may_matter(where)):
+            return Scan((), ())
+        entries: dict[str, Entry] = {}
+        problems: list[Problem] = []
+        for root, top in zip(self._roots, tops, strict=True):
+            problem = missing(Root(top))
+            problems.extend([problem] if problem else self._look(root, top, entries))
+        found = sorted(
+            (e for e in entries.values() if at_or_under(e.path, where)), key=lambda e: e.key
+        )
+        return Scan(tuple(found), (where,), tuple(dict.fromkeys(problems)))
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read one report as text."""
+        parts = self._below_root(entry.path)
+        project = _project(parts[:-1])
+        return Reading((document(entry, {"path": entry.key, "project": project}, self._max_bytes),))
+
+    def _look(self, root: Root, top: str, entries: dict[str, Entry]) -> list[Problem]:
+        def descend(entry: os.DirEntry[str]) -> bool:
+            hidden = entry.name.startswith(".") or entry.name in self._left_out
+            return not hidden and _leads_to_docs(_parts(entry.path, top))
+
+        walk = Walk()
+        for directory, found in walk.directories(top, descend):
+            if _project(_parts(directory, top)):
+                reports = [file for file in found if _is_report(file.name) and is_regular(file)]
+                self._keep(reports, root.scope, entries, walk.problems)
+        return walk.problems
+
+    def _keep(
+        self,
+        reports: list[os.DirEntry[str]],
+        scope: str,
+        entries: dict[str, Entry],
+        problems: list[Problem],
+    ) -> None:
+        for file in reports:
+            try:
+                entry = self._entry(file, scope)
+            except OSError as error:
+                problems.append(Problem(file.path, error.strerror or str(error)))
+            else:
+                entries.setdefault(entry.path, entry)
+
+    def _entry(self, file: os.DirEntry[str], scope: str) -> Entry:
+        status = file.stat()
+        real = os.path.realpath(file.path)
+        inside = len(self._roots) == 1 and self._below_root(real)
+        key = "/".join(inside) if inside else home_relative(real)
+        return Entry(key, real, stamp_of(status), status.st_mtime_ns, scope)
+
+    def _below_root(self, path: str) -> tuple[str, ...]:
+        tops = (os.path.realpath(root.path) for root in self._roots)
+        return next((_parts(path, top) for top in tops if at_or_under(path, top)), ())
+
+
+def _parts(path: str, top: str) -> tuple[str, ...]:
+    """Return the names from `top` down to `path`; none when it does not lie below."""
+    if path == top or not at_or_under(path, top):
+        return ()
+    return tuple(os.path.relpath(path, top).split(os.sep))
+
+
+def _project(directory: tuple[str, ...]) -> str:
+    """Return the project whose docs a directory lies in, "" when it lies in none."""
+    for level in _PROJECT_LEVELS:
+        if any(directory[level : level + len(docs)] == docs for docs in _DOCS):
+            return directory[level - 1]
+    return ""
+
+
+def _leads_to_docs(directory: tuple[str, ...]) -> bool:
+    deepest = max(_PROJECT_LEVELS)
+    in_misc = directory[-1:] == ("misc",) and len(directory) - 1 in _PROJECT_LEVELS
+    return len(directory) <= deepest or in_misc or bool(_project(directory))
+
+
+def _is_report(name: str) -> bool:
+    stem, suffix = os.path.splitext(name)
+    return suffix.lower() == ".md" and not stem.isupper()
+
+
+def _may_matter(path: str) -> bool:
+    return not os.path.isfile(path) or _is_report(os.path.basename(path))

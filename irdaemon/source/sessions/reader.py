@@ -1,0 +1,163 @@
+"""Read one session file: from where the last read left it, or from the start.
+
+A tail is used only when it surely gives what reading the whole file would: the file is the same and
+has grown, the last known turn still stands where it stood, the branch that counts still passes
+through it, its pair is still one, and nothing that holds for the whole session has changed.
+Otherwise, as after a rewind or a new title, the whole file is read again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, BinaryIO
+
+from irdaemon.source.sessions import claude, codex
+from irdaemon.source.sessions.artifacts import Stream, artifacts_of, turn_id
+from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
+from irdaemon.source.sessions.lines import LINE_LIMIT, LineReader
+from irdaemon.source.sessions.transcript import Start, Transcript
+from irdaemon.source.tree import open_regular
+from irdaemon.types import Artifact, Entry, Reading, SourceError
+
+# Whatever an agent writes first, it names itself within so many lines.
+_SNIFFED_LINES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One agent's way of writing sessions, recognised by the structure of its lines."""
+
+    recognises: Callable[[Mapping[str, Any]], bool]
+    is_subagent: Callable[[str, Mapping[str, Any]], bool]
+    transcript: Callable[[LineReader, Start], Transcript]
+
+
+DIALECTS: dict[str, Dialect] = {
+    "claude": Dialect(claude.recognises, claude.is_subagent, claude.transcript),
+    "codex": Dialect(codex.recognises, codex.is_subagent, codex.transcript),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a session is wanted beside its turns."""
+
+    titles: bool = True
+    subagents: bool = False
+
+
+def read_session(entry: Entry, blob: bytes | None, wanted: Wanted) -> Reading:
+    """Read a session file. Raises FileNotFoundError or SourceError."""
+    with open_regular(entry.path) as file:
+        try:
+            return _Read(entry, file, wanted).reading(unpacked(blob))
+        except OSError as error:
+            raise SourceError(f"{entry.path}: {error.strerror}", "check the disk") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    entry: Entry
+    file: BinaryIO
+    wanted: Wanted
+
+    def reading(self, cursor: Cursor | None) -> Reading:
+        return (self._tail(cursor) if cursor else None) or self._from_start()
+
+    def _from_start(self) -> Reading:
+        sniffed = LineReader(self.file)
+        stream = self._stream(sniffed)
+        if stream is None:
+            sniffed.skipped.update({"unrecognised": 1} if sniffed.end else {})
+            return Reading((), skipped=sniffed.skipped)
+        if stream.kind == "subagent" and not self.wanted.subagents:
+            return Reading((), skipped={"subagent": 1})
+        return self._whole(stream)
+
+    def _stream(self, sniffed: LineReader) -> Stream | None:
+        for line in islice(sniffed.records(), _SNIFFED_LINES):
+            for name, dialect in DIALECTS.items():
+                if dialect.recognises(line.record):
+                    inner = dialect.is_subagent(self.entry.path, line.record)
+                    kind = "subagent" if inner else "session"
+                    return Stream(self.entry.path, self.entry.scope, name, kind)
+        return None
+
+    def _whole(self, stream: Stream) -> Reading:
+        reader = LineReader(self.file)
+        start = Start(is_subagent=stream.kind == "subagent")
+        read = DIALECTS[stream.agent].transcript(reader, start)
+        return self._report(stream, reader, read, partial=False)
+
+    def _tail(self, cursor: Cursor) -> Reading | None:
+        """Read from the last known turn on; None when that would not do."""
+        if not self._continues(cursor):
+            return None
+        stream = Stream(self.entry.path, self.entry.scope, cursor.agent, cursor.kind)
+        reader = LineReader(self.file, cursor.resume)
+        start = Start(True, stream.kind == "subagent", cursor.session, cursor.place)
+        read = DIALECTS[stream.agent].transcript(reader, start)
+        if not read.holds or _about(read) != _about(cursor):
+            return None
+        reading = self._report(stream, reader, read, partial=True)
+        return reading if _keeps(reading, cursor) else None
+
+    def _continues(self, cursor: Cursor) -> bool:
+        """Say whether the last known turn still stands where the cursor says."""
+        wanted = self.wanted.subagents or cursor.kind != "subagent"
+        same = (
+            wanted and cursor.agent in DIALECTS and cursor.same_file(os.fstat(self.file.fileno()))
+        )
+        return same and cursor.resume > 0 and self._digest(cursor.resume) == cursor.digest
+
+    def _digest(self, offset: int) -> bytes:
+        self.file.seek(offset)
+        return digest_of(self.file.readline(LINE_LIMIT + 1))
+
+    def _report(
+        self, stream: Stream, reader: LineReader, read: Transcript, *, partial: bool
+    ) -> Reading:
+        titles = self.wanted.titles and not partial
+        made = {a.artifact_id: a for a in artifacts_of(stream, read, titles)}
+        for reason, count in _dropped(read).items():
+            reader.skipped[reason] += count
+        cursor = self._cursor(stream, reader.end, read, made)
+        return Reading(tuple(made.values()), packed(cursor), partial, dict(reader.skipped))
+
+    def _cursor(
+        self, stream: Stream, end: int, read: Transcript, made: Mapping[str, Artifact]
+    ) -> Cursor:
+        status = os.fstat(self.file.fileno())
+        last = turn_id(stream, read.session, read.turns[-1]) if read.turns else ""
+        return Cursor(
+            agent=stream.agent,
+            kind=stream.kind,
+            device=status.st_dev,
+            inode=status.st_ino,
+            end=end,
+            resume=read.resume,
+            digest=self._digest(read.resume) if read.resume else b"",
+            emitted=last if last in made else "",
+            session=read.session,
+            place=read.place,
+        )
+
+
+def _about(read: Transcript | Cursor) -> tuple[str, str, str]:
+    """Return what every artifact of a session repeats."""
+    return read.session.id, read.session.cwd, read.session.title
+
+
+def _keeps(reading: Reading, cursor: Cursor) -> bool:
+    """Say whether the pair the cursor's last turn gave is still given."""
+    return not cursor.emitted or any(a.artifact_id == cursor.emitted for a in reading.artifacts)
+
+
+def _dropped(read: Transcript) -> dict[str, int]:
+    stopped = sum(turn.stopped for turn in read.turns)
+    failed = sum(turn.failed and not turn.stopped for turn in read.turns)
+    counts = {"interrupted": stopped, "failed": failed}
+    return {reason: count for reason, count in counts.items() if count}

@@ -1,0 +1,34 @@
+"""What a dialect is given and what it makes of a session file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from irdaemon.source.sessions.cursor import Place, Session
+from irdaemon.source.sessions.pairing import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where reading begins: at the start of the file, or (`is_tail`) at the last known turn."""
+
+    is_tail: bool = False
+    is_subagent: bool = False
+    session: Session = field(default_factory=Session)
+    place: Place = field(default_factory=Place)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The turns of a session file, or of its tail.
+
+    `resume` is the offset at which the last turn opens, with `place` before it; 0 when the next
+    read must begin at the start. `holds` is false when the lines read cannot be understood
+    without the ones before them.
+    """
+
+    turns: tuple[Turn, ...]
+    session: Session
+    place: Place = field(default_factory=Place)
+    resume: int = 0
+    holds: bool = True

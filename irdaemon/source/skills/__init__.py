@@ -1,0 +1,155 @@
+"""Skills: directories with a SKILL.md, in every agent's layout."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.options import checked, number
+from irdaemon.source.skills.finder import RANKS, Finder, Top, rank
+from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES, known_roots
+from irdaemon.source.skills.plugins import Plugin, control_files, plugins_of, store_of
+from irdaemon.source.skills.reading import skill
+from irdaemon.source.tree import PRUNED, at_or_under
+from irdaemon.types import Entry, Reading, Root, Scan, SourceError
+
+__all__ = ["Skills", "known_roots"]
+
+_OPTIONS = {"max_depth": int, "max_bytes": int}
+
+
+class Skills:
+    """Enumerate and read skills below directories and in plugin stores.
+
+    Options: `max_depth` (8), how far below a root a skill may lie; `max_bytes` (4,000,000), the
+    largest SKILL.md to read. A skill reached through several links or roots is one entry, in the
+    scope that wins: project, user, plugin, other. In a root that is a plugin store, only plugins
+    that are installed and enabled count.
+    """
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        given = checked("skills", options, _OPTIONS)
+        self._roots = roots
+        self._depth = number(given, "max_depth", 8)
+        self._max_bytes = number(given, "max_bytes", 4_000_000)
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the given directories, and the settings that enable the plugins in them."""
+        settings = (Root(control_files(store)[1], "plugin") for store in self._stores())
+        return (*self._roots, *settings)
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Enumerate skills; of plugin stores, the deciding JSON files are read.
+
+        A change to what a link leads to is recognised when it is a SKILL.md, a directory that
+        holds one, or a directory that vanished.
+        """
+        where = EVERYTHING if under is None else self._affected(under)
+        if where is None:
+            return Scan((), ())
+        tops = self._tops_for(where)
+        if not tops and where != EVERYTHING and os.path.isdir(where):
+            return Scan((), ())
+        near, far = Finder(), Finder()
+        for top in tops:
+            (near if at_or_under(top.path, where) else far).look(top)
+        return _joined(where, near, far)
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read one skill, whatever state its frontmatter is in."""
+        plugin = self._plugin(entry.path) if entry.scope == "plugin" else ""
+        return Reading((skill(entry, plugin, self._max_bytes),))
+
+    def _affected(self, under: str) -> str | None:
+        """Return the directory a change is confined to; None when it is no concern of ours."""
+        tops = tuple(top.path for top in self._tops())
+        if self._decides_plugins(under):
+            return EVERYTHING
+        if directory := _skill_directory(under):
+            return affected(directory, tops)
+        where = affected(under, tops)
+        if where == EVERYTHING or any(at_or_under(under, top) for top in tops):
+            return None if os.path.isfile(under) else where
+        return where if _may_be_a_linked_skill(under) else None
+
+    def _decides_plugins(self, path: str) -> bool:
+        if os.path.basename(path) == "plugin.json":
+            return bool(store_of(path))
+        return any(path in control_files(store) for store in self._stores())
+
+    def _tops(self) -> tuple[Top, ...]:
+        tops: dict[str, Top] = {}
+        for root in sorted(self._roots, key=lambda root: rank(root.scope)):
+            path = os.path.realpath(root.path)
+            tops.setdefault(path, Top(path, root.scope, self._depth))
+        return tuple(tops.values())
+
+    def _tops_for(self, where: str) -> list[Top]:
+        """Narrow the roots around a changed path, and add those that could link to it."""
+        if where == EVERYTHING:
+            return list(self._tops())
+        if not os.path.isdir(where):
+            return []
+        around = [top for top in self._tops() if at_or_under(where, top.path)]
+        near = [top for top in (_narrowed(top, where) for top in around) if top]
+        if around and not near:
+            return []
+        best = min((rank(top.scope) for top in near), default=len(RANKS) + 1)
+        rest = (top for top in self._tops() if top not in around)
+        return near + [t for t in rest if rank(t.scope) < best or at_or_under(t.path, where)]
+
+    def _stores(self) -> list[str]:
+        return [top.path for top in self._tops() if store_of(top.path) == top.path]
+
+    def _plugin(self, path: str) -> str:
+        stores = [store for store in [store_of(path)] if store]
+        for store in dict.fromkeys([*stores, *self._stores()]):
+            for plugin in _known_plugins(store):
+                if at_or_under(path, plugin.path):
+                    return plugin.id
+        return ""
+
+
+def _known_plugins(store: str) -> tuple[Plugin, ...]:
+    try:
+        return plugins_of(store)
+    except SourceError:
+        return ()
+
+
+def _skill_directory(path: str) -> str:
+    """Return the skill directory a path is a telling file of, "" when it is none."""
+    if os.path.basename(path) in SKILL_NAMES:
+        return os.path.dirname(path)
+    return path.removesuffix("/" + CODEX_FILE) if path.endswith("/" + CODEX_FILE) else ""
+
+
+def _may_be_a_linked_skill(path: str) -> bool:
+    if os.path.lexists(path):
+        return any(os.path.lexists(os.path.join(path, name)) for name in SKILL_NAMES)
+    return not os.path.splitext(path)[1]
+
+
+def _narrowed(top: Top, where: str) -> Top | None:
+    """Start a look at `where` instead of above it; None when the look would not get there."""
+    store = store_of(where)
+    if store and at_or_under(store, top.path):
+        return top
+    inside = os.path.relpath(where, top.path).split(os.sep)
+    if len(inside) > top.depth or not PRUNED.isdisjoint(inside):
+        return None
+    return Top(where, top.scope, top.depth - len(inside))
+
+
+def _joined(where: str, near: Finder, far: Finder) -> Scan:
+    for entry in far.entries.values():
+        if at_or_under(entry.path, where) or entry.key in near.entries:
+            near.keep(entry)
+    problems = [
+        problem
+        for problem in dict.fromkeys([*near.problems, *far.problems])
+        if at_or_under(problem.path, where) or at_or_under(where, problem.path)
+    ]
+    entries = sorted(near.entries.values(), key=lambda entry: entry.key)
+    return Scan(tuple(entries), (where,), tuple(problems))

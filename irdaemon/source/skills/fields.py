@@ -1,0 +1,75 @@
+"""Take typed values out of frontmatter fields, which are mappings, lists and strings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Fields = Mapping[str, object]
+
+_FALSE = {"false", "no", "off", "0"}
+_TRUE = {"true", "yes", "on", "1"}
+_NULL = {"", "~", "null", "none"}
+# A tool may carry a pattern with spaces and commas in it: `Bash(git add:*, git rm:*)`.
+_TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+_LISTED = re.compile(r"[^,\n]+")
+
+
+def text(fields: Fields, name: str) -> str:
+    """Return a field's text on one line; "" when it is missing, null or not a scalar."""
+    value = fields.get(name)
+    said = " ".join(value.split()) if isinstance(value, str) else ""
+    return "" if said.lower() in _NULL else said
+
+
+def truth(fields: Fields, name: str, default: bool) -> bool:
+    """Return a yes-or-no field, in any of the spellings agents accept."""
+    said = text(fields, name).lower()
+    return said in _TRUE if said in _TRUE | _FALSE else default
+
+
+def words(fields: Fields, name: str, pattern: re.Pattern[str] = _LISTED) -> list[str]:
+    """Return a field that is a list, or a string to be taken apart by `pattern`."""
+    value = fields.get(name)
+    if isinstance(value, list):
+        return [item.strip() for item in value if isinstance(item, str) and item.strip()]
+    return [item.strip() for item in pattern.findall(text(fields, name)) if item.strip()]
+
+
+def metadata(fields: Fields, codex: Fields) -> dict[str, Any]:
+    """Collect the fields worth filtering on; `codex` holds the display texts of Codex."""
+    inner = fields.get("metadata")
+    extra = inner if isinstance(inner, dict) else {}
+    found: dict[str, Any] = {
+        "license": text(fields, "license"),
+        "compatibility": text(fields, "compatibility"),
+        "allowed_tools": words(fields, "allowed-tools", _TOOL),
+        "paths": words(fields, "paths"),
+        "tags": words(extra, "tags") or words(fields, "tags"),
+        "author": _author(extra) or _author(fields),
+        "version": text(extra, "version") or text(fields, "version"),
+        "category": text(extra, "category") or text(fields, "category"),
+        "display_name": text(codex, "display_name"),
+        "short_description": text(codex, "short_description") or text(extra, "short-description"),
+    }
+    return stated(found) | {
+        "user_invocable": truth(fields, "user-invocable", True),
+        "model_invocable": not is_hidden(fields),
+        "hidden": is_hidden(fields),
+    }
+
+
+def is_hidden(fields: Fields) -> bool:
+    """Say whether the model may not invoke the skill by itself."""
+    return truth(fields, "disable-model-invocation", False)
+
+
+def stated(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is empty: a skill that states no licence has no such field."""
+    return {key: value for key, value in fields.items() if value}
+
+
+def _author(fields: Fields) -> str:
+    value = fields.get("author")
+    return text(value, "name") if isinstance(value, dict) else text(fields, "author")

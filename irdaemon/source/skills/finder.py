@@ -1,0 +1,111 @@
+"""Look for directories that hold a SKILL.md, and keep each once, in its best scope."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
+from irdaemon.source.skills.plugins import Plugin, plugins_of, skill_places, store_of
+from irdaemon.source.tree import Walk, home_relative, is_regular, missing, not_pruned, stamp_of
+from irdaemon.types import Entry, Problem, Root, SourceError
+
+RANKS = ("project", "user", "plugin", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """A real directory to look in, for skills at most `depth` levels below."""
+
+    path: str
+    scope: str
+    depth: int
+
+
+@dataclass(slots=True)
+class Finder:
+    """What one scan has found so far."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def look(self, top: Top) -> None:
+        """Look below a directory; in a plugin store, only at the plugins in use."""
+        problem = missing(Root(top.path))
+        if problem:
+            self.problems.append(problem)
+        elif store_of(top.path) == top.path:
+            self._store(top.path, top.depth)
+        else:
+            self._walk(top)
+
+    def _walk(self, top: Top) -> None:
+        stores: list[str] = []
+
+        def descend(entry: os.DirEntry[str]) -> bool:
+            if entry.name == "plugins" and store_of(entry.path) == entry.path:
+                stores.append(os.path.realpath(entry.path))
+                return False
+            return not_pruned(entry)
+
+        walk = Walk()
+        for directory, found in walk.directories(top.path, descend, top.depth):
+            self._visit(directory, found, top.scope)
+        self.problems.extend(walk.problems)
+        for store in stores:
+            self._store(store, top.depth)
+
+    def _store(self, store: str, depth: int) -> None:
+        try:
+            plugins = plugins_of(store)
+        except SourceError as error:
+            self.problems.append(Problem(store, error.message))
+            return
+        for plugin in plugins:
+            self._plugin(plugin, depth)
+
+    def _plugin(self, plugin: Plugin, depth: int) -> None:
+        problem = missing(Root(plugin.path))
+        if problem:
+            self.problems.append(problem)
+            return
+        self._walk(Top(plugin.path, "plugin", 0))
+        try:
+            for place in skill_places(plugin):
+                self._walk(Top(place, "plugin", depth))
+        except SourceError as error:
+            self.problems.append(Problem(plugin.path, error.message))
+
+    def _visit(self, directory: str, found: list[os.DirEntry[str]], scope: str) -> None:
+        named = {entry.name: entry for entry in found}
+        file = next((named[name] for name in SKILL_NAMES if name in named), None)
+        if file is None:
+            return
+        if not is_regular(file):
+            reason = f"{file.name} is not a regular file or leads nowhere"
+            self.problems.append(Problem(directory, reason))
+            return
+        try:
+            self.keep(_entry(directory, file, "agents" in named, scope))
+        except OSError as error:
+            self.problems.append(Problem(directory, error.strerror or str(error)))
+
+    def keep(self, entry: Entry) -> None:
+        """Keep an entry unless the same is known in a better scope."""
+        known = self.entries.get(entry.key)
+        if known is None or rank(entry.scope) < rank(known.scope):
+            self.entries[entry.key] = entry
+
+
+def rank(scope: str) -> int:
+    """Order scopes by who wins: a project's skill over the user's, over a plugin's."""
+    return RANKS.index(scope) if scope in RANKS else len(RANKS)
+
+
+def _entry(directory: str, file: os.DirEntry[str], has_agents: bool, scope: str) -> Entry:
+    stats = [file.stat()]
+    codex = os.path.join(directory, CODEX_FILE)
+    if has_agents and os.path.isfile(codex):
+        stats.append(os.stat(codex))
+    newest = max(status.st_mtime_ns for status in stats)
+    return Entry(home_relative(directory), directory, stamp_of(*stats), newest, scope)

@@ -1,0 +1,148 @@
+"""Find the installed and enabled plugins of an agent's plugin directory.
+
+Such a directory (a store) holds `installed_plugins.json`, versions of plugins below
+`cache/<marketplace>/<plugin>/<version>`, and clones of marketplaces, which are not installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from irdaemon.source.tree import at_or_under, read_regular
+from irdaemon.types import SourceError
+
+_LIMIT = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An installed plugin: `id` is `name@marketplace`, `path` its real root directory."""
+
+    id: str
+    path: str
+
+
+def store_of(path: str) -> str:
+    """Return the plugin store that `path` is or lies in, "" when it is in none."""
+    while path not in ("/", ""):
+        if _is_store(path):
+            return path
+        path = os.path.dirname(path)
+    return ""
+
+
+def control_files(store: str) -> tuple[str, ...]:
+    """Return the files that decide which plugins of a store are in use."""
+    settings = os.path.join(os.path.dirname(store), "settings.json")
+    return os.path.join(store, "installed_plugins.json"), settings
+
+
+def plugins_of(store: str) -> tuple[Plugin, ...]:
+    """Return the plugins of a store that are installed and enabled, in the order of their ids.
+
+    Without `installed_plugins.json`, the newest version of each cached plugin. Raises SourceError
+    when a file that decides about it cannot be understood.
+    """
+    installed, settings = control_files(store)
+    if not os.path.lexists(installed):
+        return tuple(_newest(os.path.join(store, "cache")))
+    records = _json(installed).get("plugins")
+    enabled = _enabled(settings)
+    found = {
+        Plugin(id, os.path.realpath(path))
+        for id, record in _records(records)
+        if _is_path(path := record.get("installPath"))
+        and os.path.isabs(path)
+        and _is_enabled(id, record, enabled)
+    }
+    return tuple(sorted(found, key=lambda plugin: (plugin.id, plugin.path)))
+
+
+def skill_places(plugin: Plugin) -> tuple[str, ...]:
+    """Return the directories in which a plugin keeps skills; never one outside its root.
+
+    Its manifest adds to the default directory. Raises SourceError when it is not JSON.
+    """
+    manifest = os.path.join(plugin.path, ".claude-plugin", "plugin.json")
+    named = _json(manifest).get("skills") if os.path.isfile(manifest) else None
+    paths = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    places = [os.path.join(plugin.path, path) for path in ["skills", *paths] if _is_path(path)]
+    inside = [path for path in map(os.path.realpath, places) if at_or_under(path, plugin.path)]
+    return tuple(dict.fromkeys(path for path in inside if os.path.isdir(path)))
+
+
+def _is_store(path: str) -> bool:
+    if os.path.basename(path) != "plugins":
+        return False
+    installed = os.path.join(path, "installed_plugins.json")
+    return os.path.isfile(installed) or os.path.isdir(os.path.join(path, "cache"))
+
+
+def _records(plugins: object) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield each installation; format 1 has one per plugin, format 2 a list of them."""
+    for id, records in plugins.items() if isinstance(plugins, dict) else ():
+        for record in records if isinstance(records, list) else [records]:
+            if isinstance(record, dict):
+                yield str(id), record
+
+
+def _is_enabled(id: str, record: dict[str, object], enabled: dict[str, object] | None) -> bool:
+    project = record.get("projectPath")
+    if isinstance(project, str):
+        of_project = _enabled(os.path.join(project, ".claude", "settings.json"))
+        if of_project is not None and id in of_project:
+            return bool(of_project[id])
+    return enabled is None or bool(enabled.get(id))
+
+
+def _enabled(settings: str) -> dict[str, object] | None:
+    """Return what a settings file says about plugins; None when it says nothing."""
+    if not os.path.lexists(settings):
+        return None
+    said = _json(settings).get("enabledPlugins")
+    return said if isinstance(said, dict) else None
+
+
+def _newest(cache: str) -> Iterator[Plugin]:
+    for marketplace in _directories(cache):
+        for plugin in _directories(marketplace):
+            versions = [(_mtime_ns(path), path) for path in _directories(plugin)]
+            if versions:
+                id = f"{os.path.basename(plugin)}@{os.path.basename(marketplace)}"
+                yield Plugin(id, os.path.realpath(max(versions)[1]))
+
+
+def _directories(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as found:
+            return sorted(entry.path for entry in found if entry.is_dir())
+    except OSError:
+        return []
+
+
+def _mtime_ns(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _is_path(path: object) -> TypeGuard[str]:
+    return isinstance(path, str) and "\0" not in path
+
+
+def _json(path: str) -> dict[str, object]:
+    """Read a JSON object. Raises SourceError, also when the file is gone or is no object."""
+    try:
+        value = json.loads(read_regular(path, _LIMIT).decode("utf-8-sig"))
+    except FileNotFoundError as error:
+        raise SourceError(f"{path}: no such file", "repair or remove the link") from error
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path}: not valid JSON: {error}", "repair the file") from error
+    if not isinstance(value, dict):
+        raise SourceError(f"{path}: not a JSON object", "repair the file")
+    return value

@@ -1,0 +1,96 @@
+"""Turn the definition of an MCP tool into an artifact."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
+
+from irdaemon.source.mapping import canonical_json, plain
+from irdaemon.types import Artifact
+
+# The names a tool's JSON schema goes by: MCP's, its Python SDK's, and function calling's.
+_SCHEMAS = ("inputSchema", "input_schema", "parameters")
+DUPLICATE = "duplicate_tool"
+
+
+def tools_as_artifacts(tools: Iterable[object], server: str) -> tuple[Artifact, ...]:
+    """Return an artifact for each tool that has a name, in the given order.
+
+    A tool whose name was already taken gets a numbered id and the flag DUPLICATE.
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for tool in tools:
+        if is_tool(tool):
+            seen[tool["name"]] += 1
+            found.append(_artifact(tool, server, seen[tool["name"]]))
+    return tuple(found)
+
+
+def is_tool(tool: object) -> TypeGuard[Mapping[str, Any]]:
+    """Say whether a value is a tool's definition: a mapping with a name."""
+    name = tool.get("name") if isinstance(tool, Mapping) else None
+    return isinstance(name, str) and bool(name.strip())
+
+
+def _artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
+    name = tool["name"]
+    id = (f"{server}/{name}" if server else name) + (f"#{nth}" if nth > 1 else "")
+    schema = _schema(tool)
+    flags = (DUPLICATE,) if nth > 1 else ()
+    return Artifact(
+        artifact_id=id,
+        raw={
+            "name": name,
+            "description": _text(tool, "description") or _title(tool),
+            "parameters": canonical_json(schema),
+            "text": "",
+            "lexical": _lexical(tool, schema),
+        },
+        name=name,
+        metadata=_metadata(tool, server, schema) | ({"flags": list(flags)} if flags else {}),
+        body=json.dumps(plain(tool), indent=2, ensure_ascii=False),
+        flags=flags,
+    )
+
+
+def _metadata(tool: Mapping[str, Any], server: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"param_names": sorted(_properties(schema))}
+    found |= {"server": server} if server else {}
+    found |= {"title": _title(tool)} if _title(tool) else {}
+    hints = tool.get("annotations")
+    read_only = hints.get("readOnlyHint") if isinstance(hints, Mapping) else None
+    return found | ({"read_only": read_only} if isinstance(read_only, bool) else {})
+
+
+def _schema(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping)), {})
+
+
+def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    found = schema.get("properties")
+    if not isinstance(found, Mapping):
+        return {}
+    return {str(name): value if isinstance(value, Mapping) else {} for name, value in found.items()}
+
+
+def _lexical(tool: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """Name the title and each parameter with what it is for and the values it may take."""
+    lines = [_title(tool)]
+    for name, about in sorted(_properties(schema).items()):
+        allowed = about.get("enum")
+        values = [str(value) for value in allowed] if isinstance(allowed, list) else []
+        lines.append(" ".join(filter(None, [name, _text(about, "description"), *values])))
+    return "\n".join(filter(None, lines))
+
+
+def _title(tool: Mapping[str, Any]) -> str:
+    hints = tool.get("annotations")
+    return _text(tool, "title") or (_text(hints, "title") if isinstance(hints, Mapping) else "")
+
+
+def _text(mapping: Mapping[str, Any], key: str) -> str:
+    value = mapping.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,101 @@
+"""Strategies: how one artifact becomes surfaces.
+
+A strategy is any object with `decompose`. Those named in STRATEGY_REGISTRY can be written down as
+a spec, `{"name": ..., "params": {scalars}}`, and rebuilt from it; the spec is part of the recipe,
+so changing a parameter makes every artifact of the corpus stale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from irclient.errors import QueryError
+from irdaemon.load import did_you_mean
+from irdaemon.strategy.chunked import Chunked
+from irdaemon.strategy.package import Package
+from irdaemon.strategy.skill import Skill
+from irdaemon.strategy.turn import ClaudeTurn
+from irdaemon.strategy.whole import WholeText, text_of
+from irdaemon.text import ANALYZER
+from irdaemon.types import IndexPlan
+
+__all__ = [
+    "STRATEGY_REGISTRY",
+    "Chunked",
+    "ClaudeTurn",
+    "IndexingStrategy",
+    "Package",
+    "Skill",
+    "WholeText",
+    "recipe_of",
+    "strategy_from_spec",
+    "strategy_to_spec",
+    "text_of",
+]
+
+# Raise when decomposition changes in a way no parameter shows.
+DECOMPOSITION = 1
+
+_SCALAR = (str, int, float, bool, type(None))
+
+
+class IndexingStrategy(Protocol):
+    """Decompose one artifact into an index plan."""
+
+    def decompose(
+        self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
+    ) -> IndexPlan:
+        """Return filter fields and surfaces for `raw`, in plan order."""
+        ...
+
+
+STRATEGY_REGISTRY: dict[str, type[Any]] = {
+    "Chunked": Chunked,
+    "ClaudeTurn": ClaudeTurn,
+    "Package": Package,
+    "Skill": Skill,
+    "WholeText": WholeText,
+}
+
+
+def strategy_to_spec(strategy: IndexingStrategy) -> dict[str, Any]:
+    """Return the name and scalar parameters of a strategy; anything else is not captured."""
+    params = {key: value for key, value in vars(strategy).items() if isinstance(value, _SCALAR)}
+    return {"name": type(strategy).__name__, "params": params}
+
+
+def strategy_from_spec(spec: Mapping[str, Any] | None) -> IndexingStrategy | None:
+    """Rebuild a strategy from its spec; None gives None.
+
+    Raises QueryError (a ValueError) for an unknown name or parameter.
+    """
+    if spec is None:
+        return None
+    name, params = spec.get("name", ""), dict(spec.get("params") or {})
+    if name not in STRATEGY_REGISTRY:
+        known = ", ".join(sorted(STRATEGY_REGISTRY))
+        raise QueryError(
+            f"unknown strategy {name!r}{did_you_mean(name, STRATEGY_REGISTRY)}",
+            f"use one of: {known}",
+        )
+    try:
+        built: IndexingStrategy = STRATEGY_REGISTRY[name](**params)
+    except TypeError as error:
+        raise QueryError(f"strategy {name}: {error}") from error
+    return built
+
+
+def recipe_of(strategy: IndexingStrategy) -> str:
+    """Return the identity of a decomposition: strategy, parameters, analyzer, own version.
+
+    Callables count by their qualified name, so swapping one is noticed.
+    """
+    spec = strategy_to_spec(strategy)
+    extra = {
+        key: getattr(value, "__qualname__", type(value).__qualname__)
+        for key, value in vars(strategy).items()
+        if not isinstance(value, _SCALAR)
+    }
+    return json.dumps([spec, extra, ANALYZER, DECOMPOSITION], sort_keys=True)

@@ -1,0 +1,143 @@
+"""Split long text into overlapping chunks, at Markdown headings where there are any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from irdaemon.load import load
+from irdaemon.strategy.whole import text_of
+from irdaemon.types import IndexPlan, Surface
+
+_BLANK_LINE = re.compile(r"\n\s*\n")
+_MARKDOWN = frozenset({".md", ".mdx", ".markdown"})
+_SECTION_LEVELS = frozenset({"h1", "h2"})
+
+
+def chunk_text(text: str, chunk_size: int, overlap: int) -> list[str]:
+    """Pack whole paragraphs into chunks of at most about `chunk_size` characters.
+
+    A chunk that would overflow is closed, and the next begins with its last `overlap` characters.
+    A paragraph longer than `chunk_size` is cut every `chunk_size - overlap` characters. No chunk
+    is blank.
+    """
+    text = text.strip()
+    if len(text) <= chunk_size:
+        return [text] if text else []
+    chunks: list[str] = []
+    open_chunk = ""
+    for paragraph in filter(None, (part.strip() for part in _BLANK_LINE.split(text))):
+        if len(paragraph) > chunk_size:
+            chunks += [open_chunk] if open_chunk else []
+            chunks += _cut(paragraph, chunk_size, overlap)
+            open_chunk = ""
+        elif not open_chunk:
+            open_chunk = paragraph
+        elif len(open_chunk) + 2 + len(paragraph) <= chunk_size:
+            open_chunk += "\n\n" + paragraph
+        else:
+            chunks.append(open_chunk)
+            tail = open_chunk[-overlap:] if overlap else ""
+            open_chunk = f"{tail}\n\n{paragraph}".strip()
+    return [*chunks, open_chunk] if open_chunk else chunks
+
+
+def _cut(paragraph: str, size: int, overlap: int) -> Iterator[str]:
+    for start in range(0, len(paragraph), max(1, size - overlap)):
+        if (piece := paragraph[start : start + size]).strip():
+            yield piece
+
+
+def markdown_sections(text: str) -> list[tuple[str, str]]:
+    """Split Markdown at its first- and second-level headings into (heading, section) pairs.
+
+    A heading inside a code block is not one. Text before the first heading has heading "".
+    """
+    lines = text.splitlines(keepends=True)
+    starts: list[tuple[int, str]] = [(0, "")]
+    tokens = MarkdownIt("commonmark").parse(text)
+    for token, inline in pairwise(tokens):
+        if token.type == "heading_open" and token.tag in _SECTION_LEVELS and token.level == 0:
+            line = token.map[0] if token.map else 0
+            starts.append((line, inline.content))
+    ends = [line for line, _ in starts[1:]] + [len(lines)]
+    sections = [
+        (heading, "".join(lines[start:end]))
+        for (start, heading), end in zip(starts, ends, strict=True)
+    ]
+    return [(heading, section) for heading, section in sections if section.strip()]
+
+
+def bounded(chunks: list[str], max_tokens: int, count: Callable[[str], int]) -> list[str]:
+    """Halve chunks, at white space where possible, until none counts more than `max_tokens`."""
+    pending, done = list(reversed(chunks)), []
+    while pending:
+        chunk = pending.pop()
+        if len(chunk) < 2 or count(chunk) <= max_tokens:
+            done.append(chunk)
+            continue
+        middle = chunk.rfind(" ", 1, len(chunk) // 2 + 1)
+        middle = middle if middle > 0 else len(chunk) // 2
+        pending += [half for half in (chunk[middle:].strip(), chunk[:middle].strip()) if half]
+    return done
+
+
+def count_words(text: str) -> int:
+    """Count words and punctuation marks: the default measure of `max_tokens`."""
+    return len(re.findall(r"\w+|[^\w\s]", text))
+
+
+class Chunked:
+    """Make one surface per chunk of the text.
+
+    `chunk_size` and `overlap` are in characters. `max_tokens` further bounds each chunk by tokens,
+    counted by `token_model` ("module:attr" of a function str -> int; default: words and marks).
+    `headings` starts a new chunk at each Markdown heading of level one or two, and names it.
+    """
+
+    def __init__(
+        self,
+        chunk_size: int = 1200,
+        overlap: int = 200,
+        text_key: str | None = None,
+        kind: str = "chunk",
+        max_tokens: int | None = None,
+        token_model: str | None = None,
+        headings: bool = False,
+    ):
+        self.chunk_size = chunk_size
+        self.overlap = overlap
+        self.text_key = text_key
+        self.kind = kind
+        self.max_tokens = max_tokens
+        self.token_model = token_model
+        self.headings = headings
+
+    def decompose(
+        self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
+    ) -> IndexPlan:
+        """Return the plan for `raw`; see IndexingStrategy."""
+        fields = dict(metadata or {})
+        text = text_of(raw, self.text_key)
+        markdown = self.headings and fields.get("suffix", ".md") in _MARKDOWN
+        sections = markdown_sections(text) if markdown else [("", text)]
+        chunks = [(heading, chunk) for heading, part in sections for chunk in self._chunks(part)]
+        return IndexPlan(fields, tuple(self._surfaces(artifact_id, chunks)))
+
+    def _chunks(self, text: str) -> list[str]:
+        chunks = chunk_text(text, self.chunk_size, self.overlap)
+        if self.max_tokens is None:
+            return chunks
+        count = load("token model", self.token_model, {}) if self.token_model else count_words
+        return bounded(chunks, self.max_tokens, count)
+
+    def _surfaces(self, artifact_id: str, chunks: list[tuple[str, str]]) -> Iterator[Surface]:
+        for index, (heading, chunk) in enumerate(chunks):
+            place: dict[str, Any] = {"chunk_index": index, "n_chunks": len(chunks)}
+            if heading:
+                place["heading"] = heading
+            yield Surface(artifact_id, self.kind, chunk, "chunk", place)

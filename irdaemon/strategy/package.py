@@ -1,0 +1,94 @@
+"""A package: its description, its README in chunks, and optionally what it depends on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from irdaemon.strategy.chunked import bounded, chunk_text, count_words
+from irdaemon.types import IndexPlan, Surface
+
+_END_OF_NAME = re.compile(r"[<>=!~;@\[ (]")
+
+
+def bare_name(requirement: str) -> str:
+    """Return the lower-cased name of a requirement, without version, extras or marker.
+
+    A leading `@` belongs to an npm scope and stays.
+    """
+    requirement = requirement.strip()
+    scope, rest = ("@", requirement[1:]) if requirement.startswith("@") else ("", requirement)
+    return (scope + _END_OF_NAME.split(rest, maxsplit=1)[0]).strip().lower()
+
+
+def deps_text(deps: Iterable[str]) -> str:
+    """Return "Depends on: a, b" over bare names, each once, in order; "" for none."""
+    names = dict.fromkeys(filter(None, map(bare_name, deps)))
+    return f"Depends on: {', '.join(names)}" if names else ""
+
+
+class Package:
+    """Make a description surface, README chunks and, with `embed_deps`, one surface of names.
+
+    The description comes first, so README chunk j has `surface_index` j + 1 while its own
+    `chunk_index` is j; empty surfaces are dropped, so that offset is not to be relied on. The deps
+    surface comes last and moves nothing.
+    """
+
+    def __init__(
+        self,
+        chunk_size: int = 1500,
+        overlap: int = 200,
+        embed_deps: bool = False,
+        deps_template: Callable[[list[str]], str] | None = None,
+        max_tokens: int | None = None,
+    ):
+        self.chunk_size = chunk_size
+        self.overlap = overlap
+        self.embed_deps = embed_deps
+        self.deps_template = deps_template
+        self.max_tokens = max_tokens
+
+    def decompose(
+        self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
+    ) -> IndexPlan:
+        """Return the plan for `raw`; see IndexingStrategy."""
+        parts = raw if isinstance(raw, Mapping) else {"name": str(raw)}
+        name = str(parts.get("name") or artifact_id)
+        readme = str(parts.get("readme") or "")
+        deps = list(parts.get("deps") or ())
+        fields = {
+            "name": name,
+            "owner": parts.get("owner"),
+            "has_readme": bool(readme.strip()),
+            "deps": deps,
+            **(metadata or {}),
+        }
+        described = f"{name}: {parts.get('description') or ''}".strip(": ").strip()
+        surfaces = [
+            Surface(artifact_id, "description", described, "field"),
+            *self._readme(artifact_id, readme),
+            *self._deps(artifact_id, deps),
+        ]
+        return IndexPlan(fields, tuple(s for s in surfaces if s.text.strip()))
+
+    def _readme(self, artifact_id: str, readme: str) -> list[Surface]:
+        chunks = chunk_text(readme, self.chunk_size, self.overlap)
+        if self.max_tokens is not None:
+            chunks = bounded(chunks, self.max_tokens, count_words)
+        return [
+            Surface(
+                artifact_id,
+                "readme_chunk",
+                chunk,
+                "chunk",
+                {"chunk_index": index, "n_chunks": len(chunks)},
+            )
+            for index, chunk in enumerate(chunks)
+        ]
+
+    def _deps(self, artifact_id: str, deps: list[str]) -> list[Surface]:
+        if not self.embed_deps:
+            return []
+        return [Surface(artifact_id, "deps", (self.deps_template or deps_text)(deps), "field")]

@@ -1,0 +1,59 @@
+"""A finished turn of a coding session: what was asked, and how the answer ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from irdaemon.types import IndexPlan, Surface
+
+_FIELDS = (
+    "session_id",
+    "project",
+    "cwd",
+    "git_branch",
+    "timestamp",
+    "model",
+    "session_title",
+)
+
+
+class ClaudeTurn:
+    """Make a surface of the prompt and one of the final answer.
+
+    With `include_full` a third holds all the assistant said in the turn, where that is more than
+    the final answer. A title record (`record_type` "session_title") makes one surface of the title.
+    """
+
+    def __init__(self, include_full: bool = False):
+        self.include_full = include_full
+
+    def decompose(
+        self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
+    ) -> IndexPlan:
+        """Return the plan for `raw`; see IndexingStrategy."""
+        turn = raw if isinstance(raw, Mapping) else {}
+        fields = {name: turn.get(name) for name in _FIELDS}
+        fields["has_tool_use"] = bool(turn.get("has_tool_use"))
+        surfaces = tuple(
+            Surface(artifact_id, kind, text, granularity)
+            for kind, text, granularity in self._parts(turn)
+            if text
+        )
+        return IndexPlan({**fields, **(metadata or {})}, surfaces)
+
+    def _parts(self, turn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        if turn.get("record_type") == "session_title":
+            return [("session_title", _text(turn, "session_title"), "field")]
+        summary, full = _text(turn, "assistant_summary"), _text(turn, "assistant_full")
+        parts = [
+            ("user_prompt", _text(turn, "user_prompt"), "field"),
+            ("assistant_summary", summary, "field"),
+        ]
+        if self.include_full and full != summary:
+            parts.append(("assistant_full", full, "document"))
+        return parts
+
+
+def _text(turn: Mapping[str, Any], key: str) -> str:
+    return str(turn.get(key) or "").strip()

@@ -1,0 +1,92 @@
+"""The one analyzer, used for indexing and for queries alike.
+
+Words are cut at anything that is not a letter, digit, mark or underscore. An identifier
+(`parseConfigFile`, `parse_config_file`) gives itself, lower-cased, and its parts. Parts and plain
+words are lower-cased and stemmed (Snowball English); stop words and one-character tokens are
+dropped. Scripts written without spaces give overlapping character pairs. `c++`, `c#` and `f#`
+are words. ANALYZER names this behaviour: change it and every corpus is re-decomposed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+
+import Stemmer
+
+ANALYZER = "snowball-en-1"
+
+STOP_WORDS = frozenset(
+    """a about all also am an and any are as at be been being but by can could did do does doing
+    for from get got had has have he her him his how i if in into is it its itself just let like
+    may me might more most must my need no nor not of on one or our out over own please re s shall
+    she should so some such t than that the their them then there these they this those to too
+    under up us ve very want was we were what when where which while who whom why will with would
+    you your""".split()
+)
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002fa1f"
+)
+# Combining marks that Python's \w leaves out, without which Indic and Semitic words fall apart.
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+_WORD = re.compile(rf"[cC]\+\+|[cCfF]#(?!\w)|[{_UNSPACED}]+|(?:[^\W{_UNSPACED}]|[{_MARKS}])+")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+_CACHED_WORDS = 200_000
+_LONGEST_WORD = 100
+
+_stemmer = Stemmer.Stemmer("english")
+_cache: dict[str, tuple[str, ...]] = {}
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the tokens of `text` in order, repeats included."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    tokens: list[str] = []
+    for word in _WORD.findall(text):
+        known = _cache.get(word)
+        tokens += _analyze(word) if known is None else known
+    return tokens
+
+
+def term_counts(text: str, lexical: str = "") -> Counter[str]:
+    """Count the tokens of a surface: its text twice beside further lexical text, else once.
+
+    The doubling is the measured recipe "2 x (name and description) + body".
+    """
+    counts = Counter(tokenize(text))
+    if lexical:
+        for token in counts:
+            counts[token] *= 2
+        counts.update(tokenize(lexical))
+    return counts
+
+
+def _analyze(word: str) -> tuple[str, ...]:
+    if len(_cache) >= _CACHED_WORDS:
+        _cache.clear()
+    tokens = tuple(_tokens_of(word))
+    if len(word) <= _LONGEST_WORD:
+        _cache[word] = tokens
+    return tokens
+
+
+def _tokens_of(word: str) -> list[str]:
+    if _IS_UNSPACED.match(word):
+        return [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+    if len(word) > _LONGEST_WORD:
+        return []  # encoded data, not language
+    whole = word.lower()
+    parts = _PART.findall(word) if word.isascii() else [p for p in word.split("_") if p]
+    if len(parts) < 2:
+        return _stemmed([whole.strip("_")])
+    return [whole, *_stemmed([part.lower() for part in parts])]
+
+
+def _stemmed(words: list[str]) -> list[str]:
+    return [_stemmer.stemWord(w) for w in words if len(w) > 1 and w not in STOP_WORDS]

@@ -1,0 +1,150 @@
+"""The nouns of the write path: what a source yields, a strategy makes and the ledger keeps.
+
+Public nouns (Query, Hit, Selection, Disclosure) live in `irclient.types` and are re-exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from irclient.errors import IRError
+from irclient.types import (
+    BundledFile,
+    Disclosure,
+    Hit,
+    Query,
+    Selection,
+    SelectSpec,
+)
+
+__all__ = [
+    "Artifact",
+    "BundledFile",
+    "Disclosure",
+    "Entry",
+    "Hit",
+    "IndexPlan",
+    "Problem",
+    "Query",
+    "Reading",
+    "Root",
+    "Scan",
+    "SelectSpec",
+    "Selection",
+    "SourceError",
+    "Surface",
+]
+
+
+class SourceError(IRError):
+    """One entry could not be read: a value the ledger keeps, never a reason to stop."""
+
+    code = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A place a source looks in. `scope` is `project`, `user`, `plugin` or `other`."""
+
+    path: str
+    scope: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A readable thing as seen without opening it: a SKILL.md, a package, a session file.
+
+    `key` identifies it within its corpus; `path` is the real path of the file or directory that
+    holds it ("" when nothing on disk does); an equal `stamp` means unchanged; `mtime_ns` is the
+    newest modification time behind the stamp (0: unknown), by which a racy stamp is recognised.
+    """
+
+    key: str
+    path: str
+    stamp: str
+    mtime_ns: int = 0
+    scope: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A path that could not be looked at, and why. What was known beneath it is kept."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a source found, and how far its word goes.
+
+    A known entry whose path lies at or under a `covered` path, is not at or under the path of a
+    problem, and is not among `entries`, is gone. `covered` of `("",)` covers everything; an empty
+    `covered` says nothing about what is gone.
+    """
+
+    entries: tuple[Entry, ...]
+    covered: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The unit of identity, change and disclosure, as read from its source.
+
+    `raw` is what the strategy decomposes: text, or a mapping of named parts. `metadata` becomes
+    filter fields. `pointer` is the file or directory that disclosure follows ("" when `body`
+    holds the payload instead). `digest` is the SHA-256 of the pointed-to bytes, hex, by which a
+    later disclosure tells whether the file still holds what was indexed. `flags` name harmless
+    oddities (`name_mismatch`, `lenient_yaml`, ...) for status output.
+    """
+
+    artifact_id: str
+    raw: str | Mapping[str, Any]
+    name: str
+    pointer: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    body: str | None = None
+    digest: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading one entry gave.
+
+    `partial` is false when `artifacts` are all the entry holds, so others of the same entry are
+    gone; true when they only add to or replace what is known (a file that grew). `cursor` is the
+    source's own note of how far it read, handed back at the next read. `skipped` counts what was
+    passed over, by reason.
+    """
+
+    artifacts: tuple[Artifact, ...]
+    cursor: bytes | None = None
+    partial: bool = False
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """An embeddable unit of an artifact.
+
+    `lexical` is further text that only the lexical leg reads (a body beside its description).
+    """
+
+    artifact_id: str
+    kind: str
+    text: str
+    granularity: str = "document"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    lexical: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """A decomposed artifact: fields to filter on, and surfaces in plan order."""
+
+    filter_fields: Mapping[str, Any]
+    surfaces: tuple[Surface, ...]

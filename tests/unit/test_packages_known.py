@@ -1,0 +1,60 @@
+"""Where packages are looked for when nobody said where."""
+
+from pathlib import Path
+
+from irdaemon.source.packages import known_roots
+from irdaemon.types import Root
+
+
+def made(path: Path) -> str:
+    path.mkdir(parents=True)
+    return str(path)
+
+
+def test_nothing_is_watched_on_a_machine_that_has_none_of_the_places(tmp_path):
+    assert known_roots(str(tmp_path), {"VIRTUAL_ENV": str(tmp_path / "gone")}) == ()
+
+
+def test_existing_places_are_found_with_their_scopes(tmp_path):
+    home = tmp_path / "home"
+    src = made(home / "src")
+    repos = made(home / "Repos")
+    site = made(home / ".local/lib/python3.12/site-packages")
+    pipx = made(home / ".local/share/pipx/venvs/black/lib/python3.12/site-packages")
+    uv = made(home / ".local/share/uv/tools/ruff/lib/python3.12/site-packages")
+    npm = made(home / ".npm-global/lib/node_modules")
+    prefix = made(tmp_path / "npm/lib/node_modules")
+    venv = made(tmp_path / "venv/lib/python3.11/site-packages")
+    conda = made(tmp_path / "conda/lib/python3.10/site-packages")
+    env = {
+        "NPM_CONFIG_PREFIX": str(tmp_path / "npm"),
+        "VIRTUAL_ENV": str(tmp_path / "venv"),
+        "CONDA_PREFIX": str(tmp_path / "conda"),
+    }
+
+    assert known_roots(str(home), env) == (
+        Root(src, "project"),
+        Root(repos, "project"),
+        Root(site, "user"),
+        Root(pipx, "user"),
+        Root(uv, "user"),
+        Root(npm, "user"),
+        Root(prefix, "user"),
+        Root(venv, "other"),
+        Root(conda, "other"),
+    )
+
+
+def test_one_directory_under_two_names_is_watched_once(tmp_path):
+    made(tmp_path / "src")
+    (tmp_path / "code").symlink_to(tmp_path / "src")
+
+    assert known_roots(str(tmp_path), {}) == (Root(str(tmp_path / "src"), "project"),)
+
+
+def test_tool_directories_named_by_the_environment_are_found(tmp_path):
+    site = made(tmp_path / "tools/black/lib/python3.12/site-packages")
+
+    roots = known_roots(str(tmp_path / "home"), {"UV_TOOL_DIR": str(tmp_path / "tools")})
+
+    assert roots == (Root(site, "user"),)

@@ -1,0 +1,105 @@
+"""Whole lines, bad lines, long lines; and text that is not its author's."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irdaemon.source.sessions import lines
+from irdaemon.source.sessions.blocks import authored
+from irdaemon.source.sessions.cursor import Cursor, Place, Session, packed, unpacked
+from irdaemon.source.sessions.lines import LineReader, plain
+
+
+def reader(data: bytes) -> LineReader:
+    return LineReader(io.BytesIO(data))
+
+
+def test_a_broken_line_is_skipped_and_counted() -> None:
+    read = reader(b'{"a": 1}\n{broken\n[1]\n\n{"b": 2}\n')
+    assert [line.record for line in read.records()] == [{"a": 1}, {"b": 2}]
+    assert read.skipped == {"bad_line": 2}
+
+
+def test_a_line_nested_too_deep_is_skipped_and_counted() -> None:
+    read = reader(b"[" * 200_000 + b"\n")
+    assert list(read.records()) == []
+    assert read.skipped == {"bad_line": 1}
+
+
+def test_a_last_line_without_its_end_is_left_for_later() -> None:
+    read = reader(b'{"a": 1}\n{"b": 2}')
+    assert [line.offset for line in read.records()] == [0]
+    assert read.end == 9
+    assert not read.skipped
+
+
+def test_invalid_utf8_is_replaced() -> None:
+    (line,) = reader(b'{"a": "x\xffy"}\n').records()
+    assert line.record == {"a": "x\ufffdy"}
+
+
+def test_a_line_over_the_limit_is_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LINE_LIMIT", 20)
+    monkeypatch.setattr(lines, "_CHUNK", 7)
+    read = reader(b'{"a": "' + b"x" * 100 + b'"}\n{"b": 2}\n')
+    assert [line.record for line in read.records()] == [{"b": 2}]
+    assert read.skipped == {"oversized_line": 1}
+
+
+def test_a_line_over_the_limit_is_never_read_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int | None] = []
+
+    class Recording(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            sizes.append(size)
+            return super().readline(size)
+
+    monkeypatch.setattr(lines, "LINE_LIMIT", 1000)
+    monkeypatch.setattr(lines, "_CHUNK", 100)
+    file = Recording(b"x" * 50_000 + b"\n")
+    assert list(LineReader(file).records()) == []
+    assert set(sizes) <= {1001, 100}
+
+
+def test_an_unfinished_line_over_the_limit_is_left_for_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lines, "LINE_LIMIT", 20)
+    read = reader(b'{"a": 1}\n' + b"x" * 100)
+    assert len(list(read.records())) == 1
+    assert (read.end, dict(read.skipped)) == (9, {})
+
+
+def test_half_a_surrogate_pair_becomes_storable_text() -> None:
+    assert plain(json.loads('"a\\ud800b"')) == "a?b"
+
+
+def test_only_closed_blocks_are_cut() -> None:
+    assert authored("a <system-reminder>b</system-reminder> c") == "a  c"
+    assert authored("a <system-reminder>b") == "a <system-reminder>b"
+
+
+PIECES = ("<ide_selection>", "</ide_selection>", "<irdaemon>", "</irdaemon>", "<", "x", " ")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+def test_cutting_blocks_only_ever_takes_away(text: str) -> None:
+    rest = iter(text)
+    assert all(character in rest for character in authored(text))
+
+
+def test_a_cursor_survives_packing_and_stays_small() -> None:
+    session, place = (
+        Session("S", "/w", "title", summary_leaf="u"),
+        Place("/w", model="m", prompts=3),
+    )
+    cursor = Cursor("claude", "session", 2**63, 2**63, 10, 5, b"d" * 16, "S:u", session, place)
+    assert unpacked(packed(cursor)) == cursor
+
+
+@given(st.binary(max_size=60))
+def test_a_foreign_cursor_is_ignored(blob: bytes) -> None:
+    assert unpacked(blob) is None

@@ -1,0 +1,227 @@
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irclient.errors import QueryError
+from irdaemon.source.files import Files
+from irdaemon.source.files.ignore import patterns
+from irdaemon.types import Root, Scan, SourceError
+
+NOTHING = Scan((), ())
+
+
+def write(root, **files):
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("_md", ".md").replace("_txt", ".txt")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def files(*roots, **options):
+    return Files(tuple(Root(str(root)) for root in roots), options)
+
+
+def keys(scan):
+    return [entry.key for entry in scan.entries]
+
+
+def read(source):
+    (entry,) = source.scan().entries
+    (artifact,) = source.read(entry).artifacts
+    return artifact
+
+
+def test_text_files_at_any_depth_are_found_in_order_and_code_is_not(tmp_path):
+    write(tmp_path, b_md="x", a__c_txt="x", a__d="x", node_modules__e_md="x")
+    scan = files(tmp_path).scan()
+    assert keys(scan) == ["a/c.txt", "b.md"]
+    assert (scan.covered, scan.problems) == (("",), ())
+
+
+def test_a_pattern_chooses_files_by_their_path_below_the_root(tmp_path):
+    write(tmp_path, docs__a_md="x", docs__in__b_md="x", c_md="x")
+    assert keys(files(tmp_path, pattern="docs/**/*.md").scan()) == ["docs/a.md", "docs/in/b.md"]
+    assert keys(files(tmp_path, pattern=["/c.md", "docs/a.*"]).scan()) == ["c.md", "docs/a.md"]
+
+
+def test_excluded_files_and_directories_are_left_out(tmp_path):
+    write(tmp_path, a_md="x", old__b_md="x", drafts__c_md="x")
+    assert keys(files(tmp_path, exclude=["old/", "drafts/*.md"]).scan()) == ["a.md"]
+
+
+def test_with_several_roots_ids_are_paths(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path, one__a_md="x", two__a_md="x")
+    assert keys(files(tmp_path / "one", tmp_path / "two").scan()) == ["~/one/a.md", "~/two/a.md"]
+
+
+def test_ignored_files_are_left_out_and_negation_brings_them_back(tmp_path):
+    write(tmp_path, a_md="x", build__b_md="x", log_md="x", keep__log_md="x")
+    (tmp_path / ".gitignore").write_text("build/\nlog.md\n")
+    (tmp_path / "keep" / ".gitignore").write_text("!log.md\n")
+    assert keys(files(tmp_path).scan()) == ["a.md", "keep/log.md"]
+    assert len(files(tmp_path, gitignore=False).scan().entries) == 4
+
+
+def test_a_file_in_an_ignored_directory_cannot_be_brought_back(tmp_path):
+    write(tmp_path, build__b_md="x")
+    (tmp_path / ".gitignore").write_text("build/\n")
+    (tmp_path / "build" / ".gitignore").write_text("!b.md\n")
+    assert keys(files(tmp_path).scan()) == []
+
+
+def test_rules_of_the_repository_above_the_root_and_its_exclude_file_count(tmp_path):
+    write(tmp_path, docs__a_md="x", docs__secret_md="x", docs__mine_md="x")
+    (tmp_path / ".git" / "info").mkdir(parents=True)
+    (tmp_path / ".git" / "info" / "exclude").write_text("mine.md\n")
+    (tmp_path / ".gitignore").write_text("/docs/secret.md\n")
+    assert keys(files(tmp_path / "docs").scan()) == ["a.md"]
+
+
+def test_rules_above_a_root_without_a_repository_do_not_count(tmp_path):
+    write(tmp_path, docs__a_md="x")
+    (tmp_path / ".gitignore").write_text("*\n")
+    assert keys(files(tmp_path / "docs").scan()) == ["a.md"]
+
+
+def test_rules_of_an_outer_repository_do_not_reach_into_an_inner_one(tmp_path):
+    write(tmp_path, inner__a_md="x", b_md="x")
+    for repository in (tmp_path, tmp_path / "inner"):
+        (repository / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("*.md\n")
+    assert keys(files(tmp_path).scan()) == ["inner/a.md"]
+
+
+def test_a_pattern_git_does_not_understand_is_passed_over(tmp_path):
+    write(tmp_path, a_md="x", b_md="x")
+    (tmp_path / ".gitignore").write_text("!\na.md\n")
+    assert keys(files(tmp_path).scan()) == ["b.md"]
+
+
+@given(st.lists(st.text(alphabet="ab!/*[]\\#? .", max_size=8), max_size=5))
+def test_no_pattern_makes_compiling_raise(lines):
+    patterns(lines).match_file("a/b")
+
+
+def test_a_linked_file_is_one_entry_under_its_real_path(tmp_path):
+    write(tmp_path, a_md="x")
+    (tmp_path / "z.md").symlink_to(tmp_path / "a.md")
+    assert keys(files(tmp_path).scan()) == ["a.md"]
+
+
+def test_patterns_hold_for_what_is_reached_through_a_link(tmp_path):
+    write(tmp_path, outside__a_md="x")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "docs").symlink_to(tmp_path / "outside")
+    scan = files(tmp_path / "root", pattern="docs/*.md").scan()
+    assert [entry.path for entry in scan.entries] == [str(tmp_path / "outside" / "a.md")]
+
+
+def test_a_link_that_leads_nowhere_is_a_problem(tmp_path):
+    (tmp_path / "a.md").symlink_to(tmp_path / "nowhere")
+    scan = files(tmp_path).scan()
+    assert [problem.path for problem in scan.problems] == [str(tmp_path / "a.md")]
+
+
+def test_a_missing_root_is_a_problem(tmp_path):
+    scan = files(tmp_path / "gone").scan()
+    assert [problem.path for problem in scan.problems] == [str(tmp_path / "gone")]
+
+
+def test_a_changed_file_is_about_itself_alone(tmp_path):
+    write(tmp_path, a_md="x", b_md="x")
+    scan = files(tmp_path).scan(str(tmp_path / "a.md"))
+    assert (keys(scan), scan.covered) == (["a.md"], (str(tmp_path / "a.md"),))
+
+
+def test_a_vanished_file_is_covered(tmp_path):
+    assert files(tmp_path).scan(str(tmp_path / "a.md")) == Scan((), (str(tmp_path / "a.md"),))
+
+
+def test_files_of_no_interest_give_an_empty_scan(tmp_path):
+    write(tmp_path, root__a="x", root__ignored_md="x", node_modules__b_md="x", elsewhere="x")
+    (tmp_path / "root" / ".gitignore").write_text("ignored.md")
+    source = files(tmp_path / "root")
+    for path in ("root/a", "root/ignored.md", "elsewhere"):
+        assert source.scan(str(tmp_path / path)) == NOTHING
+    assert files(tmp_path).scan(str(tmp_path / "node_modules" / "b.md")) == NOTHING
+
+
+def test_a_changed_directory_is_looked_into_and_no_further(tmp_path):
+    write(tmp_path, a_md="x", new__b_md="x")
+    scan = files(tmp_path).scan(str(tmp_path / "new"))
+    assert (keys(scan), scan.covered) == (["new/b.md"], (str(tmp_path / "new"),))
+
+
+def test_a_changed_ignore_file_is_about_its_directory(tmp_path):
+    write(tmp_path, a_md="x", sub__b_md="x", sub__c_md="x")
+    (tmp_path / "sub" / ".gitignore").write_text("b.md")
+    scan = files(tmp_path).scan(str(tmp_path / "sub" / ".gitignore"))
+    assert (keys(scan), scan.covered) == (["sub/c.md"], (str(tmp_path / "sub"),))
+
+
+def test_a_changed_link_target_outside_the_root_is_found(tmp_path):
+    write(tmp_path, outside__a_md="x")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "docs").symlink_to(tmp_path / "outside")
+    changed = str(tmp_path / "outside" / "a.md")
+    assert [e.path for e in files(tmp_path / "root").scan(changed).entries] == [changed]
+
+
+def test_a_document_holds_its_text_title_and_place(tmp_path):
+    write(tmp_path, docs__a_md="# The `Title`\n\nText.\n")
+    artifact = read(files(tmp_path))
+    assert (artifact.artifact_id, artifact.name) == ("docs/a.md", "The Title")
+    assert artifact.raw["text"] == "# The `Title`\n\nText.\n"
+    assert artifact.pointer == str(tmp_path / "docs" / "a.md")
+    assert artifact.digest == hashlib.sha256(b"# The `Title`\n\nText.\n").hexdigest()
+    assert artifact.metadata == {
+        "path": "docs/a.md",
+        "root": str(tmp_path),
+        "filename": "a.md",
+        "suffix": ".md",
+        "scope": "user",
+        "title": "The Title",
+    }
+
+
+def test_frontmatter_gives_title_description_and_tags(tmp_path):
+    write(tmp_path, a_md="---\ntitle: T\ntags: [x, y]\ndescription: D\nweird: 1\n---\n# Other\n")
+    artifact = read(files(tmp_path))
+    found = {key: artifact.metadata[key] for key in ("title", "tags", "description")}
+    assert found == {"title": "T", "tags": ["x", "y"], "description": "D"}
+    assert "weird" not in artifact.metadata
+
+
+def test_a_text_without_a_title_is_named_by_its_file(tmp_path):
+    write(tmp_path, a_txt="# not Markdown\n")
+    assert read(files(tmp_path)).name == "a.txt"
+
+
+def test_a_heading_in_a_code_block_is_no_title(tmp_path):
+    write(tmp_path, a_md="```\n# comment\n```\n\n# Real\n")
+    assert read(files(tmp_path)).name == "Real"
+
+
+def test_a_binary_file_that_matches_is_an_error_naming_it(tmp_path):
+    (tmp_path / "a.md").write_bytes(b"\x00\x01")
+    with pytest.raises(SourceError, match=r"a\.md: not a text file"):
+        read(files(tmp_path))
+
+
+def test_a_file_over_the_limit_is_an_error_naming_it(tmp_path):
+    write(tmp_path, a_md="x" * 11)
+    with pytest.raises(SourceError, match=r"a\.md.*limit"):
+        read(files(tmp_path, max_bytes=10))
+
+
+def test_invalid_utf8_is_replaced_and_flagged(tmp_path):
+    (tmp_path / "a.md").write_bytes(b"caf\xe9")
+    assert read(files(tmp_path)).flags == ("invalid_utf8",)
+
+
+def test_an_option_of_the_wrong_type_is_refused(tmp_path):
+    with pytest.raises(QueryError, match="pattern"):
+        files(tmp_path, pattern=3)
