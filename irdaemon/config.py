@@ -1,0 +1,282 @@
+"""Configuration: one optional TOML file becomes one frozen Config.
+
+Without a file the known directories of this machine are the corpora. A key that is not known, or a
+value of the wrong type, is an error that names file, line and key, and the nearest valid one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any
+
+import platformdirs
+
+from irclient.errors import IRError
+from irdaemon.load import did_you_mean
+from irdaemon.source import SOURCES
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+# Kinds whose directories are found by themselves; the corpus is called after the kind.
+KNOWN_KINDS = ("skills", "packages", "sessions")
+# Kinds that hold what a program hands over, so a file cannot configure them.
+_IN_PROCESS = ("mapping",)
+
+
+class ConfigError(IRError):
+    """The configuration cannot be used as it is."""
+
+    code = "config"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusConfig:
+    """One corpus: a source by name, its roots and options, its strategy spec and embedder."""
+
+    name: str
+    kind: str
+    roots: tuple[str, ...] = ()
+    strategy: Mapping[str, Any] | None = None
+    embedder: str | None = None
+    enabled: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """How the index is built. `hnsw_above`: vectors from which an HNSW graph helps; 0 for never."""
+
+    hnsw_above: int = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class WatchConfig:
+    """How file events are taken in.
+
+    `settle_ms`: quiet awaited before acting again; `max_wait_ms`: the longest a change waits;
+    `poll_s`: how often a root that cannot be watched is looked at; `polling`: never use the
+    system's events.
+    """
+
+    settle_ms: int = 20
+    max_wait_ms: int = 2_000
+    poll_s: float = 5.0
+    polling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleConfig:
+    """How often upkeep runs, in minutes; 0 turns a job off."""
+
+    reconcile_minutes: float = 15.0
+    retry_minutes: float = 60.0
+    compact_minutes: float = 24 * 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """What a request may cost."""
+
+    max_message_bytes: int = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything a person can set, and where the daemon keeps its own files."""
+
+    path: str
+    state_dir: str
+    embedder: str = "wordllama"
+    known: bool = True
+    corpora: tuple[CorpusConfig, ...] = ()
+    index: IndexConfig = field(default_factory=IndexConfig)
+    watch: WatchConfig = field(default_factory=WatchConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    serve: ServeConfig = field(default_factory=ServeConfig)
+
+    @property
+    def ledger_path(self) -> str:
+        """Return the path of the ledger file."""
+        return os.path.join(self.state_dir, "ledger.sqlite")
+
+
+_SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
+    {
+        "index": IndexConfig,
+        "watch": WatchConfig,
+        "schedule": ScheduleConfig,
+        "serve": ServeConfig,
+    }
+)
+_TOP_KEYS = ("embedder", "known", "corpora", *_SECTIONS)
+
+
+def config_path() -> str:
+    """Return the path of the configuration file, existing or not."""
+    if chosen := os.environ.get("IRDAEMON_CONFIG"):
+        return os.path.abspath(os.path.expanduser(chosen))
+    return os.path.join(platformdirs.user_config_dir("irdaemon"), "irdaemon.toml")
+
+
+def state_dir() -> str:
+    """Return the directory of the ledger, the lock and the log.
+
+    systemd's STATE_DIRECTORY is not used: before version 254 it lies elsewhere than where a daemon
+    started by hand would look, and both must find the same ledger.
+    """
+    return platformdirs.user_state_dir("irdaemon")
+
+
+def load_config(path: str | None = None) -> Config:
+    """Read the configuration; a file that was named must exist, the default one need not."""
+    chosen = os.path.abspath(path) if path else config_path()
+    try:
+        with open(chosen, "rb") as file:
+            text = file.read().decode("utf-8")
+    except FileNotFoundError:
+        if path or os.environ.get("IRDAEMON_CONFIG"):
+            raise ConfigError(f"{chosen}: no such file", "irdaemon init writes one") from None
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{chosen}: {error}", "check the file") from error
+    return parse_config(text, chosen)
+
+
+def parse_config(text: str, path: str) -> Config:
+    """Build a Config from TOML text; `path` is named in errors. Raises ConfigError."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}", "see https://toml.io for the syntax") from error
+    where = _Where(path, text)
+    for key in data:
+        where.check_key("", key, _TOP_KEYS)
+    sections = {
+        name: _section(kind, data[name], name, where)
+        for name, kind in _SECTIONS.items()
+        if name in data
+    }
+    return Config(
+        path=path,
+        state_dir=state_dir(),
+        embedder=where.typed("", "embedder", data.get("embedder", "wordllama"), str),
+        known=where.typed("", "known", data.get("known", True), bool),
+        corpora=_corpora(where.typed("", "corpora", data.get("corpora", {}), dict), where),
+        **sections,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """The text a value came from, so that an error can name its line."""
+
+    path: str
+    text: str
+
+    def error(self, table: str, key: str, message: str, hint: str = "") -> ConfigError:
+        line = self.line_of(table, key)
+        place = f"{self.path}:{line}" if line else self.path
+        return ConfigError(f"{place}: {message}", hint)
+
+    def check_key(self, table: str, key: str, valid: tuple[str, ...]) -> None:
+        if key in valid:
+            return
+        place = f" in [{table}]" if table else ""
+        raise self.error(
+            table,
+            key,
+            f"unknown key {key!r}{place}{did_you_mean(key, valid)}",
+            f"valid keys: {', '.join(valid)}",
+        )
+
+    def typed(self, table: str, key: str, value: Any, kind: type[Any]) -> Any:
+        good = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if good:
+            return value
+        raise self.error(
+            table, key, f"{key} must be {_SAID[kind]}, not {type(value).__name__} ({value!r})"
+        )
+
+    def line_of(self, table: str, key: str) -> int:
+        """Return the line where a key, or else its table, is set; 0 if it cannot be told."""
+        current, found = "", 0
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
+                current = header.group(1).replace('"', "").replace("'", "")
+                found = number if current in (table, f"{table}.{key}".strip(".")) else found
+            name = re.match(r"""\s*["']?([^"'=\s]+)["']?\s*=""", line)
+            dotted = f"{current}.{name.group(1)}".strip(".") if name else ""
+            if name and dotted == f"{table}.{key}".strip("."):
+                return number
+        return found
+
+
+_SAID: Mapping[type, str] = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    dict: "a table",
+    list: "a list",
+}
+
+
+def _section(kind: type[Any], data: Any, name: str, where: _Where) -> Any:
+    table = where.typed("", name, data, dict)
+    types = {f.name: type(f.default) for f in fields(kind)}
+    for key, value in table.items():
+        where.check_key(name, key, tuple(types))
+        if isinstance(where.typed(name, key, value, types[key]), (int, float)) and value < 0:
+            raise where.error(name, key, f"{key} must not be negative")
+    return kind(**table)
+
+
+def _corpora(tables: Mapping[str, Any], where: _Where) -> tuple[CorpusConfig, ...]:
+    return tuple(_corpus(name, table, where) for name, table in tables.items())
+
+
+def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
+    table = f"corpora.{name}"
+    if not _NAME.match(name):
+        raise where.error(
+            table, "", f"{name!r} is no name for a corpus", "use letters, digits, '-', '_' and '.'"
+        )
+    values = dict(where.typed("corpora", name, data, dict))
+    kind = where.typed(table, "kind", values.pop("kind", name), str)
+    configurable = tuple(k for k in SOURCES if k not in _IN_PROCESS)
+    if kind not in configurable and ":" not in kind:
+        raise where.error(
+            table,
+            "kind",
+            f"unknown kind {kind!r}{did_you_mean(kind, configurable)}",
+            f"kinds: {', '.join(configurable)}",
+        )
+    roots = where.typed(table, "roots", values.pop("roots", []), list)
+    for root in roots:
+        where.typed(table, "roots", root, str)
+    embedder = values.pop("embedder", None)
+    return CorpusConfig(
+        name=name,
+        kind=kind,
+        roots=tuple(_absolute(root, where.path) for root in roots),
+        strategy=_strategy(table, values.pop("strategy", None), where),
+        embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
+        enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
+        options=values,
+    )
+
+
+def _strategy(table: str, value: Any, where: _Where) -> Mapping[str, Any] | None:
+    if value is None or isinstance(value, Mapping):
+        return value
+    return {"name": where.typed(table, "strategy", value, str), "params": {}}
+
+
+def _absolute(root: str, config: str) -> str:
+    return os.path.normpath(os.path.join(os.path.dirname(config), os.path.expanduser(root)))

@@ -1,0 +1,90 @@
+"""A corpus: one source, one strategy, one embedder, under one name; and which ones there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from irclient.errors import IRError, QueryError
+from irdaemon.config import KNOWN_KINDS, Config, ConfigError, CorpusConfig
+from irdaemon.load import load
+from irdaemon.source import SOURCES, Source
+from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
+from irdaemon.types import Root
+
+DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
+    "skills": {"name": "Skill"},
+    "packages": {"name": "Package"},
+    "sessions": {"name": "ClaudeTurn"},
+    "files": {"name": "Chunked", "params": {"headings": True}},
+    "reports": {"name": "Chunked", "params": {"headings": True}},
+    "mapping": {"name": "WholeText"},
+    "records": {"name": "WholeText"},
+    "mcp_tools": {"name": "Skill"},
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A named collection: where it comes from, how it is decomposed, who embeds it."""
+
+    name: str
+    kind: str
+    source: Source
+    strategy: IndexingStrategy
+    embedder: str
+
+    @cached_property
+    def recipe(self) -> str:
+        """Return the identity of this corpus' decomposition."""
+        return recipe_of(self.strategy)
+
+
+def corpora_of(config: Config) -> tuple[Corpus, ...]:
+    """Return the corpora a configuration asks for, those of this machine's known places included.
+
+    Raises ConfigError where a corpus cannot be made.
+    """
+    return tuple(make_corpus(each, config) for each in wanted(config) if each.enabled)
+
+
+def wanted(config: Config) -> tuple[CorpusConfig, ...]:
+    """Return every corpus' configuration, found or written, sorted by name."""
+    found = {kind: CorpusConfig(kind, kind) for kind in KNOWN_KINDS} if config.known else {}
+    chosen = {**found, **{each.name: each for each in config.corpora}}
+    every = [chosen[name] for name in sorted(chosen)]
+    return tuple(each for each in every if each.name not in found or _exists(each, config))
+
+
+def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
+    """Make one corpus. Raises ConfigError naming the file and what is wrong."""
+    try:
+        roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
+        source = load("source", wish.kind, SOURCES)(roots, wish.options)
+        strategy = strategy_from_spec(wish.strategy or DEFAULT_STRATEGIES.get(wish.kind))
+        if strategy is None:
+            raise QueryError("no strategy is given", 'add strategy = "WholeText"')
+    except IRError as error:
+        place = f"{config.path}: [corpora.{wish.name}]: {error.message}"
+        raise ConfigError(place, error.hint) from error
+    return Corpus(wish.name, wish.kind, source, strategy, wish.embedder or config.embedder)
+
+
+def _exists(wish: CorpusConfig, config: Config) -> bool:
+    """Say whether a known kind has anything here, or was written down by the person."""
+    written = any(each.name == wish.name for each in config.corpora)
+    return written or bool(known_roots(wish.kind))
+
+
+def known_roots(kind: str) -> tuple[Root, ...]:
+    """Return the places of a known kind that exist on this machine; none for other kinds."""
+    if kind not in KNOWN_KINDS:
+        return ()
+    module, _, _ = SOURCES[kind].partition(":")
+    known: tuple[Root, ...] = load("source", f"{module}:known_roots", {})(
+        os.path.expanduser("~"), os.environ
+    )
+    return known

@@ -1,0 +1,73 @@
+"""The default embedder: wordllama's static 256-d model, read from its wheel without a network.
+
+The wheel's two files are read directly: importing the package itself costs more time and memory
+than the model, and its loader looks for the tokenizer in a folder the wheel does not have. The
+vectors are the library's own (a test compares them): the mean of the token rows, normalised.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irclient.errors import Unavailable
+
+_MODEL = "l2_supercat"
+_BATCH = 256
+# A mean over a long text says little more than over its beginning, and a line of megabytes must
+# not stall the writer.
+_CHARS = 8_000
+
+
+class WordLlama:
+    """Embed with the 256-dimensional static model of the `wordllama` package."""
+
+    id = f"wordllama-{_MODEL}-256"
+    dim = 256
+
+    def __init__(self) -> None:
+        # The tokenizer's own threads would compete with queries for the same cores.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        folder = _package_folder()
+        weights = load_file(folder / "weights" / f"{_MODEL}_256.safetensors")
+        self._rows = np.ascontiguousarray(weights["embedding.weight"], dtype=np.float32)
+        names = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
+        self._tokenizer = Tokenizer.from_file(str(names))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row per text; see Embedder."""
+        vectors = np.zeros((len(texts), self.dim), np.float32)
+        for start in range(0, len(texts), _BATCH):
+            self._embed_into(vectors[start : start + _BATCH], texts[start : start + _BATCH])
+        return vectors
+
+    def _embed_into(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
+        encoded = self._tokenizer.encode_batch_fast(
+            [text[:_CHARS] for text in texts], add_special_tokens=False
+        )
+        for row, encoding in zip(out, encoded, strict=True):
+            if ids := encoding.ids:
+                # The norm of the mean and of the sum differ only by a factor.
+                row[:] = self._rows.take(ids, axis=0, mode="clip").sum(axis=0)
+        norms = np.linalg.norm(out, axis=1, keepdims=True)
+        np.divide(out, norms, out=out, where=norms > 0)
+
+
+def _package_folder() -> Path:
+    spec = importlib.util.find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        raise Unavailable(
+            "the embedder 'wordllama' is configured but its package is not installed",
+            "pip install wordllama",
+        )
+    return Path(spec.submodule_search_locations[0])

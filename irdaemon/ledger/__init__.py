@@ -1,0 +1,249 @@
+"""The ledger: one SQLite file that holds the truth about every corpus.
+
+One process writes, through one `Ledger`; `reading()` gives a read-only view on a connection of its
+own. Every write is one transaction: after a crash an artifact is wholly old or wholly new. The
+file is private to its owner, and so is the directory it lies in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgpack
+
+from irdaemon.ledger.entries import Entries
+from irdaemon.ledger.failures import Failures
+from irdaemon.ledger.rows import (
+    Counts,
+    Decomposed,
+    Delta,
+    Failure,
+    Record,
+    StoredArtifact,
+    Upsert,
+    content_hash,
+    record_id,
+    version_hash,
+)
+from irdaemon.ledger.schema import LedgerError
+from irdaemon.ledger.store import IN_MEMORY, Store
+from irdaemon.ledger.terms import Terms
+from irdaemon.ledger.vectors import Vectors
+from irdaemon.types import Problem
+
+__all__ = [
+    "IN_MEMORY",
+    "Counts",
+    "Decomposed",
+    "Delta",
+    "Failure",
+    "Ledger",
+    "LedgerError",
+    "Record",
+    "StoredArtifact",
+    "Upsert",
+    "content_hash",
+    "record_id",
+    "version_hash",
+]
+
+_JOBS_KEPT = 1_000
+_SUMMARY_CHARS = 400
+
+
+class Ledger:
+    """Keep corpora, entries, artifacts, records, vectors and failures."""
+
+    def __init__(self, path: str, *, read_only: bool = False):
+        self.path = path
+        self._store = Store(path, read_only=read_only)
+        self.terms = Terms(self._store)
+        self.entries = Entries(self._store, self.terms)
+        self.failures = Failures(self._store)
+        self.vectors = Vectors(self._store)
+
+    def close(self) -> None:
+        """Close the file; nothing is pending."""
+        self._store.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[Ledger]:
+        """Give a read-only view that any thread may use and that waits for no writer."""
+        if self.path == IN_MEMORY:
+            yield self
+            return
+        view = Ledger(self.path, read_only=True)
+        try:
+            yield view
+        finally:
+            view.close()
+
+    # -- corpora ---------------------------------------------------------------------------------
+
+    def declare(self, name: str, kind: str, recipe: str, embedder: str) -> None:
+        """Register a corpus, or note its present recipe and embedder."""
+        with self._store.transaction():
+            self._store.run(
+                "INSERT INTO corpora(name, kind, recipe, embedder) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT(name) DO UPDATE SET kind = excluded.kind,"
+                " recipe = excluded.recipe, embedder = excluded.embedder",
+                name,
+                kind,
+                recipe,
+                embedder,
+            )
+
+    def forget_corpus(self, name: str) -> None:
+        """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""
+        with self._store.transaction():
+            self._store.run("DELETE FROM corpora WHERE name = ?", name)
+
+    def corpora(self) -> list[str]:
+        """Return the names of the registered corpora, sorted."""
+        return [name for (name,) in self._store.all("SELECT name FROM corpora ORDER BY name")]
+
+    def reconciled(self, name: str, problems: Sequence[Problem], now: float | None) -> None:
+        """Note the problems a look at `name` met and, for a full look, when it ended."""
+        listed = json.dumps([[problem.path, problem.reason] for problem in problems])
+        with self._store.transaction():
+            self._store.run(
+                "UPDATE corpora SET problems = ?, last_reconcile = coalesce(?, last_reconcile)"
+                " WHERE name = ?",
+                listed,
+                now,
+                name,
+            )
+
+    def state_of(self, name: str) -> tuple[float | None, tuple[Problem, ...]]:
+        """Return when the corpus was last fully looked at, and the problems met then."""
+        row = self._store.one("SELECT last_reconcile, problems FROM corpora WHERE name = ?", name)
+        if row is None:
+            return None, ()
+        return row[0], tuple(Problem(*pair) for pair in json.loads(row[1]))
+
+    # -- what the index is built from ------------------------------------------------------------
+
+    def artifact_numbers(self, corpus: str) -> list[int]:
+        """Return the row numbers of a corpus' artifacts, ascending; they are never reused."""
+        rows = self._store.all("SELECT id FROM artifacts WHERE corpus = ? ORDER BY id", corpus)
+        return [number for (number,) in rows]
+
+    def artifact_rows(self, corpus: str, after: int = 0) -> list[tuple[Any, ...]]:
+        """Return (row, artifact_id, name, pointer, fields, content) of artifacts beyond a row."""
+        return self._store.all(
+            "SELECT id, artifact_id, name, pointer, fields, content FROM artifacts"
+            " WHERE corpus = ? AND id > ? ORDER BY id",
+            corpus,
+            after,
+        )
+
+    def record_rows(self, corpus: str, after: int = 0) -> list[tuple[Any, ...]]:
+        """Return (artifact row, kind, surface_index, summary, metadata, digest, terms, counts).
+
+        Only records of artifacts beyond a row, in the order of artifacts and their surfaces. The
+        summary is the beginning of the text; terms are int32 ids, counts float32, both as bytes.
+        """
+        return self._store.all(
+            "SELECT artifact, records.kind, surface_index, substr(text, 1, ?), metadata,"
+            " records.digest, terms, counts FROM artifacts"
+            " JOIN records ON records.artifact = artifacts.id"
+            " WHERE corpus = ? AND artifacts.id > ? ORDER BY artifact, surface_index",
+            _SUMMARY_CHARS,
+            corpus,
+            after,
+        )
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def artifact(self, corpus: str, artifact_id: str) -> StoredArtifact | None:
+        """Return one artifact by its exact id."""
+        row = self._store.one(
+            "SELECT corpus, artifact_id, name, pointer, body, digest, fields, indexed_at"
+            " FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+            corpus,
+            artifact_id,
+        )
+        if row is None:
+            return None
+        corpus, artifact_id, name, pointer, body, digest, fields, indexed_at = row
+        unpacked = msgpack.unpackb(fields)
+        return StoredArtifact(
+            corpus, artifact_id, name, pointer, body, digest, unpacked, indexed_at
+        )
+
+    def artifact_ids(self, corpus: str, name: str, limit: int = 20) -> list[str]:
+        """Return ids whose artifact is called `name`, or that end with it as a path."""
+        rows = self._store.all(
+            "SELECT artifact_id FROM artifacts WHERE corpus = ?"
+            " AND (name = ? OR substr(artifact_id, -length(?) - 1) = '/' || ?)"
+            " ORDER BY artifact_id LIMIT ?",
+            corpus,
+            name,
+            name,
+            name,
+            limit,
+        )
+        return [artifact_id for (artifact_id,) in rows]
+
+    def records_for_artifact(self, corpus: str, artifact_id: str) -> list[dict[str, Any]]:
+        """Return the stored records of an artifact in plan order: the way to its siblings."""
+        names = ("record_id", "kind", "granularity", "surface_index", "text")
+        return [
+            {**dict(zip(names, row, strict=False)), "metadata": msgpack.unpackb(row[5])}
+            for row in self._store.all(
+                "SELECT record_id, records.kind, granularity, surface_index, text, metadata"
+                " FROM records JOIN artifacts ON artifacts.id = records.artifact"
+                " WHERE corpus = ? AND artifact_id = ? ORDER BY surface_index",
+                corpus,
+                artifact_id,
+            )
+        ]
+
+    def counts(self, corpus: str, embedder: str) -> Counts:
+        """Count what is held of a corpus."""
+        records = "FROM records JOIN artifacts ON artifacts.id = records.artifact"
+        row = self._store.one(
+            "SELECT (SELECT count(*) FROM artifacts WHERE corpus = ?1),"
+            f" (SELECT count(*) {records} WHERE corpus = ?1),"
+            f" (SELECT count(*) {records} JOIN vectors ON vectors.digest = records.digest"
+            "   AND embedder = ?2 WHERE corpus = ?1),"
+            " (SELECT count(*) FROM failures WHERE corpus = ?1)",
+            corpus,
+            embedder,
+        )
+        return Counts(*(row or (0, 0, 0, 0)))
+
+    # -- generations, jobs, upkeep ---------------------------------------------------------------
+
+    def generation(self) -> int:
+        """Return the number of the last published snapshot."""
+        row = self._store.one("SELECT value FROM counters WHERE name = 'generation'")
+        return int(row[0]) if row else 0
+
+    def next_generation(self) -> int:
+        """Count one more published snapshot and return its number."""
+        with self._store.transaction():
+            self._store.run("UPDATE counters SET value = value + 1 WHERE name = 'generation'")
+        return self.generation()
+
+    def log_job(self, kind: str, corpus: str, report: str, started: float, took_ms: float) -> None:
+        """Keep a line about a finished job; the last thousand stay."""
+        with self._store.transaction():
+            inserted = self._store.run(
+                "INSERT INTO jobs(kind, corpus, report, started, took_ms) VALUES (?, ?, ?, ?, ?)",
+                kind,
+                corpus,
+                report,
+                started,
+                took_ms,
+            )
+            oldest = (inserted.lastrowid or 0) - _JOBS_KEPT
+            self._store.run("DELETE FROM jobs WHERE id <= ?", oldest)
+
+    def vacuum(self) -> None:
+        """Give free pages back to the file system and fold the write-ahead log in."""
+        self._store.run("VACUUM")
+        self._store.run("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,235 @@
+"""Entries and the artifacts read from them: what is known, what changed, what to store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from irdaemon.ledger.rows import Decomposed, Delta, KnownEntry, Record, Upsert, pack, storable
+from irdaemon.ledger.store import Store
+from irdaemon.ledger.terms import Terms
+from irdaemon.source.tree import at_or_under
+from irdaemon.types import Entry, Scan
+
+# A file written this shortly before its stamp was taken may change again under the same stamp.
+RACY_NS = 2_000_000_000
+HELD_ELSEWHERE = "held_by_another_entry"
+
+
+class Entries:
+    """Keep the entries of every corpus, each with its artifacts, records and terms."""
+
+    def __init__(self, store: Store, terms: Terms):
+        self._store = store
+        self._terms = terms
+
+    # -- what changed ----------------------------------------------------------------------------
+
+    def diff(self, corpus: str, scan: Scan, recipe: str, *, full: bool = False) -> Delta:
+        """Compare a scan with what is known: what to read, what is gone.
+
+        An entry is stale when it is new, its stamp or the recipe changed, its stamp is racy, or
+        `full` asks for everything. A failed entry is left alone until its stamp changes.
+        """
+        known = {entry.key: entry for entry in self._known(corpus, scan)}
+        failed = dict(self._store.all("SELECT key, stamp FROM failures WHERE corpus = ?", corpus))
+        found = {entry.key for entry in scan.entries}
+        stale = tuple(
+            entry
+            for entry in scan.entries
+            if full or _is_stale(entry, known.get(entry.key), failed.get(entry.key), recipe)
+        )
+        gone = tuple(
+            entry.key
+            for entry in known.values()
+            if entry.key not in found and spoken_for(entry.path, scan)
+        )
+        return Delta(stale, gone, len(scan.entries) - len(stale), known)
+
+    def known_under(self, corpus: str, top: str) -> int:
+        """Count the known entries at or under a path."""
+        row = self._store.one(f"SELECT count(*) FROM entries WHERE {_UNDER}", *_under(corpus, top))
+        return int(row[0]) if row else 0
+
+    def _known(self, corpus: str, scan: Scan) -> Iterable[KnownEntry]:
+        rows: dict[str, tuple[Any, ...]] = {}
+        for top in scan.covered:
+            for row in self._store.all(
+                f"SELECT {_COLUMNS} FROM entries WHERE {_UNDER}", *_under(corpus, top)
+            ):
+                rows[row[0]] = row
+        for entry in scan.entries:
+            if entry.key not in rows:
+                rows |= {
+                    row[0]: row
+                    for row in self._store.all(
+                        f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key = ?",
+                        corpus,
+                        entry.key,
+                    )
+                }
+        return [KnownEntry(*row) for row in rows.values()]
+
+    # -- storing ---------------------------------------------------------------------------------
+
+    def put(self, corpus: str, upsert: Upsert, now: float) -> tuple[int, int]:
+        """Store one read entry whole: its stamp, its artifacts, their records and terms.
+
+        Returns how many artifacts were written and how many removed. Artifacts of an unchanged
+        version are not touched; one that another entry holds is left to it. The entry's failure,
+        if it had one, ends here.
+        """
+        with self._store.transaction():
+            held = self._held_elsewhere(corpus, upsert)
+            number = self._put_entry(corpus, upsert, len(held), now)
+            before = dict(
+                self._store.all(
+                    "SELECT artifact_id, version FROM artifacts WHERE entry = ?", number
+                )
+            )
+            mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
+            changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
+            for decomposed in changed:
+                self._put_artifact(corpus, number, decomposed, now)
+            present = {d.artifact.artifact_id for d in mine}
+            removed = [] if upsert.partial else [i for i in before if i not in present]
+            self._store.run_many(
+                "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+                [(corpus, artifact_id) for artifact_id in removed],
+            )
+            self._store.run(
+                "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
+            )
+        return len(changed), len(removed)
+
+    def _held_elsewhere(self, corpus: str, upsert: Upsert) -> set[str]:
+        return {
+            d.artifact.artifact_id
+            for d in upsert.artifacts
+            if self._store.one(
+                "SELECT 1 FROM artifacts JOIN entries ON entries.id = artifacts.entry"
+                " WHERE artifacts.corpus = ? AND artifact_id = ? AND entries.key != ?",
+                corpus,
+                d.artifact.artifact_id,
+                upsert.entry.key,
+            )
+        }
+
+    def _put_entry(self, corpus: str, upsert: Upsert, held: int, now: float) -> int:
+        entry = upsert.entry
+        skipped = {**upsert.skipped, HELD_ELSEWHERE: held} if held else dict(upsert.skipped)
+        row = self._store.one(
+            "INSERT INTO entries(corpus, key, path, stamp, racy, recipe, cursor, skipped)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
+            " path = excluded.path, stamp = excluded.stamp, racy = excluded.racy,"
+            " recipe = excluded.recipe, cursor = excluded.cursor, skipped = excluded.skipped"
+            " RETURNING id",
+            corpus,
+            entry.key,
+            entry.path,
+            entry.stamp,
+            entry.mtime_ns > now * 1e9 - RACY_NS,
+            upsert.recipe,
+            upsert.cursor,
+            json.dumps(skipped),
+        )
+        assert row is not None  # RETURNING gives the row it wrote
+        return int(row[0])
+
+    def _put_artifact(self, corpus: str, entry: int, decomposed: Decomposed, now: float) -> None:
+        artifact = decomposed.artifact
+        self._store.run(
+            "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+            corpus,
+            artifact.artifact_id,
+        )
+        inserted = self._store.run(
+            "INSERT INTO artifacts(entry, corpus, artifact_id, name, pointer, fields, body, digest,"
+            " content, version, indexed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            entry,
+            corpus,
+            artifact.artifact_id,
+            storable(artifact.name),
+            artifact.pointer,
+            pack(decomposed.fields),
+            None if artifact.body is None else storable(artifact.body),
+            artifact.digest,
+            decomposed.content,
+            decomposed.version,
+            now,
+        )
+        number = inserted.lastrowid or 0
+        self._store.run_many(
+            "INSERT INTO records(artifact, record_id, kind, granularity, surface_index, text,"
+            " metadata, digest, terms, counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(number, *self._record_row(record)) for record in decomposed.records],
+        )
+
+    def _record_row(self, record: Record) -> tuple[object, ...]:
+        return (
+            record.record_id,
+            record.kind,
+            record.granularity,
+            record.surface_index,
+            storable(record.text),
+            pack(record.metadata),
+            record.digest,
+            np.array(self._terms.ids(record.terms), np.int32).tobytes(),
+            np.array(list(record.terms.values()), np.float32).tobytes(),
+        )
+
+    def forget(self, corpus: str, keys: Iterable[str]) -> int:
+        """Remove entries that are gone, with all they held.
+
+        Entries that had left an artifact to another are marked to be read again.
+        """
+        pairs = [(corpus, key) for key in keys]
+        if not pairs:
+            return 0
+        with self._store.transaction():
+            self._store.run_many("DELETE FROM entries WHERE corpus = ? AND key = ?", pairs)
+            self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", pairs)
+            self._store.run(
+                "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ?"
+                " AND instr(skipped, ?)",
+                corpus,
+                HELD_ELSEWHERE,
+            )
+        return len(pairs)
+
+    def skipped(self, corpus: str) -> dict[str, int]:
+        """Add up what the corpus' readings passed over, by reason."""
+        total: dict[str, int] = {}
+        for (text,) in self._store.all(
+            "SELECT skipped FROM entries WHERE corpus = ? AND skipped != '{}'", corpus
+        ):
+            for reason, count in json.loads(text).items():
+                total[reason] = total.get(reason, 0) + count
+        return total
+
+
+_COLUMNS = "key, path, stamp, racy, recipe, cursor"
+# Paths under a top sort between "top/" and "top0", the character after the slash.
+_UNDER = "corpus = ? AND (? = '' OR path = ? OR (path >= ? AND path < ?))"
+
+
+def _under(corpus: str, top: str) -> tuple[str, ...]:
+    stem = top.rstrip("/")
+    return corpus, top, top, stem + "/", stem + "0"
+
+
+def spoken_for(path: str, scan: Scan) -> bool:
+    """Say whether a scan's word on what is gone reaches a path."""
+    covered = any(at_or_under(path, top) for top in scan.covered)
+    return covered and not any(at_or_under(path, problem.path) for problem in scan.problems)
+
+
+def _is_stale(entry: Entry, known: KnownEntry | None, failed: str | None, recipe: str) -> bool:
+    if failed is not None:
+        return failed != entry.stamp
+    if known is None:
+        return True
+    return bool(known.racy) or known.stamp != entry.stamp or known.recipe != recipe

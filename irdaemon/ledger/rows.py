@@ -1,0 +1,166 @@
+"""The shapes in which the ledger takes and gives its rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack
+
+from irdaemon.types import Artifact, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEntry:
+    """What the ledger remembers of an entry; see `irdaemon.types.Entry`."""
+
+    key: str
+    path: str
+    stamp: str
+    racy: bool
+    recipe: str
+    cursor: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What a scan changes: entries to read, keys that are gone, entries left as they are."""
+
+    stale: tuple[Entry, ...]
+    gone: tuple[str, ...]
+    unchanged: int
+    known: Mapping[str, KnownEntry] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A surface ready to store: its text, its term counts, and the digest that keys its vector."""
+
+    record_id: str
+    kind: str
+    granularity: str
+    surface_index: int
+    text: str
+    metadata: Mapping[str, Any]
+    terms: Counter[str]
+
+    @property
+    def digest(self) -> bytes:
+        """Return the 16-byte digest of the text that is embedded."""
+        return hashlib.blake2b(self.text.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposed:
+    """An artifact with its plan's fields and its records: what one upsert stores.
+
+    Equal `content` means the same text wherever it lies; an equal `version` means that nothing an
+    upsert would store has changed.
+    """
+
+    artifact: Artifact
+    fields: Mapping[str, Any]
+    records: tuple[Record, ...]
+    content: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """One read entry with all that was made of it; see Reading for `partial` and `cursor`."""
+
+    entry: Entry
+    recipe: str
+    artifacts: tuple[Decomposed, ...]
+    cursor: bytes | None = None
+    partial: bool = False
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An entry or a root that could not be read: where, why, and since when (Unix seconds)."""
+
+    corpus: str
+    path: str
+    key: str
+    reason: str
+    stamp: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArtifact:
+    """An artifact as the ledger gives it for disclosure."""
+
+    corpus: str
+    artifact_id: str
+    name: str
+    pointer: str
+    body: str | None
+    digest: str
+    fields: Mapping[str, Any]
+    indexed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much of a corpus the ledger holds; `vectors` counts records that have theirs."""
+
+    artifacts: int
+    records: int
+    vectors: int
+    failures: int
+
+
+def record_id(artifact_id: str, kind: str, surface_index: int) -> str:
+    """Return the id of a record: 24 hex digits, stable while its place in the plan is."""
+    joined = "\u241f".join((artifact_id, kind, str(surface_index)))
+    return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def content_hash(artifact: Artifact) -> str:
+    """Hash what an artifact says, wherever it lies: equal hashes are copies of one another."""
+    return _hash([_normal(artifact.raw)])
+
+
+def version_hash(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> str:
+    """Hash everything an upsert would store; an equal version needs none."""
+    place = [artifact.name, artifact.pointer, artifact.digest, artifact.body]
+    return _hash([_normal(artifact.raw), *place, pack(fields).hex(), recipe])
+
+
+def pack(value: Any) -> bytes:
+    """Pack fields; what msgpack does not know becomes its string form."""
+    packed: bytes = msgpack.packb(value, default=_plain, unicode_errors="replace")
+    return packed
+
+
+def storable(text: str) -> str:
+    """Replace what UTF-8 cannot hold: half a surrogate pair, as JSON allows it."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _plain(value: Any) -> Any:
+    return sorted(map(str, value)) if isinstance(value, (set, frozenset)) else str(value)
+
+
+def _normal(raw: Any) -> Any:
+    if isinstance(raw, str):
+        text = raw.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        return unicodedata.normalize("NFC", text)
+    if isinstance(raw, Mapping):
+        return {str(key): _normal(value) for key, value in raw.items()}
+    if isinstance(raw, (list, tuple)):
+        return [_normal(item) for item in raw]
+    return raw
+
+
+def _hash(value: Any) -> str:
+    canonical = json.dumps(value, sort_keys=True, default=str, ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()

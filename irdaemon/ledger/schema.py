@@ -1,0 +1,132 @@
+"""The ledger's tables, as migrations: ordered functions, each run once, in one transaction.
+
+SQLite's `user_version` counts those that have run; it is the ledger's format version and moves
+apart from the package's. A ledger written by a later version is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from irclient.errors import IRError
+
+
+class LedgerError(IRError):
+    """The ledger cannot be used; the daemon must not go on without it."""
+
+    code = "ledger"
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the first format.
+
+    An entry is what a source scans, with how far it was read; the artifacts read from it, and
+    their records, go with it. Vectors belong to texts, not to records: a rename or another recipe
+    finds them again. Term ids are per ledger and never reused.
+    """
+    for statement in _TABLES:
+        connection.execute(statement)
+
+
+_TABLES = (
+    """CREATE TABLE corpora (
+        name TEXT PRIMARY KEY,
+        kind TEXT NOT NULL,
+        recipe TEXT NOT NULL,
+        embedder TEXT NOT NULL,
+        last_reconcile REAL,
+        problems TEXT NOT NULL DEFAULT '[]'
+    )""",
+    """CREATE TABLE entries (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        path TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        racy INTEGER NOT NULL,
+        recipe TEXT NOT NULL,
+        cursor BLOB,
+        skipped TEXT NOT NULL DEFAULT '{}',
+        UNIQUE (corpus, key)
+    )""",
+    "CREATE INDEX entries_by_path ON entries(corpus, path)",
+    """CREATE TABLE artifacts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        entry INTEGER NOT NULL REFERENCES entries(id) ON DELETE CASCADE,
+        corpus TEXT NOT NULL,
+        artifact_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        pointer TEXT NOT NULL,
+        fields BLOB NOT NULL,
+        body TEXT,
+        digest TEXT NOT NULL,
+        content TEXT NOT NULL,
+        version TEXT NOT NULL,
+        indexed_at REAL NOT NULL,
+        UNIQUE (corpus, artifact_id)
+    )""",
+    "CREATE INDEX artifacts_by_entry ON artifacts(entry)",
+    """CREATE TABLE records (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        artifact INTEGER NOT NULL REFERENCES artifacts(id) ON DELETE CASCADE,
+        record_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        granularity TEXT NOT NULL,
+        surface_index INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        metadata BLOB NOT NULL,
+        digest BLOB NOT NULL,
+        terms BLOB NOT NULL,
+        counts BLOB NOT NULL
+    )""",
+    "CREATE INDEX records_by_artifact ON records(artifact)",
+    "CREATE INDEX records_by_digest ON records(digest)",
+    "CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE vectors (
+        digest BLOB NOT NULL,
+        embedder TEXT NOT NULL,
+        vector BLOB NOT NULL,
+        PRIMARY KEY (digest, embedder)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE failures (
+        corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        path TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        since REAL NOT NULL,
+        PRIMARY KEY (corpus, key)
+    )""",
+    """CREATE TABLE jobs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind TEXT NOT NULL,
+        corpus TEXT NOT NULL,
+        report TEXT NOT NULL,
+        started REAL NOT NULL,
+        took_ms REAL NOT NULL
+    )""",
+    "CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
+    "INSERT INTO counters VALUES ('generation', 0)",
+)
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (create_tables,)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a ledger to the current format. Raises LedgerError for one from the future."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise LedgerError(
+            f"the ledger has format {version}, this version knows formats up to {len(MIGRATIONS)}",
+            "install the newer irdaemon again, or delete the ledger to rebuild it from its sources",
+        )
+    for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            step(connection)
+            connection.execute(f"PRAGMA user_version = {number}")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")

@@ -1,0 +1,35 @@
+"""The vocabulary: one id per term, shared by all corpora, growing only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from irdaemon.ledger.store import Store
+
+
+class Terms:
+    """Give terms their ids. Readers may hold the table while the writer adds to it."""
+
+    def __init__(self, store: Store):
+        self._store = store
+        self._table: dict[str, int] = {}
+        self._lost = -1
+
+    def table(self) -> dict[str, int]:
+        """Return the term -> id table."""
+        if self._lost != self._store.lost_transactions:
+            # Ids given out in a transaction that was lost do not exist: read the table anew.
+            self._table = dict(self._store.all("SELECT term, id FROM terms"))
+            self._lost = self._store.lost_transactions
+        return self._table
+
+    def ids(self, terms: Iterable[str]) -> list[int]:
+        """Return the ids of terms, new ones included, inside the caller's transaction."""
+        table = self.table()
+        return [table[term] if term in table else self._add(term) for term in terms]
+
+    def _add(self, term: str) -> int:
+        number = len(self._table)
+        self._store.run("INSERT INTO terms(id, term) VALUES (?, ?)", number, term)
+        self._table[term] = number
+        return number

@@ -1,0 +1,65 @@
+"""Vectors, keyed by what was embedded and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.ledger.store import Store
+
+_DIGESTS_PER_QUERY = 500
+
+
+class Vectors:
+    """Keep one vector per (text digest, embedder id), whichever records share the text."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    def put(self, embedder: str, digests: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
+        """Store the vectors of texts, one float32 row per digest."""
+        rows = [(d, embedder, v.tobytes()) for d, v in zip(digests, vectors, strict=True)]
+        with self._store.transaction():
+            self._store.run_many("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+
+    def get(self, embedder: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the stored vectors of digests, as float32 bytes."""
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(digests), _DIGESTS_PER_QUERY):
+            part = digests[start : start + _DIGESTS_PER_QUERY]
+            marks = ",".join("?" * len(part))
+            wanted = f"embedder = ? AND digest IN ({marks})"
+            rows = self._store.all(
+                f"SELECT digest, vector FROM vectors WHERE {wanted}", embedder, *part
+            )
+            found.update((digest, vector) for digest, vector in rows)
+        return found
+
+    def missing(self, corpus: str, embedder: str, limit: int) -> list[tuple[bytes, str]]:
+        """Return up to `limit` (digest, text) pairs of a corpus that were not embedded yet.
+
+        Newest first: what was just edited is found first.
+        """
+        return [
+            (digest, text)
+            for digest, text, _ in self._store.all(
+                "SELECT records.digest, text, max(records.id) AS newest FROM records"
+                " JOIN artifacts ON artifacts.id = records.artifact WHERE corpus = ?"
+                " AND NOT EXISTS (SELECT 1 FROM vectors"
+                "  WHERE vectors.digest = records.digest AND embedder = ?)"
+                " GROUP BY records.digest ORDER BY newest DESC LIMIT ?",
+                corpus,
+                embedder,
+                limit,
+            )
+        ]
+
+    def drop_unused(self) -> int:
+        """Drop vectors no record needs; return how many."""
+        with self._store.transaction():
+            return self._store.run(
+                "DELETE FROM vectors WHERE NOT EXISTS"
+                " (SELECT 1 FROM records WHERE records.digest = vectors.digest)"
+            ).rowcount
