@@ -1,0 +1,108 @@
+"""Disclose: the payload of an artifact, read at the moment it is asked for.
+
+`metadata` reads nothing. `body` follows the pointer: a file gives its text, a directory its README.
+`bundled` adds what travels with a skill: the files under scripts/, references/ and assets/, with
+their sizes, and the text of those that fit. Nothing outside the artifact's own directory is ever
+read, whatever a link says. A pointer that no longer works is a note, not an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from irclient.errors import QueryError
+from irclient.types import LEVELS
+from irdaemon.ledger import StoredArtifact
+from irdaemon.load import did_you_mean
+from irdaemon.source.tree import at_or_under, read_regular
+from irdaemon.types import BundledFile, Disclosure, SourceError
+
+BODY_CHARS = 20_000
+BUNDLE_CHARS = 40_000
+BUNDLE_FILES = 100
+_BUNDLE_DIRS = ("scripts", "references", "assets")
+_READMES = ("README.md", "README.rst", "README.txt", "README")
+_READ_BYTES = 16 * 1024 * 1024
+
+
+def check_level(level: str) -> None:
+    """Raise QueryError for a level that does not exist."""
+    if level not in LEVELS:
+        raise QueryError(
+            f"unknown level {level!r}{did_you_mean(level, LEVELS)}", f"levels: {', '.join(LEVELS)}"
+        )
+
+
+def disclose(artifact: StoredArtifact, level: str) -> Disclosure:
+    """Return the payload of `artifact` at `level`; see the module for what each holds."""
+    check_level(level)
+    plain = Disclosure(
+        artifact.corpus, artifact.artifact_id, level, artifact.name, artifact.pointer
+    )
+    if level == "metadata":
+        return plain
+    if not artifact.pointer or artifact.body is not None:
+        return _with_body(plain, artifact.body or "", stale=False)
+    try:
+        content = _read(artifact.pointer)
+    except (OSError, SourceError):
+        return replace(plain, stale=True, note="pointer_unreadable")
+    digest = hashlib.sha256(content).hexdigest()
+    stale = bool(artifact.digest) and digest != artifact.digest
+    disclosed = _with_body(plain, content.decode("utf-8", "replace"), stale)
+    if level == "bundled":
+        return replace(disclosed, files=tuple(_bundle(artifact.pointer)))
+    return disclosed
+
+
+def _with_body(plain: Disclosure, text: str, stale: bool) -> Disclosure:
+    text = text.removeprefix("\ufeff")
+    return replace(
+        plain,
+        body=text[:BODY_CHARS],
+        truncated=len(text) > BODY_CHARS,
+        stale=stale,
+        note="changed" if stale else "",
+    )
+
+
+def _read(pointer: str) -> bytes:
+    if not os.path.isdir(pointer):
+        return read_regular(pointer, _READ_BYTES)
+    for name in _READMES:
+        path = os.path.join(pointer, name)
+        if os.path.isfile(path):
+            return read_regular(path, _READ_BYTES)
+    raise FileNotFoundError(pointer)
+
+
+def _bundle(pointer: str) -> Iterator[BundledFile]:
+    home = os.path.realpath(pointer if os.path.isdir(pointer) else os.path.dirname(pointer))
+    left = BUNDLE_CHARS
+    for count, path in enumerate(_bundled_paths(home)):
+        if count == BUNDLE_FILES:
+            return
+        text = _small_text(path, left)
+        left -= len(text or "")
+        yield BundledFile(os.path.relpath(path, home), os.stat(path).st_size, text)
+
+
+def _bundled_paths(home: str) -> Iterator[str]:
+    for folder in _BUNDLE_DIRS:
+        for directory, below, names in os.walk(os.path.join(home, folder)):
+            below.sort()
+            for name in sorted(names):
+                path = os.path.join(directory, name)
+                if os.path.isfile(path) and at_or_under(os.path.realpath(path), home):
+                    yield path
+
+
+def _small_text(path: str, limit: int) -> str | None:
+    try:
+        content = read_regular(path, limit)
+    except (OSError, SourceError):
+        return None
+    return None if b"\0" in content else content.decode("utf-8", "replace")

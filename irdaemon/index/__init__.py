@@ -1,0 +1,84 @@
+"""The index: an immutable, deletable function of the ledger.
+
+Each corpus has a CorpusIndex; all of them together, under one generation number, are a Snapshot.
+A query reads the engine's snapshot once and works on that one to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from irdaemon.index.columns import Columns
+from irdaemon.index.dense import Dense, make_dense
+from irdaemon.index.lexical import Lexical
+from irdaemon.index.rows import Card, Rows, Shown
+from irdaemon.ledger import Ledger
+
+__all__ = ["Card", "Columns", "CorpusIndex", "Dense", "Lexical", "Rows", "Shown", "Snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusIndex:
+    """One corpus, searchable: rows, the two legs, the filter columns, and how whole it is.
+
+    `embedder` names the vector space of the dense leg. `last_reconcile` is None until the first
+    full look has ended; `degraded` lists roots that could not be looked at.
+    """
+
+    corpus: str
+    embedder: str
+    rows: Rows
+    lexical: Lexical
+    dense: Dense
+    columns: Columns
+    last_reconcile: float | None = None
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def unembedded(self) -> int:
+        """Count the records whose vector is still to come."""
+        return int(len(self.rows.shown) - self.rows.embedded.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Every corpus as of one generation, and the vocabulary their term ids are from."""
+
+    generation: int = 0
+    corpora: Mapping[str, CorpusIndex] = field(default_factory=dict)
+    vocabulary: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A vector space: the embedder's id and dimension, and from how many vectors on to use HNSW."""
+
+    embedder: str
+    dim: int
+    hnsw_above: int
+
+
+def index_corpus(
+    ledger: Ledger, corpus: str, space: Space, previous: CorpusIndex | None = None
+) -> CorpusIndex:
+    """Return the index of a corpus as the ledger now has it, reusing what has not changed."""
+    if previous is not None and previous.embedder != space.embedder:
+        previous = None
+    before = previous.rows if previous else Rows.empty(space.dim)
+    rows = before.synced(ledger, corpus, space.embedder)
+    reconciled, problems = ledger.state_of(corpus)
+    same = previous is not None and rows is before
+    terms_same = previous is not None and rows.term_ids is before.term_ids
+    return CorpusIndex(
+        corpus=corpus,
+        embedder=space.embedder,
+        rows=rows,
+        lexical=previous.lexical if previous and terms_same else Lexical(rows),
+        dense=previous.dense
+        if previous and same
+        else make_dense(rows, previous.dense if previous else None, space.hnsw_above),
+        columns=previous.columns if previous and same else Columns(rows),
+        last_reconcile=reconciled,
+        degraded=tuple(problem.path for problem in problems),
+    )

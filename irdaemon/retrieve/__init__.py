@@ -1,0 +1,165 @@
+"""Retrieve: the best candidates of one corpus, in order, each with what every leg says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.index import CorpusIndex
+from irdaemon.retrieve import fuse
+from irdaemon.retrieve.where import mask_of
+from irdaemon.types import Hit
+
+# Decimals kept when ordering: beyond them, sums depend on the order of addition.
+_EXACT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An analysed query: term ids, vector (None when no dense leg takes part), and its limits."""
+
+    terms: tuple[int, ...]
+    vector: NDArray[np.float32] | None
+    mode: str
+    k: int
+    where: Mapping[str, Any]
+    surfaces: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A hit with the hash of its content, by which copies are recognised."""
+
+    hit: Hit
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The candidates of one corpus, best first, and how many records the filters let through."""
+
+    candidates: tuple[Candidate, ...]
+    eligible: int
+    legs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Candidate records by position, with both raw scores and the fused one."""
+
+    positions: NDArray[np.int64]
+    cosine: fuse.Scores
+    bm25: fuse.Scores
+    fused: fuse.Scores
+
+
+def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
+    """Return the `k` best artifacts of a corpus: filtered first, then ranked, fused, collapsed."""
+    mask = _mask(index, question)
+    eligible = len(index.rows.shown) if mask is None else int(mask.sum())
+    dense = question.vector is not None and bool(index.rows.embedded.any())
+    lexical = question.mode != "dense"
+    legs = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
+    if not eligible or not (dense or question.terms):
+        return Retrieved((), eligible, legs)
+    scored = _score(index, question, mask)
+    return Retrieved(_candidates(index, question, scored), eligible, legs)
+
+
+def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
+    mask = mask_of(question.where, index.columns) if question.where else None
+    if not question.surfaces:
+        return mask
+    kinds = index.columns.kinds(question.surfaces)
+    return kinds if mask is None else mask & kinds
+
+
+def _score(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> _Scored:
+    bm25 = _lexical(index, question, mask)
+    near, cosine = _dense(index, question, mask)
+    depth = max(fuse.TOP, 5 * question.k)
+    top_dense = near[_top(cosine, depth)]
+    matched = np.flatnonzero(bm25 > 0)
+    top_lexical = matched[_top(bm25[matched], depth)]
+    positions = np.union1d(top_dense, top_lexical)
+    cosines = (
+        np.zeros(len(positions), np.float32)
+        if question.vector is None
+        else index.dense.scores_of(question.vector, positions)
+    )
+    fused = fuse.standardise(cosines, np.sort(cosine)[-fuse.TOP :]) + fuse.standardise(
+        bm25[positions], np.sort(bm25[top_lexical])[-fuse.TOP :]
+    )
+    return _Scored(positions, cosines, bm25[positions], fused)
+
+
+def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> fuse.Scores:
+    if question.mode == "dense":
+        return np.zeros(len(index.rows.shown), np.float32)
+    scores = index.lexical.ranked(question.terms)
+    return scores if mask is None else np.where(mask, scores, 0)
+
+
+def _dense(
+    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int64], fuse.Scores]:
+    """Return the positions looked at and their cosines, all of them unless a graph helps."""
+    if question.vector is None:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    if mask is None:
+        near = index.dense.candidates(question.vector, max(fuse.TOP, 5 * question.k))
+    else:
+        near = np.flatnonzero(mask & index.rows.embedded)
+    if len(near) == len(index.rows.shown):
+        return near, index.dense.scores(question.vector)
+    return near, index.dense.scores_of(question.vector, near)
+
+
+def _top(scores: fuse.Scores, depth: int) -> NDArray[np.int64]:
+    """Return the places of the `depth` largest scores, and of all that tie with the last."""
+    if len(scores) <= depth:
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    return np.flatnonzero(scores >= least)
+
+
+def _candidates(index: CorpusIndex, question: Question, scored: _Scored) -> tuple[Candidate, ...]:
+    evidence = fuse.evidence(question.mode, scored.cosine, scored.bm25)
+    fused = np.round(scored.fused, _EXACT)
+    best: dict[int, tuple[float, int]] = {}
+    for place, position in enumerate(scored.positions.tolist()):
+        owner = int(index.rows.artifact_of[position])
+        if owner not in best or fused[place] > best[owner][0]:
+            best[owner] = (float(fused[place]), place)
+    order = sorted(best, key=lambda owner: (-best[owner][0], index.rows.cards[owner].artifact_id))
+    return tuple(
+        Candidate(
+            _hit(index, owner, best[owner][1], scored, evidence), index.rows.cards[owner].content
+        )
+        for owner in order[: question.k]
+    )
+
+
+def _hit(index: CorpusIndex, owner: int, place: int, scored: _Scored, evidence: fuse.Scores) -> Hit:
+    card = index.rows.cards[owner]
+    shown = index.rows.shown[int(scored.positions[place])]
+    summary = shown.summary.removeprefix(card.name).strip(": \n")
+    return Hit(
+        corpus=index.corpus,
+        artifact_id=card.artifact_id,
+        name=card.name,
+        kind=shown.kind,
+        score=round(float(evidence[place]), 4),
+        scores={
+            "dense": round(float(scored.cosine[place]), 4),
+            "lexical": round(float(scored.bm25[place]), 4),
+            "fused": round(float(scored.fused[place]), 4),
+        },
+        summary=" ".join(summary.split()) or card.name,
+        pointer=card.pointer,
+        fields=card.fields,
+    )
