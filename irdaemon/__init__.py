@@ -1,0 +1,123 @@
+"""irdaemon: a live, warm index of what an agent could use, and honest answers from it.
+
+    import irdaemon as ir
+
+    tools = ir.build(ir.CorpusSource.from_mapping({"pdf": "fill a pdf form"}, name="tools"))
+    ir.discover(tools, "complete this PDF").results
+
+Everything here works in process, without a daemon and without a thread of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+    from irdaemon.embed import EMBEDDERS, Embedder
+    from irdaemon.engine import Engine
+    from irdaemon.library import (
+        Built,
+        CorpusSource,
+        build,
+        disclose,
+        discover,
+        open_corpus,
+        records_for_artifact,
+        search,
+        select,
+    )
+    from irdaemon.source import SOURCES
+    from irdaemon.strategy import (
+        STRATEGY_REGISTRY,
+        Chunked,
+        ClaudeTurn,
+        IndexingStrategy,
+        Package,
+        Skill,
+        WholeText,
+        strategy_from_spec,
+        strategy_to_spec,
+        text_of,
+    )
+    from irdaemon.types import Artifact, IndexPlan, Surface
+
+# Where each public name lives. They are imported when first used: asking for the version, or for
+# the path of the socket, need not load the search engine.
+_HOMES = {
+    "irclient.types": ("Disclosure", "Hit", "Query", "SelectSpec", "Selection"),
+    "irdaemon.embed": ("EMBEDDERS", "Embedder"),
+    "irdaemon.engine": ("Engine",),
+    "irdaemon.library": (
+        "Built",
+        "CorpusSource",
+        "build",
+        "disclose",
+        "discover",
+        "open_corpus",
+        "records_for_artifact",
+        "search",
+        "select",
+    ),
+    "irdaemon.source": ("SOURCES",),
+    "irdaemon.strategy": (
+        "STRATEGY_REGISTRY",
+        "Chunked",
+        "ClaudeTurn",
+        "IndexingStrategy",
+        "Package",
+        "Skill",
+        "WholeText",
+        "strategy_from_spec",
+        "strategy_to_spec",
+        "text_of",
+    ),
+    "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "EMBEDDERS",
+    "SOURCES",
+    "STRATEGY_REGISTRY",
+    "Artifact",
+    "Built",
+    "Chunked",
+    "ClaudeTurn",
+    "CorpusSource",
+    "Disclosure",
+    "Embedder",
+    "Engine",
+    "Hit",
+    "IndexPlan",
+    "IndexingStrategy",
+    "Package",
+    "Query",
+    "SelectSpec",
+    "Selection",
+    "Skill",
+    "Surface",
+    "WholeText",
+    "build",
+    "disclose",
+    "discover",
+    "open_corpus",
+    "records_for_artifact",
+    "search",
+    "select",
+    "strategy_from_spec",
+    "strategy_to_spec",
+    "text_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,510 @@
+"""The engine: the whole library behind one object, without a thread of its own.
+
+It owns the ledger, the queue of jobs and the current snapshot. Anyone may `request` a job; one
+writer calls `step` (the daemon's writer thread) or `drain` (a library call); queries read
+`snapshot` once and are never held up. Whoever wants to hear of progress passes `notify`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irclient.errors import IRError, NotFound, QueryError, Unavailable
+from irdaemon import discovery
+from irdaemon.corpus import Corpus
+from irdaemon.disclosure import check_level, disclose
+from irdaemon.embed import Embedder, make_embedder
+from irdaemon.index import CorpusIndex, Snapshot, Space, index_corpus
+from irdaemon.ingest import Report, embed_some, reconcile
+from irdaemon.jobs import CHANGE, Job, JobQueue
+from irdaemon.ledger import Ledger
+from irdaemon.load import did_you_mean
+from irdaemon.selection import Selector
+from irdaemon.types import Disclosure, Hit, Query, Selection
+
+Notify = Callable[[str, Mapping[str, Any]], None]
+
+# Texts embedded in one go: short enough that a change need not wait for the rest.
+_EMBEDDED_AT_ONCE = 512
+# A change this small gets its vectors before it is published.
+_EMBEDDED_WITH_CHANGE = 64
+_PUBLISHED_EVERY_S = 0.5
+_JOBS_REMEMBERED = 256
+# A query vector is a function of its text: repeated prompts need not be embedded again.
+_VECTORS_REMEMBERED = 256
+
+
+class Host(Protocol):
+    """What an engine may ask of the process it runs in: its facts, and its configuration."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the status says of the process."""
+        ...
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
+        """Write a corpus into the configuration; return the corpora there are then."""
+        ...
+
+    def remove(self, name: str) -> Iterable[Corpus]:
+        """Take a corpus out of the configuration; return the corpora there are then."""
+        ...
+
+    def reload(self) -> Iterable[Corpus]:
+        """Read the configuration again; return the corpora there are then."""
+        ...
+
+
+class Library:
+    """The host of an engine that runs in somebody's own process: no configuration to edit."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return no facts."""
+        return {}
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
+        """Refuse: see Host."""
+        raise Unavailable("this engine has no configuration file")
+
+    def remove(self, name: str) -> Iterable[Corpus]:
+        """Refuse: see Host."""
+        raise Unavailable("this engine has no configuration file")
+
+    def reload(self) -> Iterable[Corpus]:
+        """Refuse: see Host."""
+        raise Unavailable("this engine has no configuration file")
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a job is: `state` is queued, running, done or failed."""
+
+    job: Job
+    state: str = "queued"
+    done: int = 0
+    todo: int = 0
+    report: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the progress as plain data."""
+        return {
+            "number": self.job.number,
+            "kind": self.job.kind,
+            "corpus": self.job.corpus,
+            "state": self.state,
+            "done": self.done,
+            "todo": self.todo,
+            "report": self.report,
+        }
+
+
+class Engine:
+    """Index corpora into a ledger and answer queries about them."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        corpora: Iterable[Corpus] = (),
+        *,
+        hnsw_above: int = 50_000,
+        clock: Callable[[], float] = time.time,
+        notify: Notify = lambda topic, data: None,
+    ):
+        self.ledger = ledger
+        self.notify = notify
+        self.host: Host = Library()
+        self._hnsw_above = hnsw_above
+        self._clock = clock
+        self._corpora: dict[str, Corpus] = {}
+        self._embedders: dict[str, Embedder] = {}
+        self._by_id: dict[str, Embedder] = {}
+        self._vectors: dict[tuple[str, str], NDArray[np.float32]] = {}
+        self._queue = JobQueue()
+        self._progress: dict[int, Progress] = {}
+        self._wake = threading.Condition()
+        self._published_at = 0.0
+        self._stopping = False
+        self._next_corpora: tuple[Corpus, ...] | None = None
+        self.snapshot = Snapshot(ledger.generation(), {}, ledger.terms.table())
+        self.set_corpora(corpora)
+
+    # -- corpora ---------------------------------------------------------------------------------
+
+    @property
+    def corpora(self) -> Mapping[str, Corpus]:
+        """Return the corpora by name."""
+        return self._corpora
+
+    def reconfigure(self, corpora: Iterable[Corpus]) -> list[int]:
+        """Have the writer make these the corpora and look at each; return the jobs' numbers."""
+        with self._wake:
+            self._next_corpora = tuple(corpora)
+        return [self.request(Job("configure"))]
+
+    def _configure(self, job: Job, progress: Progress) -> str:
+        with self._wake:
+            corpora, self._next_corpora = self._next_corpora, None
+        if corpora is None:
+            return "nothing to change"
+        self.set_corpora(corpora)
+        for corpus in corpora:
+            self.request(Job("reconcile", corpus.name))
+        self.notify("generation", {"generation": self.snapshot.generation, "corpus": ""})
+        return f"{len(corpora)} corpora"
+
+    def set_corpora(self, corpora: Iterable[Corpus]) -> None:
+        """Make these the corpora: new ones are served from the ledger, dropped ones forgotten.
+
+        A corpus whose recipe or embedder changed goes stale by itself at its next look. Only the
+        writer may call this, or whoever opened the engine before the writer began.
+        """
+        chosen = {corpus.name: corpus for corpus in corpora}
+        indexes: dict[str, CorpusIndex] = {}
+        for name, corpus in chosen.items():
+            embedder = self._embedder(corpus.embedder)
+            self.ledger.declare(name, corpus.kind, corpus.recipe, embedder.id)
+            indexes[name] = self._index(corpus, self.snapshot.corpora.get(name))
+        for name in self.ledger.corpora():
+            if name not in chosen:
+                self._queue.drop(name)
+                self.ledger.forget_corpus(name)
+        self._corpora = chosen
+        generation = self.ledger.generation()
+        if self.snapshot.corpora and set(self.snapshot.corpora) != set(indexes):
+            generation = self.ledger.next_generation()
+        self.snapshot = Snapshot(generation, indexes, self.ledger.terms.table())
+
+    def _embedder(self, name: str) -> Embedder:
+        if name not in self._embedders:
+            embedder = self._embedders[name] = make_embedder(name)
+            self._by_id[embedder.id] = embedder
+        return self._embedders[name]
+
+    # -- the write side --------------------------------------------------------------------------
+
+    def request(self, job: Job) -> int:
+        """Queue a job and return its number; equal wishes become one."""
+        if job.corpus and job.corpus not in self._corpora:
+            raise self._unknown(job.corpus)
+        with self._wake:
+            job = self._queue.add(job)
+            self._remember(Progress(job))
+            self._wake.notify()
+        return job.number
+
+    def step(self, timeout: float | None = 0) -> bool:
+        """Do the most urgent job, waiting up to `timeout` seconds for one; say if one was done."""
+        with self._wake:
+            if not len(self._queue) and timeout != 0:
+                self._wake.wait(timeout)
+            job = self._queue.take()
+        if job is None:
+            return False
+        self._run(job)
+        return True
+
+    def drain(self) -> None:
+        """Do all jobs there are: the engine without a writer thread."""
+        while self.step():
+            pass
+
+    def stop(self) -> None:
+        """Make a waiting `step` return, and a running job end after its present transaction."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+
+    def progress(self, number: int) -> Progress:
+        """Return how far a job is. Raises NotFound for one that is not remembered."""
+        if number not in self._progress:
+            raise NotFound(f"no job {number}", "the last few hundred are remembered")
+        return self._progress[number]
+
+    @property
+    def pending(self) -> int:
+        """Count the changes seen and not yet in the snapshot."""
+        running = sum(p.todo - p.done for p in self._running())
+        return self._queue.paths() + running
+
+    @property
+    def queued(self) -> int:
+        """Count the jobs that wait or run."""
+        return len(self._queue) + len(self._running())
+
+    def _running(self) -> list[Progress]:
+        return [p for p in list(self._progress.values()) if p.state == "running"]
+
+    def _remember(self, progress: Progress) -> None:
+        self._progress[progress.job.number] = progress
+        if len(self._progress) > _JOBS_REMEMBERED:
+            del self._progress[next(iter(self._progress))]
+
+    def _run(self, job: Job) -> None:
+        progress = self._progress.setdefault(job.number, Progress(job))
+        progress.state = "running"
+        started = self._clock()
+        try:
+            progress.report = _DOERS[job.kind](self, job, progress)
+            progress.state = "done"
+        except IRError as error:
+            progress.report, progress.state = error.message, "failed"
+        except BaseException as error:
+            progress.report, progress.state = repr(error), "failed"
+            raise
+        finally:
+            took_ms = (self._clock() - started) * 1e3
+            self.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
+        if job.kind != "embed" and job.urgency != CHANGE:
+            self.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
+
+    def _reconcile(self, job: Job, progress: Progress) -> str:
+        if not (corpus := self._corpora.get(job.corpus)):
+            return "the corpus is gone"
+        failed_before = {failure.key for failure in self.ledger.failures.all(corpus.name)}
+
+        def breathe(done: int, todo: int) -> None:
+            if self._stopping:
+                raise Unavailable("stopped; the next start goes on from here")
+            progress.done, progress.todo = done, todo
+            self._publish_if_due(corpus)
+            while urgent := self._take_urgent(job):
+                self._run(urgent)
+
+        report = reconcile(self.ledger, corpus, job.look, self._clock, breathe)
+        progress.done = progress.todo
+        self._embed_small(corpus, report)
+        if report.changed or not job.look.under:
+            self._publish(corpus)
+        self._tell_failures(corpus.name, failed_before)
+        return str(report)
+
+    def _take_urgent(self, running: Job) -> Job | None:
+        if running.urgency == CHANGE:
+            return None
+        with self._wake:
+            return self._queue.take(at_most=CHANGE)
+
+    def _tell_failures(self, corpus: str, before: set[str]) -> None:
+        for failure in self.ledger.failures.all(corpus):
+            if failure.key not in before:
+                self.notify(
+                    "failure", {"corpus": corpus, "path": failure.path, "reason": failure.reason}
+                )
+
+    def _embed_small(self, corpus: Corpus, report: Report) -> None:
+        """Embed a small change at once, and leave a large one to a job of its own."""
+        embedder = self._embedder(corpus.embedder)
+        limit = _EMBEDDED_WITH_CHANGE
+        if embed_some(self.ledger, corpus.name, embedder, limit) == limit:
+            self.request(Job("embed", corpus.name))
+
+    def _embed(self, job: Job, progress: Progress) -> str:
+        if not (corpus := self._corpora.get(job.corpus)):
+            return "the corpus is gone"
+        embedder = self._embedder(corpus.embedder)
+        embedded = embed_some(self.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE)
+        if embedded == _EMBEDDED_AT_ONCE:
+            self._publish_if_due(corpus)
+            self.request(Job("embed", corpus.name))
+        else:
+            self._publish(corpus)
+        return f"{embedded} texts embedded"
+
+    def _retry(self, job: Job, progress: Progress) -> str:
+        retried = self.ledger.failures.retry()
+        for name in {failure.corpus for failure in self.ledger.failures.all()}:
+            self.request(Job("reconcile", name))
+        return f"{retried} failures to be tried again"
+
+    def _compact(self, job: Job, progress: Progress) -> str:
+        dropped = self.ledger.vectors.drop_unused()
+        self.ledger.vacuum()
+        return f"{dropped} unused vectors dropped"
+
+    def _publish_if_due(self, corpus: Corpus) -> None:
+        """Publish during a long job, but spend no more than a fifth of the time on it."""
+        if time.monotonic() >= self._published_at:
+            started = time.monotonic()
+            self._publish(corpus)
+            took = time.monotonic() - started
+            self._published_at = started + max(_PUBLISHED_EVERY_S, 5 * took)
+
+    def _publish(self, corpus: Corpus) -> None:
+        if corpus.name not in self._corpora:
+            return
+        index = self._index(corpus, self.snapshot.corpora.get(corpus.name))
+        indexes = {**self.snapshot.corpora, corpus.name: index}
+        generation = self.ledger.next_generation()
+        self.snapshot = Snapshot(generation, indexes, self.ledger.terms.table())
+        self.notify("generation", {"generation": generation, "corpus": corpus.name})
+
+    def _index(self, corpus: Corpus, previous: CorpusIndex | None) -> CorpusIndex:
+        embedder = self._embedder(corpus.embedder)
+        space = Space(embedder.id, embedder.dim, self._hnsw_above)
+        return index_corpus(self.ledger, corpus.name, space, previous)
+
+    # -- the read side ---------------------------------------------------------------------------
+
+    def discover(self, query: Query, custom: Selector | None = None) -> Selection:
+        """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
+        found = discovery.discover(self.snapshot, query, self._vector, self.pending, custom)
+        return self._disclosed(found, query.level)
+
+    def search(self, query: Query) -> Selection:
+        """Return the ranked candidates of a query, without selection."""
+        found = discovery.search(self.snapshot, query, self._vector, self.pending)
+        return self._disclosed(found, query.level)
+
+    def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
+        """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.
+
+        Raises NotFound naming what there is, QueryError for an ambiguous name.
+        """
+        check_level(level)
+        with self.ledger.reading() as ledger:
+            return [self._disclose_one(ledger, reference, level) for reference in references]
+
+    def records(self, reference: str) -> list[dict[str, Any]]:
+        """Return the records of one artifact, in plan order."""
+        with self.ledger.reading() as ledger:
+            corpus, artifact_id = self._resolve(ledger, reference)
+            return ledger.records_for_artifact(corpus, artifact_id)
+
+    def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return what could not be read: corpus, path, reason, and since when."""
+        if corpus is not None and corpus not in self._corpora:
+            raise self._unknown(corpus)
+        with self.ledger.reading() as ledger:
+            return [
+                {
+                    "corpus": failure.corpus,
+                    "path": failure.path,
+                    "reason": failure.reason,
+                    "since": failure.since,
+                }
+                for failure in ledger.failures.all(corpus)
+            ]
+
+    def info(self, name: str) -> dict[str, Any]:
+        """Return what is known of one corpus."""
+        if name not in self._corpora:
+            raise self._unknown(name)
+        corpus = self._corpora[name]
+        with self.ledger.reading() as ledger:
+            return {
+                **self._corpus_status(ledger, corpus),
+                "embedder": self._embedder(corpus.embedder).id,
+                "recipe": corpus.recipe,
+                "fields": sorted(self.snapshot.corpora[name].columns.names()),
+                "surfaces": sorted({s.kind for s in self.snapshot.corpora[name].rows.shown}),
+                "skipped": ledger.entries.skipped(name),
+            }
+
+    def status(self) -> dict[str, Any]:
+        """Return generation, queue, and the state of every corpus."""
+        with self.ledger.reading() as ledger:
+            return {
+                **self.host.facts(),
+                "generation": self.snapshot.generation,
+                "queue": self.queued,
+                "jobs": [progress.to_dict() for progress in self._running()],
+                "corpora": [self._corpus_status(ledger, c) for c in self._corpora.values()],
+            }
+
+    def _corpus_status(self, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
+        counts = ledger.counts(corpus.name, self._embedder(corpus.embedder).id)
+        reconciled, problems = ledger.state_of(corpus.name)
+        waiting = counts.records - counts.vectors
+        return {
+            "name": corpus.name,
+            "kind": corpus.kind,
+            "roots": [root.path for root in corpus.source.roots()],
+            "artifacts": counts.artifacts,
+            "records": counts.records,
+            "vectors": counts.vectors,
+            "failures": counts.failures,
+            "pending": waiting + self._waiting_for(corpus.name),
+            "last_reconcile": reconciled,
+            "state": _state(reconciled is None, bool(problems), waiting),
+            "problems": [{"path": p.path, "reason": p.reason} for p in problems],
+        }
+
+    def _waiting_for(self, name: str) -> int:
+        return sum(p.todo - p.done for p in self._running() if p.job.corpus == name)
+
+    def _vector(self, text: str, embedder: str) -> NDArray[np.float32] | None:
+        if (text, embedder) not in self._vectors:
+            if embedder not in self._by_id:
+                return None
+            if len(self._vectors) >= _VECTORS_REMEMBERED:
+                self._vectors.clear()
+            self._vectors[(text, embedder)] = self._by_id[embedder].embed([text])[0]
+        return self._vectors.get((text, embedder))
+
+    def _disclosed(self, found: Selection, level: str) -> Selection:
+        if level == "metadata" or not found.results:
+            return found
+        with self.ledger.reading() as ledger:
+            results = tuple(self._with_disclosure(ledger, hit, level) for hit in found.results)
+        return replace(found, results=results)
+
+    def _with_disclosure(self, ledger: Ledger, hit: Hit, level: str) -> Hit:
+        artifact = ledger.artifact(hit.corpus, hit.artifact_id)
+        return replace(hit, disclosure=disclose(artifact, level)) if artifact else hit
+
+    def _disclose_one(self, ledger: Ledger, reference: str, level: str) -> Disclosure:
+        corpus, artifact_id = self._resolve(ledger, reference)
+        artifact = ledger.artifact(corpus, artifact_id)
+        if artifact is None:
+            raise NotFound(f"{reference!r} is gone", "ask discover again")
+        return disclose(artifact, level)
+
+    def _resolve(self, ledger: Ledger, reference: str) -> tuple[str, str]:
+        corpus, _, wanted = reference.partition("/")
+        if corpus not in self._corpora:
+            raise self._unknown(corpus)
+        if not wanted:
+            raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
+        if ledger.artifact(corpus, wanted) is not None:
+            return corpus, wanted
+        ids = ledger.artifact_ids(corpus, wanted)
+        if len(ids) == 1:
+            return corpus, ids[0]
+        if ids:
+            raise QueryError(
+                f"{reference!r} is not one artifact but {len(ids)}",
+                f"one of: {', '.join(f'{corpus}/{each}' for each in ids)}",
+            )
+        raise NotFound(
+            f"no artifact {wanted!r} in corpus {corpus!r}",
+            f"irc search {wanted!r} -c {corpus} finds what is near",
+        )
+
+    def _unknown(self, name: str) -> NotFound:
+        return NotFound(
+            f"unknown corpus {name!r}{did_you_mean(name, self._corpora)}",
+            f"corpora here: {', '.join(self._corpora) or 'none'}; see `irc ls`",
+        )
+
+
+def _state(building: bool, degraded: bool, waiting: int) -> str:
+    if building:
+        return "building"
+    if degraded:
+        return "degraded"
+    return "embedding" if waiting else "ready"
+
+
+_DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {
+    "configure": Engine._configure,
+    "reconcile": Engine._reconcile,
+    "embed": Engine._embed,
+    "retry": Engine._retry,
+    "compact": Engine._compact,
+}

@@ -1,0 +1,187 @@
+"""The write path: what a source has becomes what the ledger holds.
+
+`reconcile` looks (scan), compares (diff), reads and decomposes what changed, and stores each entry
+in one transaction. It never stops for one artifact: what cannot be read is a failure in the
+ledger. What is gone is forgotten only where the source vouches for it; a root that is missing,
+unreadable or suddenly empty keeps all that was known of it until it is back or a person insists.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from irdaemon.corpus import Corpus
+from irdaemon.embed import Embedder
+from irdaemon.ledger import (
+    Decomposed,
+    Delta,
+    Failure,
+    Ledger,
+    Record,
+    Upsert,
+    content_hash,
+    record_id,
+    version_hash,
+)
+from irdaemon.source import Source
+from irdaemon.source.tree import at_or_under
+from irdaemon.text import term_counts
+from irdaemon.types import Artifact, Entry, Problem, Reading, Scan, SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to look at a corpus: at which changed paths (none: everywhere), and how hard.
+
+    `full` reads every entry again; `prune` forgets what a missing or empty root no longer has.
+    """
+
+    under: tuple[str, ...] = ()
+    full: bool = False
+    prune: bool = False
+
+
+@dataclass(slots=True)
+class Report:
+    """What one reconcile did; `progress` is called with (entries done, entries to do)."""
+
+    written: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    problems: tuple[Problem, ...] = ()
+    progress: Callable[[int, int], None] = field(default=lambda done, todo: None)
+
+    @property
+    def changed(self) -> bool:
+        """Say whether anything that is searched has changed."""
+        return bool(self.written or self.removed)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.written} written, {self.removed} removed, {self.unchanged} unchanged,"
+            f" {self.failed} failed"
+        )
+
+
+def reconcile(
+    ledger: Ledger,
+    corpus: Corpus,
+    look: Look,
+    clock: Callable[[], float],
+    progress: Callable[[int, int], None] = lambda done, todo: None,
+) -> Report:
+    """Bring the ledger level with what the corpus' source has now."""
+    report = Report(progress=progress)
+    scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
+    delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
+    report.unchanged, report.problems = delta.unchanged, scan.problems
+    for done, entry in enumerate(delta.stale):
+        progress(done, len(delta.stale))
+        _read_one(ledger, corpus, entry, delta, report, clock())
+    report.removed += ledger.entries.forget(corpus.name, delta.gone)
+    ledger.failures.drop_absent(corpus.name, (entry.key for entry in scan.entries), scan)
+    if not look.under:
+        ledger.reconciled(corpus.name, scan.problems, clock())
+    return report
+
+
+def _scan(source: Source, look: Look) -> Scan:
+    if not look.under:
+        return source.scan()
+    parts = [source.scan(path) for path in look.under]
+    entries = {entry.key: entry for part in parts for entry in part.entries}
+    return Scan(
+        tuple(entries.values()),
+        tuple(top for part in parts for top in part.covered),
+        tuple(problem for part in parts for problem in part.problems),
+    )
+
+
+def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
+    """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
+    roots = {os.path.realpath(root.path) for root in corpus.source.roots()}
+    if look.prune:
+        return replace(scan, covered=(*scan.covered, *roots), problems=())
+    suspects = [
+        Problem(root, "suddenly empty; what was in it is kept until it is back")
+        for root in sorted(roots)
+        if any(at_or_under(root, top) for top in scan.covered)
+        and not any(at_or_under(entry.path, root) for entry in scan.entries)
+        and _lost_unseen(ledger, corpus.name, root, look.under)
+    ]
+    return replace(scan, problems=(*scan.problems, *suspects)) if suspects else scan
+
+
+def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:
+    """Say whether a root without entries had some whose going nobody saw.
+
+    A deletion that was seen, at its own path below the root, is no reason for doubt.
+    """
+    below = [path for path in seen if path != root and at_or_under(path, root)]
+    witnessed = sum(ledger.entries.known_under(corpus, path) for path in below)
+    return ledger.entries.known_under(corpus, root) > witnessed
+
+
+def _read_one(
+    ledger: Ledger, corpus: Corpus, entry: Entry, delta: Delta, report: Report, now: float
+) -> None:
+    known = delta.known.get(entry.key)
+    same_recipe = known is not None and known.recipe == corpus.recipe
+    try:
+        reading = corpus.source.read(entry, known.cursor if known and same_recipe else None)
+        upsert = _decomposed(corpus, entry, reading)
+    except FileNotFoundError:
+        report.removed += ledger.entries.forget(corpus.name, [entry.key])
+    except SourceError as error:
+        report.failed += 1
+        reason = f"{error.message} ({error.hint})" if error.hint else error.message
+        ledger.failures.put(
+            Failure(corpus.name, entry.path or entry.key, entry.key, reason, entry.stamp, now)
+        )
+    else:
+        written, removed = ledger.entries.put(corpus.name, upsert, now)
+        report.written += written
+        report.removed += removed
+
+
+def _decomposed(corpus: Corpus, entry: Entry, reading: Reading) -> Upsert:
+    artifacts = tuple(_decompose(corpus, artifact) for artifact in reading.artifacts)
+    return Upsert(entry, corpus.recipe, artifacts, reading.cursor, reading.partial, reading.skipped)
+
+
+def _decompose(corpus: Corpus, artifact: Artifact) -> Decomposed:
+    try:
+        plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
+    except Exception as error:  # a strategy of the person's own may raise anything
+        raise SourceError(f"{artifact.artifact_id}: the strategy failed: {error!r}") from error
+    records = tuple(
+        Record(
+            record_id(artifact.artifact_id, surface.kind, index),
+            surface.kind,
+            surface.granularity,
+            index,
+            surface.text,
+            surface.metadata,
+            term_counts(surface.text, surface.lexical),
+        )
+        for index, surface in enumerate(plan.surfaces)
+    )
+    return Decomposed(
+        artifact,
+        plan.filter_fields,
+        records,
+        content_hash(artifact),
+        version_hash(artifact, plan.filter_fields, corpus.recipe),
+    )
+
+
+def embed_some(ledger: Ledger, corpus: str, embedder: Embedder, limit: int) -> int:
+    """Embed up to `limit` texts of a corpus that have no vector yet; return how many there were."""
+    waiting = ledger.vectors.missing(corpus, embedder.id, limit)
+    if waiting:
+        vectors = embedder.embed([text for _, text in waiting])
+        ledger.vectors.put(embedder.id, [digest for digest, _ in waiting], vectors)
+    return len(waiting)
