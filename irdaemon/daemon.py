@@ -1,0 +1,322 @@
+"""The daemon: one process that watches, keeps the schedule, writes and serves.
+
+Threads: this one serves; one writes; the watcher and the scheduler have their own and only ask the
+engine for jobs. Start: locks, ledger, last snapshot, socket, READY, then writer, scheduler,
+watcher and a whole look. Stop: the same backwards, the writer finishing the transaction it is in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import zmq
+
+from irclient import wire
+from irclient.errors import IRError
+from irclient.places import events_path
+from irdaemon import __version__
+from irdaemon.config import Config, load_config
+from irdaemon.corpus import Corpus, corpora_of, wanted
+from irdaemon.engine import Engine
+from irdaemon.ingest import Look
+from irdaemon.jobs import Job
+from irdaemon.ledger import Ledger
+from irdaemon.ownership import Lock, clear_socket
+from irdaemon.schedule import Schedule
+from irdaemon.sdnotify import notify, watchdog_interval
+from irdaemon.serve import Server
+from irdaemon.settings import add_corpus, remove_corpus
+from irdaemon.source.tree import at_or_under
+from irdaemon.watch import Settings, Watcher
+
+log = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+_REPORT_S = 5.0
+_WRITER_STOPS_WITHIN_S = 1.5
+
+
+class Settled:
+    """The configuration the daemon runs on: the person's file, or a fallback where it is empty."""
+
+    def __init__(self, path: str | None, fallback: str | None):
+        self._path = path
+        self._fallback = fallback
+        self.config = self._read()
+
+    def _read(self) -> Config:
+        return self._or_fallback(load_config(self._path))
+
+    def _or_fallback(self, config: Config) -> Config:
+        if self._fallback is None or wanted(config):
+            return config
+        return replace(config, corpora=load_config(self._fallback).corpora)
+
+    def corpora(self) -> tuple[Corpus, ...]:
+        """Return the corpora of the present configuration."""
+        return corpora_of(self.config)
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> tuple[Corpus, ...]:
+        """Write a corpus into the file; return the corpora there are then."""
+        self.config = self._or_fallback(add_corpus(load_config(self._path), name, kind, roots))
+        return self.corpora()
+
+    def remove(self, name: str) -> tuple[Corpus, ...]:
+        """Take a corpus out of the file; return the corpora there are then."""
+        self.config = self._or_fallback(remove_corpus(load_config(self._path), name))
+        return self.corpora()
+
+    def reload(self) -> tuple[Corpus, ...]:
+        """Read the file again; one that cannot be used leaves everything as it was."""
+        config = self._read()
+        corpora = corpora_of(config)
+        self.config = config
+        return corpora
+
+
+class Publisher:
+    """Send the engine's events to whoever listens. It belongs to the writer's thread."""
+
+    def __init__(self, path: str):
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.PUB)
+        self._socket.linger = 0
+        self._socket.bind(f"ipc://{path}")
+
+    def publish(self, topic: str, data: Mapping[str, Any]) -> None:
+        """Send one event; without listeners it goes nowhere."""
+        self._socket.send_multipart([topic.encode(), wire.pack_event(data)])
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self._socket.close()
+        self._context.term()
+
+
+class Writer(threading.Thread):
+    """Do the engine's jobs, one after another, until told to stop."""
+
+    def __init__(self, engine: Engine, events: str):
+        super().__init__(name="writer", daemon=True)
+        self._engine = engine
+        self._events = events
+        self._stopping = threading.Event()
+        self.fault: BaseException | None = None
+
+    def run(self) -> None:
+        """Take jobs as they come; a fault that no rule covers ends the daemon."""
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
+        publisher = Publisher(self._events)
+        self._engine.notify = publisher.publish
+        try:
+            while not self._stopping.is_set():
+                self._engine.step(timeout=_TICK_S)
+        except BaseException as fault:
+            log.exception("the writer failed")
+            self.fault = fault
+        finally:
+            self._engine.notify = lambda topic, data: None
+            publisher.close()
+
+    def stop(self) -> bool:
+        """End after the present transaction; say whether it did in time."""
+        self._stopping.set()
+        self._engine.stop()
+        self.join(_WRITER_STOPS_WITHIN_S)
+        return not self.is_alive()
+
+
+class Caretaker(threading.Thread):
+    """Keep the watcher on the corpora's roots. A slow disk holds up this thread and no other."""
+
+    def __init__(self, engine: Engine, watcher: Watcher):
+        super().__init__(name="caretaker", daemon=True)
+        self._engine = engine
+        self._watcher = watcher
+        self._watched: Mapping[str, Corpus] = {}
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Tick about once a second until told to stop."""
+        while not self._stopping.is_set():
+            self.tick(time.monotonic())
+            self._stopping.wait(_TICK_S)
+
+    def tick(self, now: float) -> None:
+        """Follow changed corpora, and let the watcher look after itself."""
+        corpora = self._engine.corpora
+        if corpora is not self._watched:
+            self._watched = corpora
+            self._watcher.set_roots(
+                root for corpus in corpora.values() for root in corpus.source.roots()
+            )
+        self._watcher.tick(now)
+
+    def stop(self) -> None:
+        """End after the present tick, without waiting for it."""
+        self._stopping.set()
+
+
+class Daemon:
+    """All parts of the running process. It is its engine's host."""
+
+    def __init__(self, settled: Settled, socket: str):
+        self._settled = settled
+        self._socket = socket
+        self._started = time.monotonic()
+        config = settled.config
+        self._locks = (
+            Lock.take(os.path.join(config.state_dir, "lock")),
+            Lock.take(os.path.join(os.path.dirname(socket), "lock")),
+        )
+        clear_socket(socket)
+        os.umask(0o077)
+        self.engine = Engine(
+            Ledger(config.ledger_path), settled.corpora(), hnsw_above=config.index.hnsw_above
+        )
+        self.engine.host = self
+        self._server = Server(self.engine, socket, config.serve.max_message_bytes)
+        self._writer = Writer(self.engine, events_path(socket))
+        self._schedule = Schedule(self.engine, config.schedule)
+        self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
+        self._caretaker = Caretaker(self.engine, self._watcher)
+        self._signals: list[int] = []
+        self._reported = 0.0
+
+    # -- what the engine asks of its host --------------------------------------------------------
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the status says of this process and of the watching."""
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "uptime_s": round(time.monotonic() - self._started, 1),
+            "socket": self._socket,
+            "config": self._settled.config.path,
+            "watch": [
+                {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
+                for w in self._watcher.status()
+            ],
+        }
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
+        """Write a corpus into the configuration; return the corpora there are then."""
+        return self._settled.add(name, kind, roots)
+
+    def remove(self, name: str) -> Iterable[Corpus]:
+        """Take a corpus out of the configuration; return the corpora there are then."""
+        return self._settled.remove(name)
+
+    def reload(self) -> Iterable[Corpus]:
+        """Read the configuration again; return the corpora there are then."""
+        return self._settled.reload()
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Serve until told to stop; return the exit code."""
+        with self._signals_noted():
+            self._start()
+            try:
+                while self._writer.fault is None and not self._told_to_stop():
+                    self._tick()
+            finally:
+                self._stop()
+        return 1 if self._writer.fault else 0
+
+    def _start(self) -> None:
+        self._writer.start()
+        notify("READY=1", "STATUS=serving; looking at every corpus")
+        log.info("serving at %s", self._socket)
+        for name in self.engine.corpora:
+            self.engine.request(Job("reconcile", name))
+        self._schedule.start()
+        self._watcher.start()
+        self._caretaker.start()
+
+    def _tick(self) -> None:
+        self._server.tick(self._tick_s)
+        self._report()
+
+    @property
+    def _tick_s(self) -> float:
+        return min(_TICK_S, watchdog_interval() or _TICK_S)
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if now - self._reported >= (watchdog_interval() or _REPORT_S):
+            self._reported = now
+            generation, jobs = self.engine.snapshot.generation, self.engine.queued
+            notify("WATCHDOG=1", f"STATUS=generation {generation}, {jobs} jobs")
+
+    def _stop(self) -> None:
+        notify("STOPPING=1")
+        log.info("stopping")
+        self._caretaker.stop()
+        self._watcher.stop()
+        self._schedule.stop()
+        self._server.close()
+        if self._writer.stop():
+            self.engine.ledger.close()
+        for path in (self._socket, events_path(self._socket)):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+    # -- signals ---------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _signals_noted(self) -> Iterator[None]:
+        """Note signals in a list that the loop reads; a byte to the server ends its waiting."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda received, frame: self._signals.append(received))
+        signal.set_wakeup_fd(self._server.wakeup_fd, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(-1)
+
+    def _told_to_stop(self) -> bool:
+        while self._signals:
+            if self._signals.pop(0) != signal.SIGHUP:
+                return True
+            self._on_hangup()
+        return False
+
+    def _on_hangup(self) -> None:
+        notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        try:
+            self.engine.reconfigure(self.reload())
+            log.info("configuration read again")
+        except IRError as error:
+            log.error("the configuration stays as it was: %s", error.message)
+        notify("READY=1")
+
+    # -- watching --------------------------------------------------------------------------------
+
+    def _on_dirty(self, paths: tuple[str, ...]) -> None:
+        """Ask for a look at what changed, from every corpus with a root around it."""
+        for corpus in tuple(self.engine.corpora.values()):
+            tops = [os.path.realpath(root.path) for root in corpus.source.roots()]
+            whole = any(at_or_under(top, path) for path in paths for top in tops)
+            with contextlib.suppress(IRError):  # a corpus that was just removed
+                look = Look() if whole else Look(under=paths)
+                self.engine.request(Job("reconcile", corpus.name, look))
+
+
+def _watch_settings(config: Config, socket: str) -> Settings:
+    return Settings(
+        ignored=(os.path.realpath(config.state_dir), os.path.realpath(os.path.dirname(socket))),
+        polling=config.watch.polling,
+        poll_interval=config.watch.poll_s,
+        settle=config.watch.settle_ms / 1e3,
+        max_wait=config.watch.max_wait_ms / 1e3,
+    )

@@ -1,0 +1,91 @@
+"""One daemon for one ledger and one socket, proven by locks held for life.
+
+A lock ends with its process, however that ends, so neither a stale file nor a recycled pid can
+keep a daemon from starting or pass for one that runs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from dataclasses import dataclass
+
+from irclient.errors import IRError
+from irclient.places import check_private
+
+
+class AlreadyRunning(IRError):
+    """Another daemon holds the lock."""
+
+    code = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock file that this process holds; it ends with the process."""
+
+    path: str
+    descriptor: int
+
+    @classmethod
+    def take(cls, path: str) -> Lock:
+        """Take a lock. Raises AlreadyRunning, naming the pid that holds it."""
+        make_private(os.path.dirname(path))
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise AlreadyRunning(
+                f"irdaemon is already running (pid {holder(path) or 'unknown'})",
+                "irdaemon status shows it, irdaemon restart replaces it",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return cls(path, descriptor)
+
+
+def holder(path: str) -> int | None:
+    """Return the pid of the process that holds a lock, or None when nobody does."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        written = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+        return int(written) if written.isdigit() else None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def make_private(directory: str) -> None:
+    """Create a directory for this user alone, or check that it is one."""
+    os.makedirs(os.path.dirname(directory), exist_ok=True)
+    try:
+        os.mkdir(directory, 0o700)
+    except FileExistsError:
+        check_private(directory)
+
+
+def clear_socket(path: str) -> None:
+    """Remove a socket nobody listens at. Raises AlreadyRunning where somebody does."""
+    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    probe.settimeout(1)
+    try:
+        probe.connect(path)
+    except FileNotFoundError:
+        return
+    except ConnectionRefusedError:
+        os.unlink(path)
+    except OSError as error:
+        raise AlreadyRunning(f"{path}: {error}", "remove it if no daemon runs") from error
+    else:
+        raise AlreadyRunning(
+            f"something else answers at {path}", "stop it, or set IRDAEMON_SOCKET to another path"
+        )
+    finally:
+        probe.close()

@@ -1,0 +1,51 @@
+"""Schedule: upkeep at intervals. It only asks the engine for jobs; it does no work itself."""
+
+from __future__ import annotations
+
+import logging
+
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from irdaemon.config import ScheduleConfig
+from irdaemon.engine import Engine
+from irdaemon.jobs import Job
+
+
+class Schedule:
+    """Ask for a whole look, for another try at failures, and for compaction, now and then."""
+
+    def __init__(self, engine: Engine, intervals: ScheduleConfig):
+        self._engine = engine
+        self._scheduler = BackgroundScheduler(
+            timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
+        )
+        logging.getLogger("apscheduler").setLevel(logging.WARNING)
+        for wish, minutes in (
+            (self.reconcile_all, intervals.reconcile_minutes),
+            (self.retry_failures, intervals.retry_minutes),
+            (self.compact, intervals.compact_minutes),
+        ):
+            if minutes > 0:
+                self._scheduler.add_job(wish, "interval", minutes=minutes)
+
+    def start(self) -> None:
+        """Begin; the first round comes after the first interval."""
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        """Stop asking; what was asked for is the engine's."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    def reconcile_all(self) -> None:
+        """Ask for a whole look at every corpus, so that a missed event heals."""
+        for name in tuple(self._engine.corpora):
+            self._engine.request(Job("reconcile", name))
+
+    def retry_failures(self) -> None:
+        """Ask for another try at everything that failed."""
+        self._engine.request(Job("retry"))
+
+    def compact(self) -> None:
+        """Ask for unused rows to be dropped and the file to be folded."""
+        self._engine.request(Job("compact"))

@@ -1,0 +1,17 @@
+"""Watching: file-system events under the roots become dirty hints.
+
+A hint is a real path where something may have changed. It is always reconciled against a scan by
+whoever receives it, so a false one is cheap; where events may have been lost the hint is the root
+itself, which asks for a rescan. On Linux every directory has its own inotify watch, so that pruned
+directories cost none and symlinked ones are followed; elsewhere watchdog's observer is used; where
+neither sees changes (network file systems, exhausted limits) the root is polled, and status says
+why.
+"""
+
+from __future__ import annotations
+
+from irdaemon.watch.debounce import Debouncer
+from irdaemon.watch.settings import RootWatch, Settings
+from irdaemon.watch.watcher import Watcher
+
+__all__ = ["Debouncer", "RootWatch", "Settings", "Watcher"]

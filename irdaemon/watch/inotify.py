@@ -1,0 +1,167 @@
+"""What inotify's events mean: hints, and directories that come and go."""
+
+from __future__ import annotations
+
+import os
+
+from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
+
+from irdaemon.source.tree import at_or_under
+from irdaemon.watch.limits import LimitReached, Refusal, watch_budget, watches_refusal
+from irdaemon.watch.plant import Planter
+from irdaemon.watch.settings import Mode, Report, Settings
+from irdaemon.watch.watches import Watch, Watches
+
+ARRIVED = InotifyConstants.IN_CREATE | InotifyConstants.IN_MOVED_TO
+LEFT = InotifyConstants.IN_DELETE | InotifyConstants.IN_MOVED_FROM
+UPROOTED = (
+    InotifyConstants.IN_DELETE_SELF | InotifyConstants.IN_MOVE_SELF | InotifyConstants.IN_UNMOUNT
+)
+
+
+class Trees:
+    """Watch directory trees by one inotify watch per directory.
+
+    `stale` says that the watches may no longer be the right ones: `sync` again and rescan.
+    """
+
+    mode: Mode = "inotify"
+
+    def __init__(self, report: Report, settings: Settings):
+        self.stale = False
+        self._report = report
+        self._settings = settings
+        self._budget = settings.max_watches
+        self._roots: tuple[str, ...] = ()
+
+    def start(self) -> None:
+        """Open inotify. Raises OSError when there is none to be had."""
+        if self._settings.max_watches is None:
+            self._budget = watch_budget()
+        self._watches = Watches(self, self._budget)
+        self._planter = Planter(self._watches, self._settings)
+
+    def stop(self) -> None:
+        """Drop every watch and stop reading events."""
+        self._watches.close()
+
+    def alive(self) -> bool:
+        """Say whether events are being read."""
+        return self._watches.alive()
+
+    def directories(self, root: str) -> int:
+        """Return how many directories are watched for `root`."""
+        return self._watches.count(root)
+
+    def forget(self, root: str) -> None:
+        """Drop the watches on a path that now holds something else."""
+        self._watches.drop_tree(root)
+
+    def sync(self, roots: tuple[str, ...], apart: frozenset[str]) -> dict[str, Refusal]:
+        """Watch exactly these real paths, not entering those `apart`; return the refused ones."""
+        self.stale = False
+        self._roots = roots
+        self._watches.next_generation()
+        self._planter.begin(apart)
+        refused: dict[str, Refusal] = {}
+        # Innermost first: a directory within nested roots belongs to the nearest.
+        for root in sorted(roots, reverse=True):
+            refusal = self._plant_root(root)
+            if refusal is not None:
+                refused[root] = refusal
+                self._planter.refuse(root)
+        self._watches.sweep()
+        return refused
+
+    def on_event(self, event: InotifyEvent) -> None:
+        """Turn one kernel event into a hint; called by the reading thread."""
+        watch = self._watches.find(event.wd)
+        if watch is None:
+            return
+        if event.mask & UPROOTED:
+            self._uprooted(event, watch)
+        elif event.name:
+            self._changed(event, watch, os.fsdecode(event.name))
+
+    def on_watch_deleted(self, wd: WatchDescriptor) -> None:
+        """Forget a watch that ended with its directory."""
+        self._watches.ended(wd)
+
+    def on_queue_overflow(self) -> None:
+        """Ask for a rescan of everything: nobody knows which events were lost."""
+        self.stale = True
+        for root in self._roots:
+            self._report(root, root, root)
+
+    def _plant_root(self, root: str) -> Refusal | None:
+        try:
+            self._planter.plant_root(root)
+        except LimitReached:
+            return watches_refusal(self._planter.count(root), self._budget)
+        if os.path.isdir(root) and not self._watches.holds(root):
+            return Refusal("the directory cannot be read")
+        return None
+
+    def _plant(self, path: str, root: str, top: str) -> None:
+        try:
+            self._planter.plant(path, root, top)
+        except LimitReached:
+            self.stale = True  # the next sync finds the whole root refused, and says why
+
+    def _changed(self, event: InotifyEvent, watch: Watch, name: str) -> None:
+        path = os.path.join(watch.path, name)
+        root, top = watch.root, watch.top
+        if watch.names is not None:
+            root, top = watch.names.get(name, ""), path
+        elif event.is_directory and name in self._settings.pruned:
+            return
+        if not root or self._planter.excluded(path):
+            return
+        if event.mask & LEFT:
+            self._left(event, path, root)
+        elif event.mask & ARRIVED:
+            self._arrived(event, path, root, top)
+        self._report(path, top, root)
+
+    def _left(self, event: InotifyEvent, path: str, root: str) -> None:
+        if not event.is_directory:
+            self._unlink(path, root)
+        elif event.is_moved_from:  # before its arrival elsewhere plants it anew
+            self._watches.drop_tree(path)
+            for link in [link for link in list(self._planter.links) if at_or_under(link, path)]:
+                self._unlink(link, root)
+        else:
+            # It was empty. Searching for descendants at every deletion would make `rm -r` of a
+            # large tree quadratic.
+            self._watches.drop_one(path)
+
+    def _arrived(self, event: InotifyEvent, path: str, root: str, top: str) -> None:
+        self._unlink(path, root)
+        if event.is_directory:
+            self._plant(path, root, top)
+        elif os.path.islink(path):
+            self._plant(path, root, top)
+            self._relinked(os.path.realpath(path), root)
+
+    def _unlink(self, path: str, root: str) -> None:
+        target = self._planter.links.pop(path, None)
+        if target is not None:
+            self._relinked(target, root)
+
+    def _relinked(self, target: str, root: str) -> None:
+        # Editors' lock files are dangling symlinks: they come and go with every edit.
+        if os.path.exists(target):
+            self._report(target, "", root)
+            self.stale = True
+
+    def _uprooted(self, event: InotifyEvent, watch: Watch) -> None:
+        if event.is_delete_self:
+            self._watches.drop_one(watch.path)
+        else:
+            self._watches.drop_tree(watch.path)
+        if watch.names is not None:
+            self.stale = True
+            return
+        if os.path.isdir(watch.path):  # already made again, or a move seen late
+            self._plant(watch.path, watch.root, watch.top)
+        self._report(watch.path, watch.top, watch.root)

@@ -1,0 +1,102 @@
+"""What the system lets inotify see: watches per user, and file systems it is blind on."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from irdaemon.source.tree import at_or_under
+
+# Changes made on another machine (or by the host of a virtual one) raise no event here.
+NETWORK = frozenset(
+    {
+        "9p", "afs", "beegfs", "ceph", "cifs", "drvfs", "fuse.cephfs", "fuse.glusterfs",
+        "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse", "lustre", "ncpfs", "nfs",
+        "nfs4", "prl_fs", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs",
+    }
+)  # fmt: skip
+
+# The limit is shared by all of a user's programs: an editor needs watches too.
+SHARE = 0.75
+
+_WATCHES = "/proc/sys/fs/inotify/max_user_watches"
+_MOUNTS = "/proc/self/mounts"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a root cannot be watched, and how many directories it holds (0: not counted)."""
+
+    reason: str
+    directories: int = 0
+
+
+class LimitReached(Exception):
+    """There are no more watches to be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A mounted file system."""
+
+    path: str
+    kind: str
+
+
+def watch_budget(limit_file: str = _WATCHES) -> int | None:
+    """Return how many inotify watches to take at most, None where there is no such limit."""
+    try:
+        with open(limit_file) as file:
+            return int(int(file.read()) * SHARE)
+    except (OSError, ValueError):
+        return None
+
+
+def watches_refusal(directories: int, budget: int | None) -> Refusal:
+    """Say that a root of so many directories does not fit, and what to raise."""
+    room = "the system's limit" if budget is None else f"the {budget:,} this daemon may take"
+    wanted = max(524_288, 2 * directories)
+    return Refusal(
+        f"{directories:,} directories need more inotify watches than {room}; "
+        f"raise it with: sudo sysctl fs.inotify.max_user_watches={wanted}",
+        directories,
+    )
+
+
+def start_refusal(error: OSError) -> Refusal:
+    """Say why inotify could not be started at all."""
+    if error.errno == errno.EMFILE:
+        raised = "sudo sysctl fs.inotify.max_user_instances=1024"
+        return Refusal(f"no inotify instance or file descriptor is left; raise it with: {raised}")
+    return Refusal(f"inotify is not available: {error.strerror or error}")
+
+
+def network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
+    """Return the type of the network file system `path` lies on, "" when it is local."""
+    holding = [mount for mount in mounts if at_or_under(path, mount.path)]
+    # Of two mounts at one place the later hides the earlier.
+    nearest = max(enumerate(holding), key=lambda m: (len(m[1].path), m[0]), default=None)
+    return nearest[1].kind if nearest is not None and nearest[1].kind in NETWORK else ""
+
+
+def mounted(mounts_file: str = _MOUNTS) -> tuple[Mount, ...]:
+    """Return the mounts in mount order; none on systems that do not list them."""
+    try:
+        with open(mounts_file, encoding="utf-8", errors="surrogateescape") as file:
+            return tuple(_mounts(file.read()))
+    except OSError:
+        return ()
+
+
+def _mounts(text: str) -> Iterator[Mount]:
+    for line in text.splitlines():
+        fields = line.split(" ")
+        if len(fields) > 2:
+            yield Mount(_unescaped(fields[1]), fields[2])
+
+
+def _unescaped(field: str) -> str:
+    """Undo the octal escapes by which the kernel writes spaces and tabs."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

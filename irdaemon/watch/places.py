@@ -1,0 +1,51 @@
+"""Where the roots are now, and which of them can only be polled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from irdaemon.watch.limits import Refusal, mounted, network_kind
+from irdaemon.watch.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The real path of a root, and (device, inode) of what is there; None when nothing is."""
+
+    path: str
+    identity: tuple[int, int] | None
+
+
+def locate(paths: Iterable[str]) -> tuple[Place, ...]:
+    """Return the real places of the given paths, each once, sorted."""
+    return tuple(Place(path, _identity(path)) for path in sorted({*map(os.path.realpath, paths)}))
+
+
+def changed(before: tuple[Place, ...], now: tuple[Place, ...]) -> tuple[str, ...]:
+    """Return the paths that are new, or hold something else than before."""
+    known = set(before)
+    return tuple(place.path for place in now if place not in known)
+
+
+def unwatchable(places: tuple[Place, ...], settings: Settings) -> dict[str, Refusal]:
+    """Return the places to poll from the start, and why."""
+    there = [place.path for place in places if place.identity is not None]
+    if settings.polling:
+        return dict.fromkeys(there, Refusal("polling is set in the configuration"))
+    mounts = mounted()
+    kinds = {path: network_kind(path, mounts) for path in there}
+    return {
+        path: Refusal(f"{kind} is a network file system: its changes raise no events here")
+        for path, kind in kinds.items()
+        if kind
+    }
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,87 @@
+"""Put watches on a directory tree: not on pruned directories, through symlinks, each once.
+
+A directory is watched before it is listed, and hinted after: whatever appears meanwhile raises an
+event, is listed, or is seen by the scan that follows the hint.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from irdaemon.source.tree import at_or_under, is_directory
+from irdaemon.watch.settings import Settings
+from irdaemon.watch.watches import Watches
+
+
+class Planter:
+    """Walk trees and watch what they hold; `links` remembers the symlinks met and their targets."""
+
+    def __init__(self, watches: Watches, settings: Settings):
+        self.links: dict[str, str] = {}
+        self._watches = watches
+        self._pruned = settings.pruned
+        self._ignored = settings.ignored
+        self._refused: frozenset[str] = frozenset()
+
+    def begin(self, refused: frozenset[str]) -> None:
+        """Start over with these paths not to be entered."""
+        self.links = {}
+        self._refused = refused
+
+    def refuse(self, root: str) -> None:
+        """Give up the watches of a root, and do not enter it again."""
+        self._refused |= {root}
+        self._watches.drop_root(root)
+
+    def excluded(self, path: str) -> bool:
+        """Say whether a path is neither watched nor hinted."""
+        return path in self._refused or any(at_or_under(path, top) for top in self._ignored)
+
+    def plant(self, path: str, root: str, top: str) -> None:
+        """Watch a directory, or what a symlink points to, and all below; LimitReached if it ends.
+
+        Directories that cannot be read are passed over: the scan reports them.
+        """
+        pending = [(path, top)]
+        while pending:
+            directory, its_top = pending.pop()
+            if os.path.islink(directory):
+                directory = its_top = self._follow(directory, root)
+            if self.excluded(directory) or not os.path.isdir(directory):
+                continue
+            if self._watches.add(directory, root, its_top):
+                pending.extend((below, its_top) for below in self._below(directory))
+
+    def plant_root(self, root: str) -> None:
+        """Watch a root and, for its sake, its parent: a root that is remade stays watched."""
+        self._watches.add_name(root, root)
+        self.plant(root, root, root)
+
+    def count(self, root: str) -> int:
+        """Return how many directories below a root want a watch, symlinks apart."""
+        counted, pending = 0, [root]
+        while pending:
+            counted += 1
+            pending.extend(p for p in self._below(pending.pop()) if not os.path.islink(p))
+        return counted
+
+    def _follow(self, link: str, root: str) -> str:
+        target = os.path.realpath(link)
+        self.links[link] = target
+        if not self.excluded(target):
+            self._watches.add_name(target, root)
+        return target
+
+    def _below(self, directory: str) -> Iterator[str]:
+        """Yield every symlink, and the sub-directories that are not pruned."""
+        try:
+            with os.scandir(directory) as entries:
+                found = list(entries)
+        except OSError:
+            return
+        for entry in found:
+            if entry.name in self._pruned and is_directory(entry):
+                continue
+            if entry.is_symlink() or entry.is_dir(follow_symlinks=False):
+                yield entry.path

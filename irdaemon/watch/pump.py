@@ -1,0 +1,63 @@
+"""The thread that hands due paths over, so that a slow receiver never delays the event reader."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from irdaemon.watch.debounce import Debouncer
+
+
+class Pump:
+    """Call `on_dirty` with the debouncer's paths as they become due."""
+
+    def __init__(self, on_dirty: Callable[[tuple[str, ...]], None], debouncer: Debouncer):
+        self._on_dirty = on_dirty
+        self._debouncer = debouncer
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start handing over; what waited before the start is kept."""
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="watch-pump", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the hand-over in progress."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def alive(self) -> bool:
+        """Say whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def add(self, path: str, top: str) -> None:
+        """Let `path` be handed over when it is due."""
+        with self._changed:
+            planned = self._debouncer.next_due()
+            self._debouncer.add(path, time.monotonic(), top)
+            due = self._debouncer.next_due()
+            # Waking the thread for an event that only postpones it would cost a context switch
+            # for each of the thousands of events in a checkout.
+            if planned is None or (due is not None and due < planned):
+                self._changed.notify()
+
+    def _run(self) -> None:
+        while paths := self._next():
+            self._on_dirty(paths)
+
+    def _next(self) -> tuple[str, ...]:
+        with self._changed:
+            while not self._stopping:
+                now = time.monotonic()
+                if paths := self._debouncer.due(now):
+                    return paths
+                due = self._debouncer.next_due()
+                self._changed.wait(None if due is None else max(0.0, due - now))
+        return ()

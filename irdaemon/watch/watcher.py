@@ -1,0 +1,193 @@
+"""The watcher: keep the right watches on the roots, and hand dirty hints over."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from irdaemon.types import Root
+from irdaemon.watch.backend import Backend, native
+from irdaemon.watch.debounce import Debouncer
+from irdaemon.watch.limits import Refusal, start_refusal
+from irdaemon.watch.places import Place, changed, locate, unwatchable
+from irdaemon.watch.pump import Pump
+from irdaemon.watch.settings import Report, RootWatch, Settings
+
+log = logging.getLogger(__name__)
+
+# A poll of a root with more directories than this comes proportionally less often: stamping a
+# tree costs about a second per 100,000 directories, and must not become a steady load.
+POLLED_AT_EASE = 5_000
+
+
+class Watcher:
+    """Call `on_dirty` with real paths that may have changed, each at most once per change.
+
+    `on_dirty` is called from the watcher's own thread, never twice at a time; a path that is a
+    root asks for a rescan of that root, and comes for every root that is new, remade or gone, and
+    whenever events may have been lost. Call `tick` about once a second.
+    """
+
+    def __init__(
+        self,
+        on_dirty: Callable[[tuple[str, ...]], None],
+        settings: Settings | None = None,
+        backend: Callable[[Report, Settings], Backend] = native,
+    ):
+        self._settings = settings or Settings()
+        self._on_dirty = on_dirty
+        self._backend = backend
+        self._running: Backend | None = None
+        self._pump = self._new_pump()
+        self._care = threading.RLock()
+        self._active = False
+        self._given: tuple[str, ...] = ()
+        self._places: tuple[Place, ...] = ()
+        self._polled: dict[str, Refusal] = {}
+        self._polled_at: dict[str, float] = {}
+        self._retry_at = float("inf")
+        self._events: dict[str, float] = {}
+
+    def start(self) -> None:
+        """Start the threads and watch the roots set so far."""
+        with self._care:
+            self._active = True
+            self._pump.start()
+            self._arrange(locate(self._given), time.monotonic(), retry=True)
+
+    def stop(self) -> None:
+        """Stop watching. When it returns, `on_dirty` will not be called again."""
+        with self._care:
+            self._active = False
+            self._places = ()
+            self._stop_backend()
+        self._pump.stop()
+
+    def set_roots(self, roots: Iterable[Root]) -> None:
+        """Watch these roots and no others; those already watched stay so."""
+        with self._care:
+            self._given = tuple(root.path for root in roots)
+            places = locate(self._given)
+            if self._active and places != self._places:
+                self._arrange(places, time.monotonic())
+
+    def tick(self, now: float) -> None:
+        """Notice what raises no event, heal what broke, poll what cannot be watched.
+
+        `now` is in seconds of the monotonic clock. Takes microseconds unless something changed;
+        then the time to list every watched directory.
+        """
+        with self._care:
+            if not self._active:
+                return
+            lost = self._revive()
+            places = locate(self._given)
+            retry = now >= self._retry_at
+            if lost or retry or places != self._places:
+                self._arrange(places, now, retry)
+            if lost:
+                self._hint_roots(place.path for place in places)
+            self._poll(now)
+
+    def status(self) -> tuple[RootWatch, ...]:
+        """Say for each root, in path order, how it is watched."""
+        with self._care:
+            return tuple(self._status(place) for place in self._places)
+
+    # -- care --
+
+    def _arrange(self, places: tuple[Place, ...], now: float, retry: bool = False) -> None:
+        dirty = changed(self._places, places)
+        polled = unwatchable(places, self._settings)
+        if not retry:
+            polled = {**self._still_refused(places, dirty), **polled}
+        there = tuple(place.path for place in places if place.identity and place.path not in polled)
+        refused = self._sync(there, frozenset(polled), dirty)
+        if refused or retry:
+            self._retry_at = now + self._settings.retry_interval if refused else float("inf")
+        for path, refusal in refused.items():
+            log.warning("%s is polled: %s", path, refusal.reason)
+        polled |= refused
+        # Between its last poll and its first watch a root may have changed.
+        dirty += tuple(path for path in self._polled if path not in polled and path in there)
+        self._polled = polled
+        self._polled_at = {path: self._polled_at.get(path, now) for path in self._polled}
+        self._places = places
+        self._hint_roots(dirty)
+
+    def _still_refused(
+        self, places: tuple[Place, ...], dirty: tuple[str, ...]
+    ) -> dict[str, Refusal]:
+        kept = {place.path for place in places}.difference(dirty)
+        return {path: refusal for path, refusal in self._polled.items() if path in kept}
+
+    def _sync(
+        self, there: tuple[str, ...], apart: frozenset[str], dirty: tuple[str, ...]
+    ) -> dict[str, Refusal]:
+        try:
+            backend = self._running or self._start_backend()
+        except OSError as error:
+            return dict.fromkeys(there, start_refusal(error))
+        for path in dirty:
+            backend.forget(path)
+        return backend.sync(there, apart)
+
+    def _start_backend(self) -> Backend:
+        backend = self._backend(self._report, self._settings)
+        backend.start()
+        self._running = backend
+        return backend
+
+    def _stop_backend(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+        self._running = None
+
+    def _revive(self) -> bool:
+        """Replace threads that died; return whether events may have been lost."""
+        lost = self._running is not None and self._running.stale
+        if self._running is not None and not self._running.alive():
+            log.error("the event reader died; watching anew")
+            self._stop_backend()
+            lost = True
+        if not self._pump.alive():
+            log.error("the hand-over of hints died; starting it anew")
+            self._pump = self._new_pump()
+            self._pump.start()
+            lost = True
+        return lost
+
+    def _new_pump(self) -> Pump:
+        s = self._settings
+        return Pump(self._on_dirty, Debouncer(s.settle, s.max_wait, s.eager, s.limit))
+
+    def _poll(self, now: float) -> None:
+        for path, refusal in self._polled.items():
+            ease = max(1.0, refusal.directories / POLLED_AT_EASE)
+            if now - self._polled_at[path] >= self._settings.poll_interval * ease:
+                self._polled_at[path] = now
+                self._pump.add(path, path)
+
+    # -- hints and status --
+
+    def _report(self, path: str, top: str, root: str) -> None:
+        self._events[root] = time.time()
+        self._pump.add(path, top)
+
+    def _hint_roots(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._pump.add(path, path)
+
+    def _status(self, place: Place) -> RootWatch:
+        event = self._events.get(place.path)
+        if place.identity is None:
+            return RootWatch(place.path, "missing", "nothing is at this path yet", 0, event)
+        refusal = self._polled.get(place.path)
+        if refusal is not None:
+            return RootWatch(place.path, "polling", refusal.reason, refusal.directories, event)
+        if self._running is None:
+            return RootWatch(place.path, "missing", "the watcher is stopped", 0, event)
+        counted = self._running.directories(place.path)
+        return RootWatch(place.path, self._running.mode, "", counted, event)
