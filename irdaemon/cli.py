@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -134,7 +135,14 @@ def _progress(state: dict[str, Any]) -> tuple[int, int, str]:
 def _stop(options: argparse.Namespace) -> int:
     from irdaemon.config import state_dir
 
-    lock = os.path.join(state_dir(), "lock")
+    code = _stop_running(os.path.join(state_dir(), "lock"))
+    if getattr(options, "forget", False) and code != FAILED:
+        shutil.rmtree(state_dir(), ignore_errors=True)
+        print(f"{state_dir()} removed", file=sys.stderr)
+    return code
+
+
+def _stop_running(lock: str) -> int:
     pid = holder(lock)
     if pid is None:
         print("irdaemon is not running", file=sys.stderr)
@@ -216,6 +224,9 @@ def _parser() -> argparse.ArgumentParser:
         _add_start_options(starting)
     stop = commands.add_parser("stop", help="stop the daemon", description="stop the daemon")
     stop.set_defaults(run=_stop)
+    stop.add_argument(
+        "--forget", action="store_true", help="also delete the ledger and the log; they are rebuilt"
+    )
     status = commands.add_parser("status", help="how it is", description="how the daemon is")
     status.set_defaults(run=_status)
     status.add_argument("--json", action="store_true", help="print it as JSON")

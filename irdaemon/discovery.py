@@ -6,6 +6,7 @@ copies, select or abstain. It reads one immutable snapshot and writes nothing.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -88,7 +89,7 @@ def gather(snapshot: Snapshot, query: Query, embed: Embed) -> Pool:
     questions = [_question(snapshot, index, query, embed) for index in indexes]
     retrieved = tuple(map(retrieve, indexes, questions))
     merged = _merge([part.candidates for part in retrieved])
-    return Pool(tuple(_collapse(merged)[: query.k]), indexes, retrieved)
+    return Pool(tuple(_collapse(merged, query.k)), indexes, retrieved)
 
 
 def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
@@ -153,24 +154,27 @@ def _merge(ranked: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     heads = [list(reversed(candidates)) for candidates in ranked if candidates]
     merged: list[Candidate] = []
     while heads:
-        best = max(heads, key=lambda rest: rest[-1].hit.score)
+        best = max(heads, key=lambda rest: rest[-1].score)
         merged.append(best.pop())
         heads = [rest for rest in heads if rest]
     return merged
 
 
-def _collapse(candidates: Sequence[Candidate]) -> list[Hit]:
-    """Keep one hit per content, that of the best scope, in the place of the best-ranked copy."""
-    groups: dict[str, list[Hit]] = {}
+def _collapse(candidates: Sequence[Candidate], k: int) -> list[Hit]:
+    """Return `k` hits, one for each content: its best scope, in the place of its best rank."""
+    groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        groups.setdefault(candidate.content, []).append(candidate.hit)
-    return [_representative(group) for group in groups.values()]
+        groups.setdefault(candidate.content, []).append(candidate)
+    return [_representative(group) for group in itertools.islice(groups.values(), k)]
 
 
-def _representative(group: list[Hit]) -> Hit:
-    best = min(group, key=_scope_rank)
-    others = tuple(f"{hit.corpus}/{hit.artifact_id}" for hit in group if hit is not best)
-    return replace(best, copies=others) if others else best
+def _representative(group: list[Candidate]) -> Hit:
+    if len(group) == 1:
+        return group[0].hit
+    hits = [candidate.hit for candidate in group]
+    best = min(hits, key=_scope_rank)
+    others = tuple(f"{hit.corpus}/{hit.artifact_id}" for hit in hits if hit is not best)
+    return replace(best, copies=others)
 
 
 def _scope_rank(hit: Hit) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.index import CorpusIndex
+from irdaemon.index import Card, CorpusIndex
 from irdaemon.retrieve import fuse
 from irdaemon.retrieve.where import mask_of
 from irdaemon.types import Hit
@@ -32,10 +32,49 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A hit with the hash of its content, by which copies are recognised."""
+    """An artifact in the running: where it stands in its index, and what the legs say of it.
 
-    hit: Hit
-    content: str
+    `score` is its evidence. `hit` is made only of those that get that far.
+    """
+
+    index: CorpusIndex
+    owner: int
+    position: int
+    score: float
+    cosine: float
+    bm25: float
+    fused: float
+
+    @property
+    def card(self) -> Card:
+        """Return what the index shows of the artifact."""
+        return self.index.rows.cards[self.owner]
+
+    @property
+    def content(self) -> str:
+        """Return the hash of its content, by which copies are recognised."""
+        return self.card.content
+
+    @property
+    def hit(self) -> Hit:
+        """Return it as an answer shows it."""
+        card, shown = self.card, self.index.rows.shown[self.position]
+        summary = shown.summary.removeprefix(card.name).strip(": \n")
+        return Hit(
+            corpus=self.index.corpus,
+            artifact_id=card.artifact_id,
+            name=card.name,
+            kind=shown.kind,
+            score=round(self.score, 4),
+            scores={
+                "dense": round(self.cosine, 4),
+                "lexical": round(self.bm25, 4),
+                "fused": round(self.fused, 4),
+            },
+            summary=" ".join(summary.split()) or card.name,
+            pointer=card.pointer,
+            fields=card.fields,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,38 +167,25 @@ def _top(scores: fuse.Scores, depth: int) -> NDArray[np.int64]:
 
 
 def _candidates(index: CorpusIndex, question: Question, scored: _Scored) -> tuple[Candidate, ...]:
+    """Return the `k` best artifacts, each by its best record; ties go by id."""
+    fused = np.round(scored.fused, _EXACT).tolist()
+    best: dict[int, int] = {}
+    for place, owner in enumerate(index.rows.artifact_of[scored.positions].tolist()):
+        if owner not in best or fused[place] > fused[best[owner]]:
+            best[owner] = place
+    cards = index.rows.cards
+    order = sorted(best, key=lambda owner: (-fused[best[owner]], cards[owner].artifact_id))
     evidence = fuse.evidence(question.mode, scored.cosine, scored.bm25)
-    fused = np.round(scored.fused, _EXACT)
-    best: dict[int, tuple[float, int]] = {}
-    for place, position in enumerate(scored.positions.tolist()):
-        owner = int(index.rows.artifact_of[position])
-        if owner not in best or fused[place] > best[owner][0]:
-            best[owner] = (float(fused[place]), place)
-    order = sorted(best, key=lambda owner: (-best[owner][0], index.rows.cards[owner].artifact_id))
     return tuple(
         Candidate(
-            _hit(index, owner, best[owner][1], scored, evidence), index.rows.cards[owner].content
+            index,
+            owner,
+            int(scored.positions[place]),
+            float(evidence[place]),
+            float(scored.cosine[place]),
+            float(scored.bm25[place]),
+            float(scored.fused[place]),
         )
         for owner in order[: question.k]
-    )
-
-
-def _hit(index: CorpusIndex, owner: int, place: int, scored: _Scored, evidence: fuse.Scores) -> Hit:
-    card = index.rows.cards[owner]
-    shown = index.rows.shown[int(scored.positions[place])]
-    summary = shown.summary.removeprefix(card.name).strip(": \n")
-    return Hit(
-        corpus=index.corpus,
-        artifact_id=card.artifact_id,
-        name=card.name,
-        kind=shown.kind,
-        score=round(float(evidence[place]), 4),
-        scores={
-            "dense": round(float(scored.cosine[place]), 4),
-            "lexical": round(float(scored.bm25[place]), 4),
-            "fused": round(float(scored.fused[place]), 4),
-        },
-        summary=" ".join(summary.split()) or card.name,
-        pointer=card.pointer,
-        fields=card.fields,
+        for place in (best[owner],)
     )

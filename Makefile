@@ -1,0 +1,62 @@
+# make run: install into .venv, start the daemon, ask it something.   make test: run the whole suite.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help run test lint bench clean
+
+help:
+	@echo "make run    install into .venv, start the daemon, ask it something"
+	@echo "make test   run the whole test suite"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  measure against the floors, write bench/results/"
+	@echo "make clean  stop the daemon and remove everything make and the daemon made"
+
+run: .venv/.installed
+	@$(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml
+	@echo; echo '$$ irc discover "review a pull request"'
+	@$(BIN)/irc discover "review a pull request" || test $$? -eq 1
+	@echo; echo "Next:"
+	@echo "  $(BIN)/irc discover \"...\"             ask for what you need"
+	@echo "  $(BIN)/irc add notes files ~/notes    index a directory of documents"
+	@echo "  $(BIN)/irc status                     what is indexed, and how fresh it is"
+	@echo "  $(BIN)/irdaemon service install       start it with your session"
+	@echo "  $(BIN)/irdaemon stop                  stop it"
+
+test: .venv/.tested
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: .venv/.linted
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+bench: .venv/.installed
+	@$(BIN)/python bench/roundtrip.py
+
+clean:
+	@if [ -x $(BIN)/irdaemon ]; then $(BIN)/irdaemon service uninstall; $(BIN)/irdaemon stop --forget || true; fi
+	@rm -rf .venv build client/build *.egg-info client/*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@find irdaemon client tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "irdaemon needs Python 3.11 or later; say which: make run PYTHON=python3.12" >&2; exit 1; }
+	@command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || \
+	  { echo "hnswlib is built from source and needs a C++ compiler. Install one first:" >&2; \
+	    echo "  Debian, Ubuntu: sudo apt install g++ python3-dev    Fedora: sudo dnf install gcc-c++ python3-devel" >&2; \
+	    echo "  Arch: sudo pacman -S gcc    Alpine: apk add g++ python3-dev    macOS: xcode-select --install" >&2; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))' || \
+	  { echo "hnswlib is built from source and needs Python's headers. Install them first:" >&2; \
+	    echo "  Debian, Ubuntu: sudo apt install python3-dev    Fedora: sudo dnf install python3-devel" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "Debian, Ubuntu: sudo apt install python3-venv" >&2; rm -rf .venv; exit 1; }
+
+.venv/.installed: .venv/bin/python pyproject.toml client/pyproject.toml
+	@echo "installing into .venv (hnswlib is compiled, a minute or two) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e .
+	@touch $@
+
+.venv/.tested: .venv/.installed
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e ".[test]"
+	@touch $@
+
+.venv/.linted: .venv/.tested
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[lint]"
+	@touch $@
