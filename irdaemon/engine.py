@@ -22,7 +22,7 @@ from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose
 from irdaemon.embed import Embedder, make_embedder
 from irdaemon.index import CorpusIndex, Snapshot, Space, index_corpus
-from irdaemon.ingest import Report, embed_some, reconcile
+from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, JobQueue
 from irdaemon.ledger import Ledger
 from irdaemon.load import did_you_mean
@@ -229,8 +229,7 @@ class Engine:
     @property
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
-        running = sum(p.todo - p.done for p in self._running())
-        return self._queue.paths() + running
+        return self._queue.paths() + sum(map(self._unread, self._corpora))
 
     @property
     def queued(self) -> int:
@@ -268,17 +267,13 @@ class Engine:
             return "the corpus is gone"
         failed_before = {failure.key for failure in self.ledger.failures.all(corpus.name)}
 
-        def breathe(done: int, todo: int) -> None:
-            if self._stopping:
-                raise Unavailable("stopped; the next start goes on from here")
+        def advance(done: int, todo: int) -> None:
             progress.done, progress.todo = done, todo
-            self._publish_if_due(corpus)
-            while urgent := self._take_urgent(job):
-                self._run(urgent)
+            self._breathe(job, corpus)
 
-        report = reconcile(self.ledger, corpus, job.look, self._clock, breathe)
+        report = reconcile(self.ledger, corpus, job.look, self._clock, advance)
         progress.done = progress.todo
-        self._embed_small(corpus, report)
+        self._embed_small(corpus)
         if report.changed or not job.look.under:
             self._publish(corpus)
         self._tell_failures(corpus.name, failed_before)
@@ -297,24 +292,34 @@ class Engine:
                     "failure", {"corpus": corpus, "path": failure.path, "reason": failure.reason}
                 )
 
-    def _embed_small(self, corpus: Corpus, report: Report) -> None:
-        """Embed a small change at once, and leave a large one to a job of its own."""
-        embedder = self._embedder(corpus.embedder)
-        limit = _EMBEDDED_WITH_CHANGE
-        if embed_some(self.ledger, corpus.name, embedder, limit) == limit:
+    def _embed_small(self, corpus: Corpus) -> None:
+        """Embed a small change at once, and leave the rest to a job of its own."""
+        batches = embed(
+            self.ledger, corpus.name, self._embedder(corpus.embedder), _EMBEDDED_WITH_CHANGE
+        )
+        if next(batches, 0) == _EMBEDDED_WITH_CHANGE:
             self.request(Job("embed", corpus.name))
 
     def _embed(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):
             return "the corpus is gone"
         embedder = self._embedder(corpus.embedder)
-        embedded = embed_some(self.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE)
-        if embedded == _EMBEDDED_AT_ONCE:
-            self._publish_if_due(corpus)
-            self.request(Job("embed", corpus.name))
-        else:
-            self._publish(corpus)
-        return f"{embedded} texts embedded"
+        index = self.snapshot.corpora[corpus.name]
+        progress.todo = index.unembedded
+        for batch in embed(self.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE):
+            progress.done += batch
+            progress.todo = max(progress.todo, progress.done)
+            self._breathe(job, corpus)
+        self._publish(corpus)
+        return f"{progress.done} records embedded"
+
+    def _breathe(self, job: Job, corpus: Corpus) -> None:
+        """Pause a long job: end it if told to, publish what there is, let changes through."""
+        if self._stopping:
+            raise Unavailable("stopped; the next start goes on from here")
+        self._publish_if_due(corpus)
+        while urgent := self._take_urgent(job):
+            self._run(urgent)
 
     def _retry(self, job: Job, progress: Progress) -> str:
         retried = self.ledger.failures.retry()
@@ -429,14 +434,16 @@ class Engine:
             "records": counts.records,
             "vectors": counts.vectors,
             "failures": counts.failures,
-            "pending": waiting + self._waiting_for(corpus.name),
+            "pending": waiting + self._unread(corpus.name),
             "last_reconcile": reconciled,
             "state": _state(reconciled is None, bool(problems), waiting),
             "problems": [{"path": p.path, "reason": p.reason} for p in problems],
         }
 
-    def _waiting_for(self, name: str) -> int:
-        return sum(p.todo - p.done for p in self._running() if p.job.corpus == name)
+    def _unread(self, name: str) -> int:
+        """Count the entries of a corpus that a running look has still to read."""
+        looks = (p for p in self._running() if p.job.kind == "reconcile" and p.job.corpus == name)
+        return sum(look.todo - look.done for look in looks)
 
     def _vector(self, text: str, embedder: str) -> NDArray[np.float32] | None:
         if (text, embedder) not in self._vectors:

@@ -9,7 +9,7 @@ unreadable or suddenly empty keeps all that was known of it until it is back or 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from irdaemon.corpus import Corpus
@@ -178,10 +178,14 @@ def _decompose(corpus: Corpus, artifact: Artifact) -> Decomposed:
     )
 
 
-def embed_some(ledger: Ledger, corpus: str, embedder: Embedder, limit: int) -> int:
-    """Embed up to `limit` texts of a corpus that have no vector yet; return how many there were."""
-    waiting = ledger.vectors.missing(corpus, embedder.id, limit)
-    if waiting:
-        vectors = embedder.embed([text for _, text in waiting])
-        ledger.vectors.put(embedder.id, [digest for digest, _ in waiting], vectors)
-    return len(waiting)
+def embed(ledger: Ledger, corpus: str, embedder: Embedder, batch: int) -> Iterator[int]:
+    """Embed the texts of a corpus that have no vector yet, newest first.
+
+    Yields after each batch how many records it was for; whoever iterates may stop at any.
+    """
+    below: int | None = None
+    while waiting := ledger.vectors.missing(corpus, embedder.id, batch, below):
+        below = waiting[-1][0]
+        texts = {digest: text for _, digest, text in waiting}
+        ledger.vectors.put(embedder.id, list(texts), embedder.embed(list(texts.values())))
+        yield len(waiting)

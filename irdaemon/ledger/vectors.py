@@ -37,19 +37,24 @@ class Vectors:
             found.update((digest, vector) for digest, vector in rows)
         return found
 
-    def missing(self, corpus: str, embedder: str, limit: int) -> list[tuple[bytes, str]]:
-        """Return up to `limit` (digest, text) pairs of a corpus that were not embedded yet.
+    def missing(
+        self, corpus: str, embedder: str, limit: int, below: int | None = None
+    ) -> list[tuple[int, bytes, str]]:
+        """Return up to `limit` (row, digest, text) of a corpus' records that have no vector yet.
 
-        Newest first: what was just edited is found first.
+        Newest first: what was just edited is found first. `below` goes on after an earlier batch,
+        so that all batches together look at each record once.
         """
         return [
-            (digest, text)
-            for digest, text, _ in self._store.all(
-                "SELECT records.digest, text, max(records.id) AS newest FROM records"
-                " JOIN artifacts ON artifacts.id = records.artifact WHERE corpus = ?"
+            (number, digest, text)
+            for number, digest, text in self._store.all(
+                "SELECT records.id, records.digest, text FROM records"
+                " JOIN artifacts ON artifacts.id = records.artifact"
+                " WHERE records.id < coalesce(?, 9223372036854775807) AND corpus = ?"
                 " AND NOT EXISTS (SELECT 1 FROM vectors"
                 "  WHERE vectors.digest = records.digest AND embedder = ?)"
-                " GROUP BY records.digest ORDER BY newest DESC LIMIT ?",
+                " ORDER BY records.id DESC LIMIT ?",
+                below,
                 corpus,
                 embedder,
                 limit,
