@@ -39,6 +39,7 @@ _PUBLISHED_EVERY_S = 0.5
 _JOBS_REMEMBERED = 256
 # A query vector is a function of its text: repeated prompts need not be embedded again.
 _VECTORS_REMEMBERED = 256
+_GONE = "the corpus is gone"
 
 
 class Host(Protocol):
@@ -172,13 +173,18 @@ class Engine:
             indexes[name] = self._index(corpus, self.snapshot.corpora.get(name))
         for name in self.ledger.corpora():
             if name not in chosen:
-                self._queue.drop(name)
+                self._drop_jobs(name)
                 self.ledger.forget_corpus(name)
         self._corpora = chosen
         generation = self.ledger.generation()
         if self.snapshot.corpora and set(self.snapshot.corpora) != set(indexes):
             generation = self.ledger.next_generation()
         self.snapshot = Snapshot(generation, indexes, self.ledger.terms.table())
+
+    def _drop_jobs(self, corpus: str) -> None:
+        with self._wake:
+            for job in self._queue.drop(corpus):
+                self._progress[job.number] = Progress(job, "failed", report=_GONE)
 
     def _embedder(self, name: str) -> Embedder:
         if name not in self._embedders:
@@ -242,7 +248,8 @@ class Engine:
     def _remember(self, progress: Progress) -> None:
         self._progress[progress.job.number] = progress
         if len(self._progress) > _JOBS_REMEMBERED:
-            del self._progress[next(iter(self._progress))]
+            ended = (n for n, p in self._progress.items() if p.state in ("done", "failed"))
+            self._progress.pop(next(ended, 0), None)
 
     def _run(self, job: Job) -> None:
         progress = self._progress.setdefault(job.number, Progress(job))
@@ -264,18 +271,21 @@ class Engine:
 
     def _reconcile(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):
-            return "the corpus is gone"
+            return _GONE
         failed_before = {failure.key for failure in self.ledger.failures.all(corpus.name)}
 
         def advance(done: int, todo: int) -> None:
             progress.done, progress.todo = done, todo
             self._breathe(job, corpus)
 
+        above = self.ledger.last_record()
         report = reconcile(self.ledger, corpus, job.look, self._clock, advance)
         progress.done = progress.todo
-        self._embed_small(corpus)
+        self._embed_few(corpus, above)
         if report.changed or not job.look.under:
             self._publish(corpus)
+        if self.snapshot.corpora[corpus.name].unembedded:
+            self.request(Job("embed", corpus.name))
         self._tell_failures(corpus.name, failed_before)
         return str(report)
 
@@ -292,17 +302,14 @@ class Engine:
                     "failure", {"corpus": corpus, "path": failure.path, "reason": failure.reason}
                 )
 
-    def _embed_small(self, corpus: Corpus) -> None:
-        """Embed a small change at once, and leave the rest to a job of its own."""
-        batches = embed(
-            self.ledger, corpus.name, self._embedder(corpus.embedder), _EMBEDDED_WITH_CHANGE
-        )
-        if next(batches, 0) == _EMBEDDED_WITH_CHANGE:
-            self.request(Job("embed", corpus.name))
+    def _embed_few(self, corpus: Corpus, above: int) -> None:
+        """Embed what a small change brought, so that it is published with its vectors."""
+        embedder = self._embedder(corpus.embedder)
+        next(embed(self.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
 
     def _embed(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):
-            return "the corpus is gone"
+            return _GONE
         embedder = self._embedder(corpus.embedder)
         index = self.snapshot.corpora[corpus.name]
         progress.todo = index.unembedded

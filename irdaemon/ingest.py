@@ -25,6 +25,7 @@ from irdaemon.ledger import (
     record_id,
     version_hash,
 )
+from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source import Source
 from irdaemon.source.tree import at_or_under
 from irdaemon.text import term_counts
@@ -77,12 +78,16 @@ def reconcile(
     report = Report(progress=progress)
     scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
     delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
+    if delta.gone:
+        # First, so that a file under a new name can take over what the old name held; and before
+        # anyone is let in between, who might bring back what is about to be forgotten.
+        report.removed += ledger.entries.forget(corpus.name, delta.gone)
+        delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
+    ledger.failures.drop_absent(corpus.name, (entry.key for entry in scan.entries), scan)
     report.unchanged, report.problems = delta.unchanged, scan.problems
     for done, entry in enumerate(delta.stale):
         progress(done, len(delta.stale))
         _read_one(ledger, corpus, entry, delta, report, clock())
-    report.removed += ledger.entries.forget(corpus.name, delta.gone)
-    ledger.failures.drop_absent(corpus.name, (entry.key for entry in scan.entries), scan)
     if not look.under:
         ledger.reconciled(corpus.name, scan.problems, clock())
     return report
@@ -104,7 +109,8 @@ def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
     """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
     roots = {os.path.realpath(root.path) for root in corpus.source.roots()}
     if look.prune:
-        return replace(scan, covered=(*scan.covered, *roots), problems=())
+        insisted = () if look.under else tuple(roots)
+        return replace(scan, covered=(*scan.covered, *insisted), problems=())
     suspects = [
         Problem(root, "suddenly empty; what was in it is kept until it is back")
         for root in sorted(roots)
@@ -131,10 +137,11 @@ def _read_one(
     known = delta.known.get(entry.key)
     same_recipe = known is not None and known.recipe == corpus.recipe
     try:
-        reading = corpus.source.read(entry, known.cursor if known and same_recipe else None)
+        reading = _read(corpus.source, entry, known.cursor if known and same_recipe else None)
         upsert = _decomposed(corpus, entry, reading)
     except FileNotFoundError:
-        report.removed += ledger.entries.forget(corpus.name, [entry.key])
+        if not _root_is_lost(corpus.source, entry.path):
+            report.removed += ledger.entries.forget(corpus.name, [entry.key])
     except SourceError as error:
         report.failed += 1
         reason = f"{error.message} ({error.hint})" if error.hint else error.message
@@ -145,6 +152,31 @@ def _read_one(
         written, removed = ledger.entries.put(corpus.name, upsert, now)
         report.written += written
         report.removed += removed
+        report.unchanged += not (written or removed)
+
+
+def _read(source: Source, entry: Entry, cursor: bytes | None) -> Reading:
+    try:
+        return source.read(entry, cursor)
+    except (FileNotFoundError, SourceError):
+        raise
+    except Exception as error:  # a source of the person's own may raise anything
+        raise SourceError(f"{entry.path or entry.key}: reading failed: {error!r}") from error
+
+
+def _root_is_lost(source: Source, path: str) -> bool:
+    """Say whether a root above a path is missing or empty now: then the path proves nothing."""
+    tops = {os.path.realpath(root.path) for root in source.roots()}
+    return any(at_or_under(path, top) and not _has_anything(top) for top in tops)
+
+
+def _has_anything(top: str) -> bool:
+    try:
+        return bool(os.listdir(top))
+    except NotADirectoryError:
+        return True
+    except OSError:
+        return False
 
 
 def _decomposed(corpus: Corpus, entry: Entry, reading: Reading) -> Upsert:
@@ -154,9 +186,13 @@ def _decomposed(corpus: Corpus, entry: Entry, reading: Reading) -> Upsert:
 
 def _decompose(corpus: Corpus, artifact: Artifact) -> Decomposed:
     try:
-        plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
-    except Exception as error:  # a strategy of the person's own may raise anything
+        return _planned(corpus, artifact)
+    except Exception as error:  # a strategy of the person's own may raise or return anything
         raise SourceError(f"{artifact.artifact_id}: the strategy failed: {error!r}") from error
+
+
+def _planned(corpus: Corpus, artifact: Artifact) -> Decomposed:
+    plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
     records = tuple(
         Record(
             record_id(artifact.artifact_id, surface.kind, index),
@@ -178,13 +214,16 @@ def _decompose(corpus: Corpus, artifact: Artifact) -> Decomposed:
     )
 
 
-def embed(ledger: Ledger, corpus: str, embedder: Embedder, batch: int) -> Iterator[int]:
+def embed(
+    ledger: Ledger, corpus: str, embedder: Embedder, batch: int, above: int = 0
+) -> Iterator[int]:
     """Embed the texts of a corpus that have no vector yet, newest first.
 
-    Yields after each batch how many records it was for; whoever iterates may stop at any.
+    Only records beyond the row `above` are looked at. Yields after each batch how many records it
+    was for; whoever iterates may stop at any.
     """
-    below: int | None = None
-    while waiting := ledger.vectors.missing(corpus, embedder.id, batch, below):
+    below = ALL_ROWS[1]
+    while waiting := ledger.vectors.missing(corpus, embedder.id, batch, (above, below)):
         below = waiting[-1][0]
         texts = {digest: text for _, digest, text in waiting}
         ledger.vectors.put(embedder.id, list(texts), embedder.embed(list(texts.values())))

@@ -48,7 +48,7 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
         n_records = len(rows.shown)
         sizes = rows.lengths()
         record_of = np.repeat(np.arange(n_records, dtype=np.int32), sizes)
-        order = np.argsort(rows.term_ids, kind="stable")
+        order = _by_term(rows.term_ids)
         term_ids, records = rows.term_ids[order], record_of[order]
         df = np.bincount(term_ids)
         counts = rows.term_counts[order]
@@ -63,3 +63,13 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
             "indptr": np.concatenate([[0], np.cumsum(df)]),
             "num_docs": n_records,
         }
+
+
+def _by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the stable order of term ids.
+
+    Sorting (id, place) packed into one number each is several times faster than an argsort.
+    """
+    packed = (term_ids.astype(np.int64) << 32) | np.arange(len(term_ids))
+    packed.sort()
+    return packed & 0xFFFFFFFF

@@ -84,8 +84,17 @@ class Ledger:
     # -- corpora ---------------------------------------------------------------------------------
 
     def declare(self, name: str, kind: str, recipe: str, embedder: str) -> None:
-        """Register a corpus, or note its present recipe and embedder."""
+        """Register a corpus, or note its present recipe and embedder.
+
+        What failed under another recipe is to be tried again.
+        """
         with self._store.transaction():
+            self._store.run(
+                "UPDATE failures SET stamp = '' WHERE corpus ="
+                " (SELECT name FROM corpora WHERE name = ? AND recipe != ?)",
+                name,
+                recipe,
+            )
             self._store.run(
                 "INSERT INTO corpora(name, kind, recipe, embedder) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT(name) DO UPDATE SET kind = excluded.kind,"
@@ -125,6 +134,11 @@ class Ledger:
         return row[0], tuple(Problem(*pair) for pair in json.loads(row[1]))
 
     # -- what the index is built from ------------------------------------------------------------
+
+    def last_record(self) -> int:
+        """Return the highest row number of any record: what comes later is beyond it."""
+        row = self._store.one("SELECT coalesce(max(id), 0) FROM records")
+        return int(row[0]) if row else 0
 
     def artifact_numbers(self, corpus: str) -> list[int]:
         """Return the row numbers of a corpus' artifacts, ascending; they are never reused."""

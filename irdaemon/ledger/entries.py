@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -100,6 +101,8 @@ class Entries:
                 "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
                 [(corpus, artifact_id) for artifact_id in removed],
             )
+            if removed:
+                self._reread_those_that_left_some(corpus)
             self._store.run(
                 "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
             )
@@ -120,7 +123,9 @@ class Entries:
 
     def _put_entry(self, corpus: str, upsert: Upsert, held: int, now: float) -> int:
         entry = upsert.entry
-        skipped = {**upsert.skipped, HELD_ELSEWHERE: held} if held else dict(upsert.skipped)
+        skipped = Counter(self._skipped_before(corpus, entry.key) if upsert.partial else {})
+        skipped.update(upsert.skipped)
+        skipped.update({HELD_ELSEWHERE: held} if held else {})
         row = self._store.one(
             "INSERT INTO entries(corpus, key, path, stamp, racy, recipe, cursor, skipped)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
@@ -138,6 +143,13 @@ class Entries:
         )
         assert row is not None  # RETURNING gives the row it wrote
         return int(row[0])
+
+    def _skipped_before(self, corpus: str, key: str) -> dict[str, int]:
+        row = self._store.one(
+            "SELECT skipped FROM entries WHERE corpus = ? AND key = ?", corpus, key
+        )
+        before: dict[str, int] = json.loads(row[0]) if row else {}
+        return before
 
     def _put_artifact(self, corpus: str, entry: int, decomposed: Decomposed, now: float) -> None:
         artifact = decomposed.artifact
@@ -182,23 +194,28 @@ class Entries:
         )
 
     def forget(self, corpus: str, keys: Iterable[str]) -> int:
-        """Remove entries that are gone, with all they held.
-
-        Entries that had left an artifact to another are marked to be read again.
-        """
+        """Remove entries that are gone, with all they held; return how many artifacts that was."""
         pairs = [(corpus, key) for key in keys]
         if not pairs:
             return 0
         with self._store.transaction():
+            removed = self._store.run_many(
+                "DELETE FROM artifacts WHERE entry ="
+                " (SELECT id FROM entries WHERE corpus = ? AND key = ?)",
+                pairs,
+            )
             self._store.run_many("DELETE FROM entries WHERE corpus = ? AND key = ?", pairs)
             self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", pairs)
-            self._store.run(
-                "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ?"
-                " AND instr(skipped, ?)",
-                corpus,
-                HELD_ELSEWHERE,
-            )
-        return len(pairs)
+            self._reread_those_that_left_some(corpus)
+        return removed
+
+    def _reread_those_that_left_some(self, corpus: str) -> None:
+        """Mark entries that left an artifact to another: that one may have gone just now."""
+        self._store.run(
+            "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND instr(skipped, ?)",
+            corpus,
+            HELD_ELSEWHERE,
+        )
 
     def skipped(self, corpus: str) -> dict[str, int]:
         """Add up what the corpus' readings passed over, by reason."""

@@ -132,7 +132,9 @@ def content_hash(artifact: Artifact) -> str:
 def version_hash(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> str:
     """Hash everything an upsert would store; an equal version needs none."""
     place = [artifact.name, artifact.pointer, artifact.digest, artifact.body]
-    return _hash([_normal(artifact.raw), *place, pack(fields).hex(), recipe])
+    # A strategy may use metadata in its surfaces that it does not hand on as a field.
+    known = [pack(artifact.metadata).hex(), pack(fields).hex()]
+    return _hash([_normal(artifact.raw), *place, *known, recipe])
 
 
 def pack(value: Any) -> bytes:

@@ -43,9 +43,9 @@ class Store:
         """Run a statement inside the caller's transaction."""
         return self._db.execute(statement, values)
 
-    def run_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Run a statement once per row inside the caller's transaction."""
-        self._db.executemany(statement, rows)
+    def run_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Run a statement once per row inside the caller's transaction; count rows changed."""
+        return self._db.executemany(statement, rows).rowcount
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -53,11 +53,12 @@ class Store:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk makes SQLite roll back by itself
+                self._db.execute("ROLLBACK")
             self.lost_transactions += 1
             raise
-        self._db.execute("COMMIT")
 
 
 def _connect(path: str, read_only: bool) -> sqlite3.Connection:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
 
+ALL_ROWS = (0, 2**63 - 1)
 _DIGESTS_PER_QUERY = 500
 
 
@@ -38,23 +39,23 @@ class Vectors:
         return found
 
     def missing(
-        self, corpus: str, embedder: str, limit: int, below: int | None = None
+        self, corpus: str, embedder: str, limit: int, rows: tuple[int, int] = ALL_ROWS
     ) -> list[tuple[int, bytes, str]]:
         """Return up to `limit` (row, digest, text) of a corpus' records that have no vector yet.
 
-        Newest first: what was just edited is found first. `below` goes on after an earlier batch,
-        so that all batches together look at each record once.
+        Newest first: what was just edited is found first. Only rows between the two numbers, both
+        excluded, are looked at.
         """
         return [
             (number, digest, text)
             for number, digest, text in self._store.all(
                 "SELECT records.id, records.digest, text FROM records"
                 " JOIN artifacts ON artifacts.id = records.artifact"
-                " WHERE records.id < coalesce(?, 9223372036854775807) AND corpus = ?"
+                " WHERE records.id > ? AND records.id < ? AND corpus = ?"
                 " AND NOT EXISTS (SELECT 1 FROM vectors"
                 "  WHERE vectors.digest = records.digest AND embedder = ?)"
                 " ORDER BY records.id DESC LIMIT ?",
-                below,
+                *rows,
                 corpus,
                 embedder,
                 limit,
@@ -62,9 +63,11 @@ class Vectors:
         ]
 
     def drop_unused(self) -> int:
-        """Drop vectors no record needs; return how many."""
+        """Drop vectors no record needs, or none by its corpus' embedder; return how many."""
         with self._store.transaction():
             return self._store.run(
-                "DELETE FROM vectors WHERE NOT EXISTS"
-                " (SELECT 1 FROM records WHERE records.digest = vectors.digest)"
+                "DELETE FROM vectors WHERE NOT EXISTS (SELECT 1 FROM records"
+                " JOIN artifacts ON artifacts.id = records.artifact"
+                " JOIN corpora ON corpora.name = artifacts.corpus"
+                " WHERE records.digest = vectors.digest AND corpora.embedder = vectors.embedder)"
             ).rowcount

@@ -139,14 +139,15 @@ def test_the_depth_limit_holds_for_a_narrow_look_too(tmp_path):
     assert skills(tmp_path, max_depth=2).scan(str(path / "SKILL.md")) == NOTHING
 
 
-def test_a_vanished_name_may_have_been_a_link_so_everything_is_looked_at(tmp_path):
+def test_a_link_that_vanished_is_missed_where_it_was_and_noticed_by_a_look_at_its_root(tmp_path):
     outside = make(tmp_path / "outside" / "a")
     make(tmp_path / "in" / "b")
     (tmp_path / "in" / "a").symlink_to(outside)
     source = skills(tmp_path / "in")
     assert len(source.scan().entries) == 2
     (tmp_path / "in" / "a").unlink()
-    scan = source.scan(str(tmp_path / "in" / "a"))
+    assert keys(source.scan(str(tmp_path / "in" / "a"))) == []
+    scan = source.scan(str(tmp_path / "in"))
     assert keys(scan) == [str(tmp_path / "in" / "b")]
     assert scan.covered == ("",)
 
