@@ -160,6 +160,10 @@ def _stop_running(lock: str) -> int:
 
 
 def _restart(options: argparse.Namespace) -> int:
+    from irdaemon.config import load_config
+    from irdaemon.corpus import corpora_of
+
+    corpora_of(load_config(options.config))  # a broken file must not cost the running daemon
     if _stop(options) == FAILED:
         return FAILED
     options.detach = True

@@ -129,8 +129,10 @@ def _question(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed
     text = query.text[:_ANALYSED_CHARS]
     vocabulary = snapshot.vocabulary
     tokens = dict.fromkeys(tokenize(text)) if query.mode != "dense" else {}
-    vector = embed(text, index.embedder) if query.mode != "lexical" else None
-    if vector is None and query.mode == "dense":
+    # Punctuation alone has a vector too, which means nothing.
+    says_something = any(map(str.isalnum, text))
+    vector = embed(text, index.embedder) if query.mode != "lexical" and says_something else None
+    if vector is None and query.mode == "dense" and says_something:
         raise Unavailable(
             f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
             "use --mode lexical or hybrid meanwhile; `irc status` says why",

@@ -64,9 +64,11 @@ class JobQueue:
             max(1, len(job.look.under)) for job in self._waiting.values() if job.kind == "reconcile"
         )
 
-    def drop(self, corpus: str) -> None:
-        """Remove what waits for a corpus that is no more."""
-        self._waiting = {key: job for key, job in self._waiting.items() if job.corpus != corpus}
+    def drop(self, corpus: str) -> list[Job]:
+        """Remove and return what waits for a corpus that is no more."""
+        dropped = [job for job in self._waiting.values() if job.corpus == corpus]
+        self._waiting = {key: job for key, job in self._waiting.items() if job not in dropped}
+        return dropped
 
 
 def _joined(one: Look, other: Look) -> Look:

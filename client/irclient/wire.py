@@ -13,7 +13,7 @@ from typing import Any
 
 import msgpack
 
-from irclient.errors import BY_CODE, InternalError, IRError, LimitError, ProtocolError
+from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError
 
 PROTOCOL = 1
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
@@ -69,8 +69,15 @@ def unpack_reply(data: bytes) -> tuple[int, Any]:
     said = message.get("error")
     if not isinstance(said, dict):
         raise ProtocolError("the reply has neither a result nor an error")
-    kind = BY_CODE.get(said.get("code", ""), InternalError)
-    raise kind(str(said.get("message", "")), str(said.get("hint", "")))
+    raise _error(str(said.get("code", "")), str(said.get("message", "")), str(said.get("hint", "")))
+
+
+def _error(code: str, message: str, hint: str) -> IRError:
+    if code in BY_CODE:
+        return BY_CODE[code](message, hint)
+    error = IRError(message, hint)
+    error.code = code  # of a newer daemon, or of a kind that only it raises
+    return error
 
 
 def pack_event(data: Mapping[str, Any]) -> bytes:
