@@ -23,6 +23,8 @@ from irdaemon.source import SOURCES
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 # Kinds whose directories are found by themselves; the corpus is called after the kind.
 KNOWN_KINDS = ("skills", "packages", "sessions")
+# What every corpus' table may hold; further keys are options of its source.
+CORPUS_KEYS = ("kind", "roots", "strategy", "embedder", "enabled")
 # Kinds that hold what a program hands over, so a file cannot configure them.
 _IN_PROCESS = ("mapping",)
 
@@ -35,7 +37,11 @@ class ConfigError(IRError):
 
 @dataclass(frozen=True, slots=True)
 class CorpusConfig:
-    """One corpus: a source by name, its roots and options, its strategy spec and embedder."""
+    """One corpus: a source by name, its roots and options, its strategy spec and embedder.
+
+    `options` are the keys that only its source knows; `lines` tells where each is written, "" the
+    table itself, for errors that are found later.
+    """
 
     name: str
     kind: str
@@ -44,6 +50,7 @@ class CorpusConfig:
     embedder: str | None = None
     enabled: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +239,10 @@ def _section(kind: type[Any], data: Any, name: str, where: _Where) -> Any:
     types = {f.name: type(f.default) for f in fields(kind)}
     for key, value in table.items():
         where.check_key(name, key, tuple(types))
-        if isinstance(where.typed(name, key, value, types[key]), (int, float)) and value < 0:
-            raise where.error(name, key, f"{key} must not be negative")
+        if isinstance(where.typed(name, key, value, types[key]), (int, float)) and not (
+            0 <= value < float("inf")
+        ):
+            raise where.error(name, key, f"{key} must be finite and not negative")
     return kind(**table)
 
 
@@ -269,6 +278,7 @@ def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
         embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
         enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
         options=values,
+        lines={key: where.line_of(table, key) for key in ("", *values)},
     )
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from irclient.errors import IRError, QueryError
-from irdaemon.config import KNOWN_KINDS, Config, ConfigError, CorpusConfig
-from irdaemon.load import load
+from irdaemon.config import CORPUS_KEYS, KNOWN_KINDS, Config, ConfigError, CorpusConfig
+from irdaemon.load import did_you_mean, load
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
 from irdaemon.types import Root
@@ -68,9 +68,17 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
         if strategy is None:
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')
     except IRError as error:
-        place = f"{config.path}: [corpora.{wish.name}]: {error.message}"
-        raise ConfigError(place, error.hint) from error
+        raise _misconfigured(wish, config, error) from error
     return Corpus(wish.name, wish.kind, source, strategy, wish.embedder or config.embedder)
+
+
+def _misconfigured(wish: CorpusConfig, config: Config, error: IRError) -> ConfigError:
+    named = next((key for key in wish.options if repr(key) in error.message), "")
+    line = wish.lines.get(named, 0)
+    place = f"{config.path}:{line}" if line else config.path
+    # A slip in a key that every corpus has looks like an option only a source could know.
+    near = did_you_mean(named, CORPUS_KEYS) if f"unknown option {named!r}" in error.message else ""
+    return ConfigError(f"{place}: [corpora.{wish.name}]: {error.message}{near}", error.hint)
 
 
 def _exists(wish: CorpusConfig, config: Config) -> bool:

@@ -24,7 +24,7 @@ BODY_CHARS = 20_000
 BUNDLE_CHARS = 40_000
 BUNDLE_FILES = 100
 _BUNDLE_DIRS = ("scripts", "references", "assets")
-_READMES = ("README.md", "README.rst", "README.txt", "README")
+_READMES = ("readme.md", "readme.rst", "readme.txt", "readme")  # in any case
 _READ_BYTES = 16 * 1024 * 1024
 
 
@@ -72,11 +72,19 @@ def _with_body(plain: Disclosure, text: str, stale: bool) -> Disclosure:
 def _read(pointer: str) -> bytes:
     if not os.path.isdir(pointer):
         return read_regular(pointer, _READ_BYTES)
-    for name in _READMES:
+    for name in sorted(filter(_is_readme, os.listdir(pointer)), key=_preference):
         path = os.path.join(pointer, name)
         if os.path.isfile(path):
             return read_regular(path, _READ_BYTES)
     raise FileNotFoundError(pointer)
+
+
+def _is_readme(name: str) -> bool:
+    return name.lower() in _READMES
+
+
+def _preference(name: str) -> tuple[int, str]:
+    return _READMES.index(name.lower()), name
 
 
 def _bundle(pointer: str) -> Iterator[BundledFile]:
@@ -92,7 +100,10 @@ def _bundle(pointer: str) -> Iterator[BundledFile]:
 
 def _bundled_paths(home: str) -> Iterator[str]:
     for folder in _BUNDLE_DIRS:
-        for directory, below, names in os.walk(os.path.join(home, folder)):
+        top = os.path.join(home, folder)
+        if not at_or_under(os.path.realpath(top), home):
+            continue
+        for directory, below, names in os.walk(top):
             below.sort()
             for name in sorted(names):
                 path = os.path.join(directory, name)

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irclient.errors import LimitError, NotFound, QueryError, Unavailable
+from irclient.errors import LimitError, QueryError, Unavailable
 from irclient.types import MODES
 from irdaemon.disclosure import check_level
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.load import did_you_mean
+from irdaemon.references import unknown_corpus
 from irdaemon.retrieve import Candidate, Question, Retrieved, retrieve
 from irdaemon.retrieve.where import check_fields, fields_in
 from irdaemon.selection import Choice, Selector, check, select
@@ -99,10 +100,7 @@ def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]
     """
     for name in corpora:
         if name not in snapshot.corpora:
-            raise NotFound(
-                f"unknown corpus {name!r}{did_you_mean(name, snapshot.corpora)}",
-                f"corpora here: {', '.join(sorted(snapshot.corpora)) or 'none'}; see `irc ls`",
-            )
+            raise unknown_corpus(name, snapshot.corpora)
     return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
 
 

@@ -10,22 +10,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irclient.errors import IRError, NotFound, QueryError, Unavailable
-from irdaemon import discovery
+from irclient.errors import IRError, NotFound, Unavailable
+from irdaemon import discovery, overview
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose
 from irdaemon.embed import Embedder, make_embedder
+from irdaemon.host import Host, Library
 from irdaemon.index import CorpusIndex, Snapshot, Space, index_corpus
 from irdaemon.ingest import embed, reconcile
-from irdaemon.jobs import CHANGE, Job, JobQueue
+from irdaemon.jobs import CHANGE, Job, JobQueue, Progress
 from irdaemon.ledger import Ledger
-from irdaemon.load import did_you_mean
+from irdaemon.references import resolve, unknown_corpus
 from irdaemon.selection import Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
@@ -40,69 +41,6 @@ _JOBS_REMEMBERED = 256
 # A query vector is a function of its text: repeated prompts need not be embedded again.
 _VECTORS_REMEMBERED = 256
 _GONE = "the corpus is gone"
-
-
-class Host(Protocol):
-    """What an engine may ask of the process it runs in: its facts, and its configuration."""
-
-    def facts(self) -> Mapping[str, Any]:
-        """Return what the status says of the process."""
-        ...
-
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
-        """Write a corpus into the configuration; return the corpora there are then."""
-        ...
-
-    def remove(self, name: str) -> Iterable[Corpus]:
-        """Take a corpus out of the configuration; return the corpora there are then."""
-        ...
-
-    def reload(self) -> Iterable[Corpus]:
-        """Read the configuration again; return the corpora there are then."""
-        ...
-
-
-class Library:
-    """The host of an engine that runs in somebody's own process: no configuration to edit."""
-
-    def facts(self) -> Mapping[str, Any]:
-        """Return no facts."""
-        return {}
-
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
-        """Refuse: see Host."""
-        raise Unavailable("this engine has no configuration file")
-
-    def remove(self, name: str) -> Iterable[Corpus]:
-        """Refuse: see Host."""
-        raise Unavailable("this engine has no configuration file")
-
-    def reload(self) -> Iterable[Corpus]:
-        """Refuse: see Host."""
-        raise Unavailable("this engine has no configuration file")
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a job is: `state` is queued, running, done or failed."""
-
-    job: Job
-    state: str = "queued"
-    done: int = 0
-    todo: int = 0
-    report: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the progress as plain data."""
-        return {
-            "number": self.job.number,
-            "kind": self.job.kind,
-            "corpus": self.job.corpus,
-            "state": self.state,
-            "done": self.done,
-            "todo": self.todo,
-            "report": self.report,
-        }
 
 
 class Engine:
@@ -327,6 +265,8 @@ class Engine:
         self._publish_if_due(corpus)
         while urgent := self._take_urgent(job):
             self._run(urgent)
+        if corpus.name not in self._corpora:
+            raise NotFound(_GONE)
 
     def _retry(self, job: Job, progress: Progress) -> str:
         retried = self.ledger.failures.retry()
@@ -385,7 +325,7 @@ class Engine:
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
         with self.ledger.reading() as ledger:
-            corpus, artifact_id = self._resolve(ledger, reference)
+            corpus, artifact_id = resolve(ledger, reference, self._corpora)
             return ledger.records_for_artifact(corpus, artifact_id)
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
@@ -393,30 +333,14 @@ class Engine:
         if corpus is not None and corpus not in self._corpora:
             raise self._unknown(corpus)
         with self.ledger.reading() as ledger:
-            return [
-                {
-                    "corpus": failure.corpus,
-                    "path": failure.path,
-                    "reason": failure.reason,
-                    "since": failure.since,
-                }
-                for failure in ledger.failures.all(corpus)
-            ]
+            return overview.failures(ledger, corpus)
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
         if name not in self._corpora:
             raise self._unknown(name)
-        corpus = self._corpora[name]
         with self.ledger.reading() as ledger:
-            return {
-                **self._corpus_status(ledger, corpus),
-                "embedder": self._embedder(corpus.embedder).id,
-                "recipe": corpus.recipe,
-                "fields": sorted(self.snapshot.corpora[name].columns.names()),
-                "surfaces": sorted({s.kind for s in self.snapshot.corpora[name].rows.shown}),
-                "skipped": ledger.entries.skipped(name),
-            }
+            return overview.info(ledger, self._corpora[name], self._seen(name))
 
     def status(self) -> dict[str, Any]:
         """Return generation, queue, and the state of every corpus."""
@@ -426,26 +350,14 @@ class Engine:
                 "generation": self.snapshot.generation,
                 "queue": self.queued,
                 "jobs": [progress.to_dict() for progress in self._running()],
-                "corpora": [self._corpus_status(ledger, c) for c in self._corpora.values()],
+                "corpora": [
+                    overview.status(ledger, corpus, self._seen(corpus.name))
+                    for corpus in self._corpora.values()
+                ],
             }
 
-    def _corpus_status(self, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
-        counts = ledger.counts(corpus.name, self._embedder(corpus.embedder).id)
-        reconciled, problems = ledger.state_of(corpus.name)
-        waiting = counts.records - counts.vectors
-        return {
-            "name": corpus.name,
-            "kind": corpus.kind,
-            "roots": [root.path for root in corpus.source.roots()],
-            "artifacts": counts.artifacts,
-            "records": counts.records,
-            "vectors": counts.vectors,
-            "failures": counts.failures,
-            "pending": waiting + self._unread(corpus.name),
-            "last_reconcile": reconciled,
-            "state": _state(reconciled is None, bool(problems), waiting),
-            "problems": [{"path": p.path, "reason": p.reason} for p in problems],
-        }
+    def _seen(self, name: str) -> overview.Seen:
+        return overview.Seen(self.snapshot.corpora[name], self._unread(name))
 
     def _unread(self, name: str) -> int:
         """Count the entries of a corpus that a running look has still to read."""
@@ -453,13 +365,14 @@ class Engine:
         return sum(look.todo - look.done for look in looks)
 
     def _vector(self, text: str, embedder: str) -> NDArray[np.float32] | None:
-        if (text, embedder) not in self._vectors:
-            if embedder not in self._by_id:
-                return None
+        # Another query may clear the memory at any moment: look once, answer from what was found.
+        vector = self._vectors.get((text, embedder))
+        if vector is None and embedder in self._by_id:
+            vector = self._by_id[embedder].embed([text])[0]
             if len(self._vectors) >= _VECTORS_REMEMBERED:
                 self._vectors.clear()
-            self._vectors[(text, embedder)] = self._by_id[embedder].embed([text])[0]
-        return self._vectors.get((text, embedder))
+            self._vectors[(text, embedder)] = vector
+        return vector
 
     def _disclosed(self, found: Selection, level: str) -> Selection:
         if level == "metadata" or not found.results:
@@ -473,46 +386,14 @@ class Engine:
         return replace(hit, disclosure=disclose(artifact, level)) if artifact else hit
 
     def _disclose_one(self, ledger: Ledger, reference: str, level: str) -> Disclosure:
-        corpus, artifact_id = self._resolve(ledger, reference)
+        corpus, artifact_id = resolve(ledger, reference, self._corpora)
         artifact = ledger.artifact(corpus, artifact_id)
         if artifact is None:
             raise NotFound(f"{reference!r} is gone", "ask discover again")
         return disclose(artifact, level)
 
-    def _resolve(self, ledger: Ledger, reference: str) -> tuple[str, str]:
-        corpus, _, wanted = reference.partition("/")
-        if corpus not in self._corpora:
-            raise self._unknown(corpus)
-        if not wanted:
-            raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
-        if ledger.artifact(corpus, wanted) is not None:
-            return corpus, wanted
-        ids = ledger.artifact_ids(corpus, wanted)
-        if len(ids) == 1:
-            return corpus, ids[0]
-        if ids:
-            raise QueryError(
-                f"{reference!r} is not one artifact but {len(ids)}",
-                f"one of: {', '.join(f'{corpus}/{each}' for each in ids)}",
-            )
-        raise NotFound(
-            f"no artifact {wanted!r} in corpus {corpus!r}",
-            f"irc search {wanted!r} -c {corpus} finds what is near",
-        )
-
     def _unknown(self, name: str) -> NotFound:
-        return NotFound(
-            f"unknown corpus {name!r}{did_you_mean(name, self._corpora)}",
-            f"corpora here: {', '.join(self._corpora) or 'none'}; see `irc ls`",
-        )
-
-
-def _state(building: bool, degraded: bool, waiting: int) -> str:
-    if building:
-        return "building"
-    if degraded:
-        return "degraded"
-    return "embedding" if waiting else "ready"
+        return unknown_corpus(name, self._corpora)
 
 
 _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {

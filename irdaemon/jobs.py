@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from irdaemon.ingest import Look
 
@@ -26,6 +27,29 @@ class Job:
         """Return how soon this is wanted: 0 is at once."""
         changed = self.kind == "reconcile" and self.look.under
         return CHANGE if changed else _URGENCY[self.kind]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a job is: `state` is queued, running, done or failed."""
+
+    job: Job
+    state: str = "queued"
+    done: int = 0
+    todo: int = 0
+    report: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the progress as plain data."""
+        return {
+            "number": self.job.number,
+            "kind": self.job.kind,
+            "corpus": self.job.corpus,
+            "state": self.state,
+            "done": self.done,
+            "todo": self.todo,
+            "report": self.report,
+        }
 
 
 class JobQueue:

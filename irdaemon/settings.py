@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 import tomlkit
+from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.items import Table
 from tomlkit.toml_document import TOMLDocument
 
@@ -38,7 +39,7 @@ def add_corpus(config: Config, name: str, kind: str, roots: Sequence[str]) -> Co
 def remove_corpus(config: Config, name: str) -> Config:
     """Take a corpus out of the file; one that is found by itself is switched off there instead."""
     written = any(each.name == name for each in config.corpora)
-    if not written and name not in KNOWN_KINDS:
+    if not written and not (config.known and name in KNOWN_KINDS):
         raise NotFound(f"the configuration has no corpus {name!r}", "irc ls shows them")
 
     def edit(document: TOMLDocument) -> None:
@@ -53,17 +54,20 @@ def remove_corpus(config: Config, name: str) -> Config:
     return _edited(config, edit)
 
 
-def _corpora(document: TOMLDocument) -> Table:
+def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
     if "corpora" not in document:
         document["corpora"] = tomlkit.table(is_super_table=True)
     corpora = document["corpora"]
-    if not isinstance(corpora, Table):
+    # The proxy stands for corpora written apart, with another section between them.
+    if not isinstance(corpora, (Table, OutOfOrderTableProxy)):
         raise QueryError("the configuration's corpora are not written as [corpora.NAME] tables")
     return corpora
 
 
 def _edited(config: Config, edit: Callable[[TOMLDocument], None]) -> Config:
-    document = tomlkit.parse(_text(config.path))
+    before = _text(config.path)
+    parse_config(before, config.path)  # a file that is broken now is reported, not mended
+    document = tomlkit.parse(before)
     edit(document)
     text = tomlkit.dumps(document)
     changed = parse_config(text, config.path)

@@ -7,8 +7,8 @@ ROOT = Path(__file__).parents[1]
 
 LINE = (
     "irclient types load text source strategy embed config corpus ledger index retrieve selection"
-    " disclosure ingest discovery jobs engine library watch schedule serve ownership settings"
-    " sdnotify service logs initial daemon cli"
+    " disclosure references ingest discovery jobs host overview engine library watch schedule serve"
+    " ownership settings sdnotify service logs initial daemon cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

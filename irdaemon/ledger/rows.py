@@ -138,9 +138,15 @@ def version_hash(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> 
 
 
 def pack(value: Any) -> bytes:
-    """Pack fields; what msgpack does not know becomes its string form."""
-    packed: bytes = msgpack.packb(value, default=_plain, unicode_errors="replace")
+    """Pack fields; what msgpack does not know, and keys it would not unpack, become strings."""
+    packed: bytes = msgpack.packb(_keyed(value), default=_plain, unicode_errors="replace")
     return packed
+
+
+def _keyed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _keyed(item) for key, item in value.items()}
+    return [_keyed(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def storable(text: str) -> str:

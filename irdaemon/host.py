@@ -1,0 +1,49 @@
+"""The process around an engine, as far as the engine may ask something of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from irclient.errors import Unavailable
+from irdaemon.corpus import Corpus
+
+
+class Host(Protocol):
+    """What an engine may ask of the process it runs in: its facts, and its configuration."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the status says of the process."""
+        ...
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
+        """Write a corpus into the configuration; return the corpora there are then."""
+        ...
+
+    def remove(self, name: str) -> Iterable[Corpus]:
+        """Take a corpus out of the configuration; return the corpora there are then."""
+        ...
+
+    def reload(self) -> Iterable[Corpus]:
+        """Read the configuration again; return the corpora there are then."""
+        ...
+
+
+class Library:
+    """The host of an engine that runs in somebody's own process: no configuration to edit."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return no facts."""
+        return {}
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
+        """Refuse: see Host."""
+        raise Unavailable("this engine has no configuration file")
+
+    def remove(self, name: str) -> Iterable[Corpus]:
+        """Refuse: see Host."""
+        raise Unavailable("this engine has no configuration file")
+
+    def reload(self) -> Iterable[Corpus]:
+        """Refuse: see Host."""
+        raise Unavailable("this engine has no configuration file")
