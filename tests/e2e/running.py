@@ -1,0 +1,139 @@
+"""A real daemon in a home of its own, driven by the real client and the real commands."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from irclient import Client
+from irclient.errors import IRError, Unreachable
+
+ROOT = Path(__file__).parents[2]
+
+
+class Home:
+    """A home directory with a runtime directory, skills, and the environment to run in it."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.skills = path / ".claude" / "skills"
+        self.runtime = path / "run"
+        self.runtime.mkdir(mode=0o700, parents=True)
+        self.config = path / ".config" / "irdaemon" / "irdaemon.toml"
+        self.config.parent.mkdir(parents=True)
+        self.config.write_text('embedder = "hashing"\n')
+        self.socket = self.runtime / "irdaemon" / "irdaemon.sock"
+        paths = [str(ROOT), str(ROOT / "client"), os.environ.get("PYTHONPATH", "")]
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "IRDAEMON_"))}
+        self.env = {
+            **kept,
+            "HOME": str(path),
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        }
+
+    def skill(self, name: str, description: str, body: str = "") -> Path:
+        """Write a skill and return its SKILL.md."""
+        path = self.skills / name / "SKILL.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\nname: {name}\ndescription: {description}\n---\n{body}\n")
+        return path
+
+    def run(self, module: str, *words: str) -> subprocess.CompletedProcess:
+        """Run `irc` (irclient.cli) or `irdaemon` and return what it did."""
+        command = [sys.executable, "-m", module, *words]
+        return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60)
+
+    def irc(self, *words: str) -> subprocess.CompletedProcess:
+        return self.run("irclient.cli", *words)
+
+    def answer(self, *words: str) -> dict:
+        """Run `irc ... --json` and return what it printed."""
+        return json.loads(self.irc(*words, "--json").stdout)
+
+    def client(self, timeout: float = 10.0) -> Client:
+        return Client(str(self.socket), timeout)
+
+
+class Running:
+    """A daemon in the foreground of a process of its own."""
+
+    def __init__(self, home: Home, **environment: str):
+        self.home = home
+        command = [sys.executable, "-m", "irdaemon", "start"]
+        self.process = subprocess.Popen(
+            command, env={**home.env, **environment}, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> "Running":
+        self.wait_serving()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+        try:
+            self.process.communicate(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+
+    def wait_serving(self) -> None:
+        def serves() -> bool:
+            assert self.process.poll() is None, self.process.stderr.read()
+            with self.home.client(timeout=1) as client:
+                return client.ping()["pid"] == self.process.pid
+
+        until(serves)
+
+    def wait_idle(self) -> dict:
+        """Wait until nothing is queued and every corpus was looked at; return the status."""
+        state = {}
+
+        def idle() -> bool:
+            with self.home.client() as client:
+                state.update(client.status())
+            looked = all(corpus["last_reconcile"] for corpus in state["corpora"])
+            return looked and not state["queue"]
+
+        until(idle)
+        return state
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def until(true, seconds: float = 30.0) -> None:
+    """Wait until `true()` holds; what is not there yet counts as false."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if true():
+                return
+        except (Unreachable, FileNotFoundError):
+            pass
+        assert time.monotonic() < deadline, f"{true.__name__} did not come true"
+        time.sleep(0.02)
+
+
+def finds(home: Home, word: str, name: str) -> bool:
+    """Say whether the exact word leads to the artifact called `name`."""
+    from irclient import Query
+
+    with home.client() as client:
+        hits = client.search(Query(word, mode="lexical")).results
+    return any(hit.name == name for hit in hits)
+
+
+def knows(home: Home, reference: str) -> bool:
+    """Say whether the daemon has an artifact."""
+    with home.client() as client:
+        try:
+            return bool(client.records(reference))
+        except IRError:
+            return False

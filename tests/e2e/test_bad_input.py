@@ -1,0 +1,126 @@
+"""Whatever comes in gets a row or a typed error, and the next request is answered."""
+
+import os
+import socket
+
+import pytest
+import zmq
+
+from irclient import Query, wire
+from irclient.errors import IRError, LimitError, NotFound, ProtocolError, QueryError
+from tests.e2e.running import until
+
+
+def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_served(home, daemon):
+    broken = home.skills / "broken" / "SKILL.md"
+    broken.parent.mkdir()
+    broken.write_bytes(b"\xef\xbb\xbf---\r\nname: [unclosed\r\ndescription: Use when: \xff\r\n")
+    big = home.skills / "big" / "SKILL.md"
+    (home.path / "big").mkdir()
+    (home.path / "big" / "SKILL.md").write_text("x" * 5_000_000)
+    (home.path / "big").rename(big.parent)
+    (home.skills / "pipe").mkdir()
+    os.mkfifo(home.skills / "pipe" / "SKILL.md")
+    os.symlink(home.skills / "nowhere", home.skills / "dangling")
+    home.skill("good", "Quolls and bandicoots")
+    home.irc("build", "skills")
+    failures = home.answer("status", "--failures")
+    assert [failure["path"] for failure in failures] == [str(big.parent)]
+    assert "5,000,000 bytes" in failures[0]["reason"]
+    assert failures[0]["since"] > 1e9
+    names = {hit["name"] for hit in home.answer("search", "quolls use when", "-k", "50")["results"]}
+    assert "good" in names
+    assert home.answer("ls")[0]["artifacts"] == 4
+    big.write_text("---\nname: big\ndescription: Now it is fine\n---\n")
+    until(lambda: home.answer("status", "--failures") == [])
+
+
+@pytest.mark.parametrize(
+    "text", ["? , ' ! ( / @ +", "a" * 100_000, "AND OR NOT", "\x00\x1b[2J", "ü" * 9]
+)
+def test_any_text_is_a_valid_query(home, daemon, text):
+    with home.client() as client:
+        assert client.discover(Query(text)).query == text
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        (Query(" "), QueryError),
+        (Query("x" * 300_000), LimitError),
+        (Query("x", k=0), QueryError),
+        (Query("x", mode="psychic"), QueryError),
+        (Query("x", level="all"), QueryError),
+        (Query("x", corpora=("nope",)), NotFound),
+        (Query("x", where={"nmae": 1}), QueryError),
+        (Query("x", where={"name": {"$regex": "x"}}), QueryError),
+        (Query("x", where={"$and": 3}), QueryError),
+    ],
+)
+def test_a_query_that_cannot_be_run_is_a_typed_error(home, daemon, query, error):
+    with home.client() as client:
+        with pytest.raises(error):
+            client.discover(query)
+        assert client.ping()["pid"] == daemon.process.pid
+
+
+def test_an_unknown_operation_names_the_nearest(home, daemon):
+    with home.client() as client, pytest.raises(QueryError, match="did you mean 'discover'"):
+        client.call("discovr", {})
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [b""],
+        [b"\xc1"],
+        [b"\x93\x01\x02\x03"],
+        [os.urandom(64)],
+        [b"\x81" * 100_000],
+        [wire.pack_request(wire.Request(1, "discover", {"text": 5}))],
+        [wire.pack_request(wire.Request(1, "build", {"full": "yes"}))],
+    ],
+)
+def test_a_malformed_message_gets_an_error_reply(home, daemon, frames):
+    with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
+        dealer.linger = 0
+        dealer.connect(f"ipc://{home.socket}")
+        dealer.send_multipart(frames)
+        assert dealer.poll(5000)
+        with pytest.raises((ProtocolError, QueryError)):
+            wire.unpack_reply(dealer.recv())
+    with home.client() as client:
+        client.ping()
+
+
+def test_an_oversized_message_is_refused_by_name_and_a_huge_one_cuts_the_connection(home, daemon):
+    with home.client(timeout=5) as client:
+        with pytest.raises(LimitError):
+            client.call("discover", {"text": "x" * 5_000_000})
+        with pytest.raises(IRError):
+            client.call("discover", {"text": "x" * 20_000_000})
+    with home.client() as client:
+        client.ping()
+
+
+def test_bytes_that_are_no_zmtp_harm_nobody(home, daemon):
+    for junk in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, os.urandom(4096), b""):
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(str(home.socket))
+            raw.sendall(junk)
+    with home.client() as client:
+        client.ping()
+
+
+def test_a_corpus_of_nothing_says_that_nothing_is_indexed(home):
+    from tests.e2e.running import Running
+
+    (home.path / "empty").mkdir()
+    home.config.write_text(
+        f'embedder = "hashing"\n[corpora.empty]\nkind = "files"\nroots = ["{home.path}/empty"]\n'
+    )
+    with Running(home) as running:
+        running.wait_idle()
+        done = home.irc("discover", "anything", "--json")
+    assert done.returncode == 4
+    assert '"nothing_indexed"' in done.stdout

@@ -1,0 +1,184 @@
+"""What a person sees: answers, exit codes, and changes that are found."""
+
+import os
+import shutil
+
+from tests.e2e.running import finds, knows, until
+
+
+def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home):
+    done = home.irc("discover", "fill a pdf form", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = home.answer("discover", "fill a pdf form")
+    assert set(answer) == {
+        *("query", "mode", "results", "abstained", "reason", "signals", "n_retrieved"),
+        *("n_selected", "generation", "freshness", "took_ms"),
+    }
+    hit = answer["results"][0]
+    assert hit["name"] == "pdf-forms"
+    assert set(hit) == {
+        *("corpus", "artifact_id", "name", "kind", "score", "scores", "summary", "pointer"),
+        *("fields", "copies"),
+    }
+    assert {"pending", "last_reconcile", "legs"} <= set(answer["freshness"])
+    assert answer["freshness"]["legs"] == ["dense", "lexical"]
+
+
+def test_status_has_every_promised_field(daemon, home):
+    state = home.answer("status")
+    assert {"version", "pid", "uptime_s", "generation", "socket", "queue", "corpora"} <= set(state)
+    assert state["pid"] == daemon.process.pid
+    skills = state["corpora"][0]
+    promised = "name kind roots artifacts records vectors failures pending last_reconcile state"
+    assert set(promised.split()) <= set(skills)
+    assert (skills["artifacts"], skills["vectors"], skills["state"]) == (2, 2, "ready")
+
+
+def test_exit_codes_tell_abstained_wrong_unknown_and_unreachable_apart(daemon, home):
+    assert home.irc("discover", "zzzz", "--mode", "lexical").returncode == 1
+    assert home.irc("discover", "").returncode == 2
+    assert home.irc("discover", "x", "--where", '{"name": {"$regex": "x"}}').returncode == 2
+    assert home.irc("discover", "x", "--no-such-option").returncode == 2
+    unknown = home.irc("discover", "x", "-c", "skils")
+    assert unknown.returncode == 4
+    assert "did you mean 'skills'" in unknown.stderr
+    home.env["IRDAEMON_SOCKET"] = str(home.path / "none.sock")
+    assert home.irc("discover", "x").returncode == 3
+
+
+def test_data_goes_to_stdout_alone_and_no_progress_is_drawn_off_a_terminal(daemon, home):
+    done = home.irc("build")
+    assert "\r" not in done.stderr
+    assert "unchanged" in done.stdout
+
+
+def test_a_filter_narrows_before_the_top_k(daemon, home):
+    answer = home.answer("search", "write", "-k", "1", "--where", "name=pdf-forms")
+    assert [hit["name"] for hit in answer["results"]] == ["pdf-forms"]
+    nothing = home.answer("discover", "write", "--where", "name=none")
+    assert (nothing["abstained"], nothing["reason"]) == (True, "filtered_out")
+
+
+def test_disclose_gives_the_text_and_what_comes_with_it(daemon, home):
+    script = home.skills / "pdf-forms" / "scripts" / "fill.py"
+    script.parent.mkdir()
+    script.write_text("print('filled')\n")
+    (disclosed,) = home.answer("disclose", "skills/pdf-forms", "--level", "bundled")
+    assert "Use qpdf" in disclosed["body"]
+    assert disclosed["files"] == [
+        {"path": "scripts/fill.py", "size": 16, "text": "print('filled')\n"}
+    ]
+
+
+def test_new_words_of_an_edited_skill_are_found_and_old_ones_are_not(daemon, home):
+    home.skill("changelog", "Compose release notes about wombats")
+    until(lambda: finds(home, "wombats", "changelog"))
+    assert not finds(home, "commits", "changelog")
+
+
+def test_an_atomic_save_is_an_edit(daemon, home):
+    path = home.skills / "changelog" / "SKILL.md"
+    fresh = path.with_suffix(".tmp")
+    fresh.write_text(path.read_text().replace("commits", "platypuses"))
+    os.replace(fresh, path)
+    until(lambda: finds(home, "platypuses", "changelog"))
+
+
+def test_a_deleted_skill_is_gone_even_if_it_was_the_last(daemon, home):
+    for name in ("changelog", "pdf-forms"):
+        shutil.rmtree(home.skills / name)
+        until(lambda gone=name: not knows(home, f"skills/{gone}"))
+    assert home.irc("discover", "anything").returncode == 4
+
+
+def test_a_renamed_directory_is_found_under_its_new_name_only(daemon, home):
+    (home.skills / "changelog").rename(home.skills / "history")
+    until(lambda: knows(home, "skills/~/.claude/skills/history"))
+    until(lambda: not knows(home, "skills/~/.claude/skills/changelog"))
+
+
+def test_a_root_that_vanishes_loses_nothing_and_heals_when_it_returns(daemon, home):
+    away = home.path / "away"
+    home.skills.rename(away)
+    until(lambda: home.answer("ls")[0]["state"] == "degraded")
+    assert knows(home, "skills/pdf-forms")
+    assert home.answer("discover", "pdf form")["freshness"]["degraded"] == ["skills"]
+    away.rename(home.skills)
+    until(lambda: home.answer("ls")[0]["state"] == "ready")
+    home.skill("pdf-forms", "Handles wallabies")
+    until(lambda: finds(home, "wallabies", "pdf-forms"))
+
+
+def test_prune_is_the_persons_word_that_a_missing_root_is_really_gone(daemon, home):
+    shutil.rmtree(home.skills)
+    home.irc("build", "skills")
+    done = home.irc("build", "skills", "--prune")
+    assert done.returncode == 0, done.stderr
+    assert not knows(home, "skills/pdf-forms")
+
+
+def test_a_corpus_can_be_added_with_comments_kept_and_taken_away_again(daemon, home):
+    home.config.write_text('# mine\nembedder = "hashing"  # fast\n')
+    notes = home.path / "notes"
+    notes.mkdir()
+    (notes / "tea.md").write_text("# Tea\n\nSteep for three minutes.\n")
+    added = home.irc("add", "notes", "files", str(notes))
+    assert added.returncode == 0, added.stderr
+    assert home.answer("discover", "steep", "-c", "notes")["results"][0]["name"] == "Tea"
+    assert "# mine" in home.config.read_text()
+    assert "# fast" in home.config.read_text()
+    assert home.irc("rm", "notes").returncode == 0
+    assert home.irc("info", "notes").returncode == 4
+    assert "notes" not in home.config.read_text()
+
+
+def test_a_corpus_that_would_break_the_configuration_is_refused_and_nothing_is_written(
+    daemon, home
+):
+    before = home.config.read_text()
+    refused = home.irc("add", "x", "filez", str(home.path))
+    assert refused.returncode == 2
+    assert "did you mean 'files'" in refused.stderr
+    assert home.config.read_text() == before
+
+
+def test_an_appended_turn_of_a_session_is_found(home, daemon):
+    def line(kind, number, **message):
+        import json
+
+        return (
+            json.dumps(
+                {
+                    "type": kind,
+                    "uuid": f"u{number}",
+                    "parentUuid": f"u{number - 1}" if number else None,
+                    "isSidechain": False,
+                    "sessionId": "S",
+                    "timestamp": "2026-09-01T10:00:00.000Z",
+                    "cwd": "/w",
+                    "version": "2.1.263",
+                    "message": message,
+                }
+            )
+            + "\n"
+        )
+
+    def turn(number, question, answer):
+        said = [{"type": "text", "text": answer}]
+        return line("user", number, role="user", content=question) + line(
+            "assistant",
+            number + 1,
+            role="assistant",
+            id=f"m{number}",
+            content=said,
+            stop_reason="end_turn",
+        )
+
+    session = home.path / ".claude" / "projects" / "-w" / "S.jsonl"
+    session.parent.mkdir(parents=True)
+    session.write_text(turn(0, "why is the parser slow", "It backtracks."))
+    home.irc("add", "sessions", "sessions", str(session.parent.parent))
+    assert home.answer("discover", "slow parser", "-c", "sessions")["n_selected"] == 1
+    with session.open("a") as file:
+        file.write(turn(2, "fix the numbats", "Numbats fixed."))
+    until(lambda: home.answer("search", "numbats", "-c", "sessions")["n_retrieved"] == 2)

@@ -1,0 +1,147 @@
+"""Starting, stopping, crashing, and staying the only one."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+from irclient import Query
+from tests.e2e.running import Running, until
+
+
+def test_of_two_starts_at_once_exactly_one_serves(home):
+    home.skill("a", "Anything")
+    first, second = Running(home), Running(home)
+    until(lambda: first.process.poll() is not None or second.process.poll() is not None)
+    lost, won = (first, second) if first.process.poll() is not None else (second, first)
+    with won:
+        assert "already running" in lost.process.communicate()[1]
+        assert lost.process.returncode == 1
+
+
+def test_sigterm_leaves_no_process_and_no_socket(home, daemon):
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(timeout=10) == 0
+    assert not home.socket.exists()
+
+
+def test_a_stop_in_the_middle_of_a_build_is_clean_and_the_next_start_finishes_it(home):
+    for number in range(1500):
+        home.skill(f"skill-{number}", f"Task number {number} about topic {number % 17}", "x " * 500)
+    with Running(home) as running:
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(timeout=10) == 0
+    with Running(home) as running:
+        (skills,) = running.wait_idle()["corpora"]
+    assert (skills["artifacts"], skills["records"], skills["vectors"]) == (1500, 1500, 1500)
+
+
+def test_kill_9_during_the_first_build_leaves_no_half_corpus_served_as_whole(home):
+    for number in range(2000):
+        home.skill(f"skill-{number}", f"Task number {number} about topic {number % 17}", "x " * 500)
+    with Running(home) as running:
+
+        def some_are_there():
+            with home.client() as client:
+                answer = client.discover(Query("topic"))
+            if answer.freshness["building"] != ["skills"]:
+                raise AssertionError("the build ended before it could be interrupted")
+            return answer.n_retrieved > 0
+
+        until(some_are_there)
+        running.kill()
+    with Running(home) as running:
+        (skills,) = running.wait_idle()["corpora"]
+        with home.client() as client:
+            assert client.discover(Query("topic")).freshness["building"] == []
+    assert (skills["artifacts"], skills["records"], skills["vectors"]) == (2000, 2000, 2000)
+
+
+def test_a_socket_left_behind_is_replaced_and_one_that_is_answered_is_not(home):
+    home.skill("a", "Anything")
+    with Running(home) as running:
+        running.kill()
+    assert home.socket.exists()
+    with Running(home):
+        pass
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(home.socket))
+        other.listen()
+        refused = home.run("irdaemon", "start")
+    assert refused.returncode == 1
+    assert "something else answers" in refused.stderr
+
+
+def test_sighup_reads_the_configuration_again_and_a_broken_one_changes_nothing(home, daemon):
+    notes = home.path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# A\n\nAnteaters.\n")
+    home.config.write_text(
+        f'embedder = "hashing"\n[corpora.notes]\nkind = "files"\nroots = ["{notes}"]\n'
+    )
+    daemon.process.send_signal(signal.SIGHUP)
+    until(lambda: home.irc("discover", "anteaters", "-c", "notes").returncode == 0)
+    home.config.write_text("[corpora.notes\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    assert home.irc("discover", "anteaters", "-c", "notes").returncode == 0
+
+
+def test_a_wrong_key_keeps_the_daemon_from_starting_and_says_where(home):
+    home.config.write_text('embedder = "hashing"\n\n[watch]\nsetle_ms = 5\n')
+    refused = home.run("irdaemon", "start")
+    assert refused.returncode == 2
+    assert "irdaemon.toml:4: unknown key 'setle_ms' in [watch]; did you mean" in refused.stderr
+
+
+def test_the_service_manager_hears_of_readiness_watchdog_and_stopping(home):
+    home.skill("a", "Anything")
+    address = str(home.path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        manager.settimeout(20)
+        with Running(home, NOTIFY_SOCKET=address, WATCHDOG_USEC="400000"):
+            heard = [manager.recv(4096).decode() for _ in range(3)]
+        while "STOPPING=1" not in heard[-1]:
+            heard.append(manager.recv(4096).decode())
+    assert heard[0].startswith("READY=1\nSTATUS=")
+    assert any("WATCHDOG=1" in said for said in heard)
+
+
+def test_detached_start_stop_and_restart_work_by_command(home):
+    home.skill("a", "Anything")
+    started = home.run("irdaemon", "start", "--detach", "--wait")
+    assert started.returncode == 0, started.stderr
+    again = home.run("irdaemon", "start", "--detach")
+    assert "already running" in again.stderr
+    assert again.returncode == 0
+    before = home.answer("ping")["pid"]
+    assert home.run("irdaemon", "restart").returncode == 0
+    assert home.answer("ping")["pid"] != before
+    assert home.run("irdaemon", "stop").returncode == 0
+    assert home.run("irdaemon", "stop").returncode == 3
+    assert home.run("irdaemon", "status").returncode == 3
+
+
+def test_private_files_are_private(home, daemon):
+    state = home.path / ".local" / "state" / "irdaemon"
+    assert os.stat(state).st_mode & 0o777 == 0o700
+    assert os.stat(home.socket.parent).st_mode & 0o777 == 0o700
+    for file in state.iterdir():
+        assert os.stat(file).st_mode & 0o077 == 0, file
+
+
+def test_events_tell_of_generations(home, daemon):
+    command = [sys.executable, "-u", "-m", "irclient.cli", "events", "generation"]
+    with subprocess.Popen(command, env=home.env, stdout=subprocess.PIPE, text=True) as following:
+        heard = []
+
+        def something_is_heard():
+            home.skill("a", f"Anything {len(heard)} {os.urandom(4).hex()}")
+            os.set_blocking(following.stdout.fileno(), False)
+            heard.append(following.stdout.readline())
+            return bool(heard[-1])
+
+        until(something_is_heard)
+        following.terminate()
+    assert '"event": "generation"' in heard[-1]
