@@ -1,0 +1,83 @@
+"""Small corpora and ledgers for tests: no model, no thread, no network."""
+
+import itertools
+from collections import Counter
+
+from irdaemon.corpus import Corpus
+from irdaemon.engine import Engine
+from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, content_hash, record_id
+from irdaemon.ledger import version_hash as version_of
+from irdaemon.source.mapping import InMemory
+from irdaemon.source.skills import Skills
+from irdaemon.strategy import WholeText
+from irdaemon.types import Artifact, Entry, Root
+
+LATER = 4e9  # a clock far from every file's time: no stamp is racy
+
+
+def decomposed(artifact_id, text, recipe="r"):
+    artifact = Artifact(artifact_id, text, artifact_id, body=text)
+    record = Record(
+        record_id(artifact_id, "document", 0),
+        "document",
+        "document",
+        0,
+        text,
+        {},
+        Counter(text.split()),
+    )
+    version = version_of(artifact, {}, recipe)
+    return Decomposed(artifact, {}, (record,), content_hash(artifact), version)
+
+
+def upsert(key, texts, recipe="r", stamp="1", **more):
+    made = tuple(decomposed(id, text, recipe) for id, text in texts.items())
+    return Upsert(Entry(key, f"/{key}", stamp), recipe, made, **more)
+
+
+def ledger(*corpora):
+    made = Ledger(":memory:")
+    for name in corpora or ("c",):
+        made.declare(name, "files", "r", "e")
+    return made
+
+
+def mapped(items, name="m", strategy=None):
+    return Corpus(name, "mapping", InMemory(items), strategy or WholeText(), "hashing")
+
+
+def skills(*roots, name="s", strategy=None):
+    source = Skills(tuple(Root(str(root)) for root in roots), {})
+    return Corpus(name, "skills", source, strategy or WholeText(), "hashing")
+
+
+def engine(*corpora, path=":memory:", **more):
+    return Engine(Ledger(path), corpora, **{"clock": lambda: LATER, **more})
+
+
+def write_skill(directory, text):
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "SKILL.md").write_text(f"---\nname: x\ndescription: {text}\n---\n{text}\n")
+    return directory
+
+
+def contents(ledger, corpus):
+    """Return all that a corpus holds, without row numbers and times: for comparing ledgers."""
+    words = {number: term for term, number in ledger.terms.table().items()}
+    found = {}
+    for _, id, name, pointer, fields, content in ledger.artifact_rows(corpus):
+        found[id] = (name, pointer, fields, content, [])
+    ids = {row[0]: row[1] for row in ledger.artifact_rows(corpus)}
+    for artifact, kind, index, summary, metadata, digest, terms, counts in ledger.record_rows(
+        corpus
+    ):
+        numbers = memoryview(terms).cast("i")
+        counted = dict(zip((words[n] for n in numbers), memoryview(counts).cast("f"), strict=True))
+        found[ids[artifact]][4].append((kind, index, summary, metadata, digest, counted))
+    return found
+
+
+def ticking(start=LATER):
+    """Return a clock that moves on by itself."""
+    times = itertools.count(start)
+    return lambda: next(times)

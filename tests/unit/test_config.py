@@ -1,0 +1,84 @@
+import pytest
+
+from irdaemon.config import ConfigError, load_config, parse_config
+from irdaemon.corpus import make_corpus
+from irdaemon.initial import initial_config
+
+PATH = "/etc/x/irdaemon.toml"
+
+
+def parsed(text):
+    config = parse_config(text, PATH)
+    for each in config.corpora:
+        make_corpus(each, config)
+    return config
+
+
+def refused(text):
+    with pytest.raises(ConfigError) as caught:
+        parsed(text)
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "nearest"),
+    [
+        ("\nembeder = 'x'\n", 2, "embeder", "embedder"),
+        ("[watch]\n\nsettle = 3\n", 3, "settle", "settle_ms"),
+        ("known = true\n[wach]\n", 2, "wach", "watch"),
+        ("[corpora.n]\nkind = 'files'\nroot = []\n", 3, "root", "roots"),
+        ("[corpora.skills]\nenable = false\n", 2, "enable", "enabled"),
+    ],
+)
+def test_an_unknown_key_is_an_error_naming_file_line_key_and_the_nearest(text, line, key, nearest):
+    message = refused(text)
+    assert message.startswith(f"{PATH}:{line}: ")
+    assert f"{key!r}" in message
+    assert f"did you mean {nearest!r}?" in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "embedder = 3",
+        "known = 'yes'",
+        "[watch]\nsettle_ms = true",
+        "[watch]\nsettle_ms = -1",
+        "[schedule]\nreconcile_minutes = nan",
+        "[schedule]\nreconcile_minutes = inf",
+        "[corpora.n]\nkind = 'files'\nroots = [1]",
+        "[corpora.n]\nkind = 'filez'",
+        "[corpora.n]\nkind = 'mapping'",
+        "[corpora.'a/b']\nkind = 'files'",
+        "[corpora.n]\nkind = 'files'\nstrategy = 'Chunkd'",
+        "[[[",
+    ],
+)
+def test_a_value_that_cannot_be_used_is_an_error_naming_the_file(text):
+    assert refused(text).startswith(PATH)
+
+
+def test_without_a_file_everything_is_as_by_default(monkeypatch, tmp_path):
+    monkeypatch.delenv("IRDAEMON_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    config = load_config()
+    assert (config.embedder, config.known, config.corpora) == ("wordllama", True, ())
+
+
+def test_a_file_that_was_named_must_exist(tmp_path):
+    with pytest.raises(ConfigError, match="no such file"):
+        load_config(str(tmp_path / "none.toml"))
+
+
+def test_roots_are_relative_to_the_file_or_the_home(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    (corpus,) = parsed("[corpora.n]\nkind='files'\nroots=['docs', '~/n', '/a']").corpora
+    assert corpus.roots == ("/etc/x/docs", "/home/me/n", "/a")
+
+
+def test_the_initial_file_is_valid_as_it_is_and_with_its_defaults_switched_on():
+    _, text = initial_config(PATH)
+    assert parsed(text) == parsed("")
+    switched = [line.removeprefix("# ") for line in text.splitlines() if " = " in line]
+    values = [line for line in switched if line.split(" = ")[0].endswith(("_ms", "_minutes"))]
+    assert len(values) >= 5

@@ -1,0 +1,84 @@
+import stat
+
+import pytest
+
+from irclient.errors import NotFound, QueryError
+from irdaemon.config import ConfigError, load_config
+from irdaemon.settings import add_corpus, remove_corpus
+
+WRITTEN = """\
+# mine
+known = false
+
+[corpora.a]  # the first
+kind = "files"
+roots = ["/a"]
+
+[watch]
+settle_ms = 30
+
+[corpora.b]
+kind = "files"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "irdaemon.toml"
+    path.write_text(WRITTEN)
+    return path
+
+
+def test_a_corpus_is_added_and_everything_else_stays(file):
+    config = add_corpus(load_config(str(file)), "c", "skills", ["/s"])
+    assert {each.name for each in config.corpora} == {"a", "b", "c"}
+    assert load_config(str(file)) == config
+    text = file.read_text()
+    assert all(line in text.splitlines() for line in WRITTEN.splitlines() if line)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_corpus_is_removed_and_the_others_stay(file):
+    config = remove_corpus(load_config(str(file)), "a")
+    assert [each.name for each in config.corpora] == ["b"]
+    assert "settle_ms = 30" in file.read_text()
+
+
+def test_a_known_corpus_is_switched_off_and_can_be_added_again(tmp_path):
+    path = tmp_path / "irdaemon.toml"
+    path.write_text("")
+    config = remove_corpus(load_config(str(path)), "skills")
+    assert [(each.name, each.enabled) for each in config.corpora] == [("skills", False)]
+    config = add_corpus(config, "skills", "skills", [])
+    assert [(each.name, each.enabled) for each in config.corpora] == [("skills", True)]
+
+
+def test_a_taken_name_is_refused_and_a_missing_one_not_found(file):
+    config = load_config(str(file))
+    with pytest.raises(QueryError, match="already"):
+        add_corpus(config, "a", "files", [])
+    for name in ("nothing", "skills"):
+        with pytest.raises(NotFound):
+            remove_corpus(config, name)
+
+
+def test_a_wish_that_would_not_be_valid_leaves_the_file_alone(file):
+    with pytest.raises(ConfigError):
+        add_corpus(load_config(str(file)), "c", "no-such-kind", [])
+    assert file.read_text() == WRITTEN
+
+
+def test_a_file_that_was_broken_meanwhile_is_reported_and_left_alone(file):
+    config = load_config(str(file))
+    file.write_text("[[[")
+    with pytest.raises(ConfigError, match=str(file)):
+        add_corpus(config, "c", "files", [])
+    assert file.read_text() == "[[["
+
+
+def test_a_first_corpus_makes_the_file(file):
+    file.write_text("")
+    config = load_config(str(file))
+    file.unlink()
+    add_corpus(config, "c", "files", ["/c"])
+    assert load_config(str(file)).corpora[0].roots == ("/c",)
