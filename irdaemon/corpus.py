@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from irclient.errors import IRError, QueryError
 from irdaemon.config import CORPUS_KEYS, KNOWN_KINDS, Config, ConfigError, CorpusConfig
+from irdaemon.embed import EMBEDDERS
 from irdaemon.load import did_you_mean, load
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
@@ -43,20 +44,28 @@ class Corpus:
         return recipe_of(self.strategy)
 
 
-def corpora_of(config: Config) -> tuple[Corpus, ...]:
+def corpora_of(config: Config, held: Collection[str] = ()) -> tuple[Corpus, ...]:
     """Return the corpora a configuration asks for, those of this machine's known places included.
 
-    Raises ConfigError where a corpus cannot be made.
+    Raises ConfigError where a corpus cannot be made. See `wanted` for `held`.
     """
-    return tuple(make_corpus(each, config) for each in wanted(config) if each.enabled)
+    return tuple(make_corpus(each, config) for each in wanted(config, held) if each.enabled)
 
 
-def wanted(config: Config) -> tuple[CorpusConfig, ...]:
-    """Return every corpus' configuration, found or written, sorted by name."""
+def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ...]:
+    """Return every corpus' configuration, found or written, sorted by name.
+
+    A known kind whose places have all vanished is still wanted when its corpus is `held`: they may
+    only be unmounted.
+    """
     found = {kind: CorpusConfig(kind, kind) for kind in KNOWN_KINDS} if config.known else {}
     chosen = {**found, **{each.name: each for each in config.corpora}}
     every = [chosen[name] for name in sorted(chosen)]
-    return tuple(each for each in every if each.name not in found or _exists(each, config))
+    return tuple(
+        each
+        for each in every
+        if each.name not in found or each.name in held or _exists(each, config)
+    )
 
 
 def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
@@ -64,6 +73,7 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     try:
         roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
         source = load("source", wish.kind, SOURCES)(roots, wish.options)
+        load("embedder", wish.embedder or config.embedder, EMBEDDERS)
         strategy = strategy_from_spec(wish.strategy or DEFAULT_STRATEGIES.get(wish.kind))
         if strategy is None:
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')

@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,24 +60,22 @@ class Settled:
             return config
         return replace(config, corpora=load_config(self._fallback).corpora)
 
-    def corpora(self) -> tuple[Corpus, ...]:
-        """Return the corpora of the present configuration."""
-        return corpora_of(self.config)
-
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> tuple[Corpus, ...]:
-        """Write a corpus into the file; return the corpora there are then."""
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> None:
+        """Write a corpus into the file."""
         self.config = self._or_fallback(add_corpus(load_config(self._path), name, kind, roots))
-        return self.corpora()
 
-    def remove(self, name: str) -> tuple[Corpus, ...]:
-        """Take a corpus out of the file; return the corpora there are then."""
+    def remove(self, name: str) -> None:
+        """Take a corpus out of the file."""
         self.config = self._or_fallback(remove_corpus(load_config(self._path), name))
-        return self.corpora()
 
-    def reload(self) -> tuple[Corpus, ...]:
+    def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
+        """Return the corpora of the configuration; `held` are those the ledger has."""
+        return corpora_of(self.config, held)
+
+    def reload(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Read the file again; one that cannot be used leaves everything as it was."""
         config = self._read()
-        corpora = corpora_of(config)
+        corpora = corpora_of(config, held)
         self.config = config
         return corpora
 
@@ -180,9 +178,9 @@ class Daemon:
         )
         clear_socket(socket)
         os.umask(0o077)
-        self.engine = Engine(
-            Ledger(config.ledger_path), settled.corpora(), hnsw_above=config.index.hnsw_above
-        )
+        ledger = Ledger(config.ledger_path)
+        corpora = settled.corpora(ledger.corpora())
+        self.engine = Engine(ledger, corpora, hnsw_above=config.index.hnsw_above)
         self.engine.host = self
         self._server = Server(self.engine, socket, config.serve.max_message_bytes)
         self._writer = Writer(self.engine, events_path(socket))
@@ -210,15 +208,17 @@ class Daemon:
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
         """Write a corpus into the configuration; return the corpora there are then."""
-        return self._settled.add(name, kind, roots)
+        self._settled.add(name, kind, roots)
+        return self._settled.corpora(self.engine.corpora)
 
     def remove(self, name: str) -> Iterable[Corpus]:
         """Take a corpus out of the configuration; return the corpora there are then."""
-        return self._settled.remove(name)
+        self._settled.remove(name)
+        return self._settled.corpora(self.engine.corpora)
 
     def reload(self) -> Iterable[Corpus]:
         """Read the configuration again; return the corpora there are then."""
-        return self._settled.reload()
+        return self._settled.reload(self.engine.corpora)
 
     # -- life ------------------------------------------------------------------------------------
 

@@ -25,11 +25,14 @@ from irdaemon.ledger import (
     record_id,
     version_hash,
 )
+from irdaemon.ledger.rows import storable
 from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source import Source
 from irdaemon.source.tree import at_or_under
 from irdaemon.text import term_counts
 from irdaemon.types import Artifact, Entry, Problem, Reading, Scan, SourceError
+
+_NAMELESS = "its name is not valid UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +92,38 @@ def reconcile(
         progress(done, len(delta.stale))
         _read_one(ledger, corpus, entry, delta, report, clock())
     if not look.under:
-        ledger.reconciled(corpus.name, scan.problems, clock())
+        ledger.reconciled(corpus.name, scan.problems, _roots(ledger, corpus, look), clock())
     return report
 
 
 def _scan(source: Source, look: Look) -> Scan:
     if not look.under:
-        return source.scan()
-    parts = [source.scan(path) for path in look.under]
+        return _without_nameless(source.scan())
+    parts = [source.scan(path) for path in dict.fromkeys(map(_nameable, look.under))]
     entries = {entry.key: entry for part in parts for entry in part.entries}
-    return Scan(
-        tuple(entries.values()),
-        tuple(top for part in parts for top in part.covered),
-        tuple(problem for part in parts for problem in part.problems),
+    return _without_nameless(
+        Scan(
+            tuple(entries.values()),
+            tuple(top for part in parts for top in part.covered),
+            tuple(problem for part in parts for problem in part.problems),
+        )
     )
+
+
+def _nameable(path: str) -> str:
+    """Return the path, or the nearest directory above it whose name is valid UTF-8."""
+    while storable(path) != path:
+        path = os.path.dirname(path)
+    return path
+
+
+def _without_nameless(scan: Scan) -> Scan:
+    """Turn entries whose key is not valid UTF-8, which nothing could store, into problems."""
+    named = tuple(entry for entry in scan.entries if storable(entry.key) == entry.key)
+    if len(named) == len(scan.entries):
+        return scan
+    nameless = [Problem(storable(e.key), _NAMELESS) for e in scan.entries if e not in named]
+    return replace(scan, entries=named, problems=(*scan.problems, *nameless))
 
 
 def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
@@ -112,6 +133,10 @@ def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
         insisted = () if look.under else tuple(roots)
         return replace(scan, covered=(*scan.covered, *insisted), problems=())
     suspects = [
+        Problem(root, "gone; what was in it is kept until it is back")
+        for root in _lost_roots(ledger, corpus).values()
+    ]
+    suspects += [
         Problem(root, "suddenly empty; what was in it is kept until it is back")
         for root in sorted(roots)
         if any(at_or_under(root, top) for top in scan.covered)
@@ -119,6 +144,26 @@ def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
         and _lost_unseen(ledger, corpus.name, root, look.under)
     ]
     return replace(scan, problems=(*scan.problems, *suspects)) if suspects else scan
+
+
+def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
+    """Return roots of the last whole look that are no more, with where they really were.
+
+    A source that finds its own roots no longer names one that vanished, and where a link is gone
+    nobody can tell what it led to: the ledger remembers both.
+    """
+    return {
+        path: real
+        for path, real in ledger.roots_of(corpus.name).items()
+        if not os.path.exists(path) and ledger.entries.known_under(corpus.name, real)
+    }
+
+
+def _roots(ledger: Ledger, corpus: Corpus, look: Look) -> dict[str, str]:
+    """Return the roots there are now, and those that are lost but not given up."""
+    paths = [root.path for root in corpus.source.roots() if os.path.exists(root.path)]
+    kept = {} if look.prune else _lost_roots(ledger, corpus)
+    return {**kept, **{path: os.path.realpath(path) for path in paths}}
 
 
 def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:
@@ -186,9 +231,12 @@ def _decomposed(corpus: Corpus, entry: Entry, reading: Reading) -> Upsert:
 
 def _decompose(corpus: Corpus, artifact: Artifact) -> Decomposed:
     try:
+        if storable(artifact.artifact_id) != artifact.artifact_id:
+            raise ValueError(_NAMELESS)
         return _planned(corpus, artifact)
     except Exception as error:  # a strategy of the person's own may raise or return anything
-        raise SourceError(f"{artifact.artifact_id}: the strategy failed: {error!r}") from error
+        shown = storable(artifact.artifact_id)
+        raise SourceError(f"{shown}: it could not be decomposed: {error!r}") from error
 
 
 def _planned(corpus: Corpus, artifact: Artifact) -> Decomposed:

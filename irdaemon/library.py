@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from irclient.errors import NotFound, QueryError
+from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon import selection
 from irdaemon.config import state_dir
 from irdaemon.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
@@ -206,7 +206,11 @@ def build(
     engine = Engine(Ledger(store or _store_of(source.name)), [corpus])
     number = engine.request(Job("reconcile", source.name, Look(full=full, prune=prune)))
     engine.drain()
-    built = Built(source.name, engine, engine.progress(number).report)
+    done = engine.progress(number)
+    if done.state == "failed":
+        engine.ledger.close()
+        raise Unavailable(f"corpus {source.name!r} could not be built: {done.report}")
+    built = Built(source.name, engine, done.report)
     _open[source.name] = built
     return built
 

@@ -8,7 +8,7 @@ file is private to its owner, and so is the directory it lies in.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -114,17 +114,25 @@ class Ledger:
         """Return the names of the registered corpora, sorted."""
         return [name for (name,) in self._store.all("SELECT name FROM corpora ORDER BY name")]
 
-    def reconciled(self, name: str, problems: Sequence[Problem], now: float | None) -> None:
-        """Note the problems a look at `name` met and, for a full look, when it ended."""
+    def reconciled(
+        self, name: str, problems: Sequence[Problem], roots: Mapping[str, str], now: float
+    ) -> None:
+        """Note how a whole look at `name` ended: its problems, its roots and their real paths."""
         listed = json.dumps([[problem.path, problem.reason] for problem in problems])
         with self._store.transaction():
             self._store.run(
-                "UPDATE corpora SET problems = ?, last_reconcile = coalesce(?, last_reconcile)"
-                " WHERE name = ?",
+                "UPDATE corpora SET problems = ?, roots = ?, last_reconcile = ? WHERE name = ?",
                 listed,
+                json.dumps(dict(roots)),
                 now,
                 name,
             )
+
+    def roots_of(self, name: str) -> dict[str, str]:
+        """Return the roots that the last whole look at `name` rested on, with their real paths."""
+        row = self._store.one("SELECT roots FROM corpora WHERE name = ?", name)
+        roots: dict[str, str] = json.loads(row[0]) if row else {}
+        return roots
 
     def state_of(self, name: str) -> tuple[float | None, tuple[Problem, ...]]:
         """Return when the corpus was last fully looked at, and the problems met then."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from irdaemon.ledger.entries import spoken_for
-from irdaemon.ledger.rows import Failure
+from irdaemon.ledger.rows import Failure, storable
 from irdaemon.ledger.store import Store
 from irdaemon.types import Scan
 
@@ -26,7 +26,7 @@ class Failures:
                 failure.corpus,
                 failure.key,
                 failure.path,
-                failure.reason,
+                storable(failure.reason),
                 failure.stamp,
                 failure.since,
             )

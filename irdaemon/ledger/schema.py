@@ -36,7 +36,8 @@ _TABLES = (
         recipe TEXT NOT NULL,
         embedder TEXT NOT NULL,
         last_reconcile REAL,
-        problems TEXT NOT NULL DEFAULT '[]'
+        problems TEXT NOT NULL DEFAULT '[]',
+        roots TEXT NOT NULL DEFAULT '{}'
     )""",
     """CREATE TABLE entries (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

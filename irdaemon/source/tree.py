@@ -90,8 +90,11 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 
 
 def stamp_of(*stats: os.stat_result) -> str:
-    """Fingerprint files without reading them: size, mtime in ns and inode of each."""
-    return ";".join(f"{s.st_size}-{s.st_mtime_ns}-{s.st_ino}" for s in stats)
+    """Fingerprint files without reading them: size, mtime and ctime in ns, and inode of each.
+
+    The ctime tells of a repaired permission, and of an older file put in the place of a newer.
+    """
+    return ";".join(f"{s.st_size}-{s.st_mtime_ns}-{s.st_ctime_ns}-{s.st_ino}" for s in stats)
 
 
 def home_relative(path: str) -> str:

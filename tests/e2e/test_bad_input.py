@@ -8,7 +8,7 @@ import zmq
 
 from irclient import Query, wire
 from irclient.errors import IRError, LimitError, NotFound, ProtocolError, QueryError
-from tests.e2e.running import until
+from tests.e2e.running import finds, until
 
 
 def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_served(home, daemon):
@@ -124,3 +124,13 @@ def test_a_corpus_of_nothing_says_that_nothing_is_indexed(home):
         done = home.irc("discover", "anything", "--json")
     assert done.returncode == 4
     assert '"nothing_indexed"' in done.stdout
+
+
+def test_a_file_name_that_is_no_text_costs_nothing_but_a_line_in_status(home, daemon):
+    os.mkdir(os.fsencode(home.skills) + b"/caf\xe9")
+    home.skill("good", "Quolls and bandicoots")
+    until(lambda: finds(home, "quolls", "good"))
+    home.irc("build", "skills")
+    (skills,) = home.answer("ls")
+    assert "not valid UTF-8" in skills["problems"][0]["reason"]
+    assert skills["artifacts"] == 3

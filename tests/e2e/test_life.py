@@ -145,3 +145,30 @@ def test_events_tell_of_generations(home, daemon):
         until(something_is_heard)
         following.terminate()
     assert '"event": "generation"' in heard[-1]
+
+
+def test_known_places_that_are_unmounted_at_a_start_lose_nothing(home):
+    home.skill("kept", "Kookaburras")
+    with Running(home) as running:
+        running.wait_idle()
+    away = home.path / "away"
+    home.skills.rename(away)
+    with Running(home) as running:
+        (skills,) = running.wait_idle()["corpora"]
+        assert (skills["artifacts"], skills["state"]) == (1, "degraded")
+        assert "gone" in skills["problems"][0]["reason"]
+        home.irc("build", "skills", "--prune")
+        assert home.answer("ls")[0]["artifacts"] == 0
+
+
+def test_a_root_that_is_a_link_loses_nothing_with_the_link(home):
+    home.skill("kept", "Kookaburras")
+    real = home.path / "real"
+    home.skills.rename(real)
+    home.skills.symlink_to(real)
+    with Running(home) as running:
+        running.wait_idle()
+        home.skills.unlink()
+        home.irc("build", "skills")
+        (skills,) = home.answer("ls")
+        assert (skills["artifacts"], skills["state"]) == (1, "degraded")

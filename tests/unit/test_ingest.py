@@ -83,7 +83,7 @@ class Fussy(WholeText):
 def test_a_strategy_that_fails_on_one_artifact_is_a_failure_of_that_one(answer):
     corpus = Watched(mapped({"a": "good", "b": "bad"}, strategy=Fussy(answer)))
     assert (corpus.look().failed, set(corpus.held)) == (1, {"a"})
-    assert "b: the strategy failed" in corpus.failures["b"]
+    assert "b: it could not be decomposed" in corpus.failures["b"]
 
 
 def test_a_failure_ends_when_the_strategy_is_changed():

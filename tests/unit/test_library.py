@@ -81,3 +81,9 @@ def test_a_corpus_that_was_not_built_is_not_found_and_a_bad_name_refused():
         ir.search("nothing", "x")
     with pytest.raises(QueryError, match="no name"):
         ir.build(ir.CorpusSource.from_mapping({}, name="../x"), store=":memory:")
+
+
+def test_an_id_that_is_no_text_is_left_out_and_the_rest_is_built():
+    source = ir.CorpusSource.from_mapping({"a\ud800": "one", "b": "two \ud800"}, name="half")
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    assert [hit.name for hit in ir.search(built, "two one")] == ["b"]
