@@ -257,7 +257,7 @@ def _planned(corpus: Corpus, artifact: Artifact) -> Decomposed:
         artifact,
         plan.filter_fields,
         records,
-        content_hash(artifact),
+        content_hash(plan.surfaces),
         version_hash(artifact, plan.filter_fields, corpus.recipe),
     )
 

@@ -6,13 +6,13 @@ import hashlib
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgpack
 
-from irdaemon.types import Artifact, Entry
+from irdaemon.types import Artifact, Entry, Surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ def record_id(artifact_id: str, kind: str, surface_index: int) -> str:
     return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def content_hash(artifact: Artifact) -> str:
-    """Hash what an artifact says, wherever it lies: equal hashes are copies of one another."""
-    return _hash([_normal(artifact.raw)])
+def content_hash(surfaces: Iterable[Surface]) -> str:
+    """Hash what is searched of an artifact, wherever it lies: equal hashes are copies."""
+    return _hash([[each.kind, each.text, each.lexical] for each in surfaces])
 
 
 def version_hash(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> str:

@@ -10,7 +10,7 @@ from irdaemon.ledger import version_hash as version_of
 from irdaemon.source.mapping import InMemory
 from irdaemon.source.skills import Skills
 from irdaemon.strategy import WholeText
-from irdaemon.types import Artifact, Entry, Root
+from irdaemon.types import Artifact, Entry, Root, Surface
 
 LATER = 4e9  # a clock far from every file's time: no stamp is racy
 
@@ -27,7 +27,9 @@ def decomposed(artifact_id, text, recipe="r"):
         Counter(text.split()),
     )
     version = version_of(artifact, {}, recipe)
-    return Decomposed(artifact, {}, (record,), content_hash(artifact), version)
+    return Decomposed(
+        artifact, {}, (record,), content_hash([Surface(artifact_id, "document", text)]), version
+    )
 
 
 def upsert(key, texts, recipe="r", stamp="1", **more):

@@ -1,0 +1,115 @@
+"""The client without a daemon: where it looks, how it reads conditions, what it shows."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from irclient import places, show
+from irclient.cli import main
+from irclient.conditions import parse_where
+from irclient.errors import QueryError, Unavailable
+from irclient.types import Hit, Selection
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    for name in ("IRDAEMON_SOCKET", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("team=docs", {"team": {"$in": ["docs"]}}),
+        ("size=3", {"size": {"$in": ["3", 3]}}),
+        ("size>=3", {"size": {"$gte": 3}}),
+        ("size<3.5", {"size": {"$lt": 3.5}}),
+        ("when >= 2026-09-01", {"when": {"$gte": "2026-09-01"}}),
+        ("hidden!=true", {"hidden": {"$nin": ["true", True]}}),
+        ("note=a=b", {"note": {"$in": ["a=b"]}}),
+        ('{"a": {"$gt": 1}}', {"a": {"$gt": 1}}),
+    ],
+)
+def test_a_short_condition_becomes_a_filter(condition, expected):
+    assert parse_where([condition]) == expected
+
+
+def test_several_conditions_must_all_hold():
+    assert parse_where(["a=x", "b>1"]) == {"$and": [{"a": {"$in": ["x"]}}, {"b": {"$gt": 1}}]}
+    assert parse_where([]) == {}
+
+
+@pytest.mark.parametrize("condition", ["", "justaword", "=x", "{bad json", "[1]"])
+def test_a_condition_that_is_none_is_an_error(condition):
+    with pytest.raises(QueryError):
+        parse_where([condition])
+
+
+def test_the_socket_is_where_the_environment_says(nowhere, tmp_path):
+    nowhere.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert places.socket_path() == f"{tmp_path}/irdaemon/irdaemon.sock"
+    nowhere.setenv("IRDAEMON_SOCKET", "~/x.sock")
+    assert places.socket_path() == f"{tmp_path}/x.sock"
+
+
+def test_a_path_too_long_for_a_socket_falls_back_to_a_short_one(nowhere, tmp_path):
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    nowhere.setenv("XDG_RUNTIME_DIR", str(deep))
+    assert places.fits(places.socket_path())
+    assert places.socket_path() == places.socket_path()
+
+
+def test_two_homes_have_two_sockets_without_a_runtime_directory(nowhere):
+    nowhere.setattr(places.os.path, "isdir", lambda path: False)
+    first = places.socket_path()
+    nowhere.setenv("HOME", "/somebody/else")
+    assert places.socket_path() != first
+
+
+def test_a_directory_open_to_others_is_refused(tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    with pytest.raises(Unavailable, match="open to other users"):
+        places.check_private(str(shared))
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    with pytest.raises(Unavailable, match="not a directory of this user"):
+        places.check_private(str(link))
+
+
+def test_without_a_daemon_every_command_says_so_and_exits_3(nowhere, tmp_path, capsys):
+    nowhere.setenv("IRDAEMON_SOCKET", str(tmp_path / "none"))
+    for words in (["ping"], ["ls"], ["discover", "x"], ["disclose", "a/b"], ["build"]):
+        assert main(words) == 3
+    assert "irdaemon start" in capsys.readouterr().err
+
+
+def test_text_from_files_cannot_drive_the_terminal():
+    assert show.safe("a\x1b[31mb\u202ec\x07\n\td") == "a\ufffd[31mb\ufffdc\ufffd\n\td"
+
+
+def test_an_abstention_is_said_in_words():
+    empty = Selection("q", "hybrid", (), True, "below_floor", {}, 0, 0, 1, {}, 0.1)
+    assert "nothing applies" in show.selection(empty)
+    hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {}, ("c/b",))
+    lines = show.hit_lines(hit)
+    assert "0.50" in lines[0]
+    assert "also: c/b" in lines[-1]
+
+
+def test_importing_the_client_loads_neither_numpy_nor_the_daemon_nor_zmq():
+    code = (
+        "import sys, irclient, irclient.types, irclient.errors;"
+        "print([m for m in ('numpy', 'irdaemon', 'zmq') if m in sys.modules])"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout.strip() == "[]"
+    code = code.replace("import sys, irclient", "import sys, irclient.cli, irclient")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout.strip() == "['zmq']"

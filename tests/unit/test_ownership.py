@@ -1,0 +1,91 @@
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from irclient.errors import Unavailable
+from irdaemon import sdnotify, service
+from irdaemon.ownership import AlreadyRunning, Lock, clear_socket, holder, make_private
+
+
+def test_a_lock_names_its_holder_and_keeps_a_second_one_out(tmp_path):
+    path = str(tmp_path / "own" / "lock")
+    Lock.take(path)
+    assert holder(path) == os.getpid()
+    code = f"from irdaemon.ownership import Lock; Lock.take({path!r})"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert f"already running (pid {os.getpid()})" in second.stderr
+
+
+def test_a_lock_file_left_behind_holds_nothing(tmp_path):
+    path = tmp_path / "own" / "lock"
+    path.parent.mkdir(mode=0o700)
+    path.write_text("1\n")
+    assert holder(str(path)) is None
+    assert Lock.take(str(path)).path == str(path)
+
+
+def test_a_directory_is_made_private_and_a_shared_one_is_refused(tmp_path):
+    make_private(str(tmp_path / "new"))
+    assert os.stat(tmp_path / "new").st_mode & 0o777 == 0o700
+    (tmp_path / "shared").mkdir(mode=0o755)
+    with pytest.raises(Unavailable):
+        make_private(str(tmp_path / "shared"))
+
+
+def test_a_dead_socket_is_removed_a_live_one_never(tmp_path):
+    path = str(tmp_path / "s")
+    clear_socket(path)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        with pytest.raises(AlreadyRunning):
+            clear_socket(path)
+        assert os.path.exists(path)
+    clear_socket(path)
+    assert not os.path.exists(path)
+
+
+def test_the_manager_is_told_only_where_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    sdnotify.notify("READY=1")
+    address = str(tmp_path / "n")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        monkeypatch.setenv("NOTIFY_SOCKET", address)
+        sdnotify.notify("READY=1", "STATUS=ok")
+        assert manager.recv(100) == b"READY=1\nSTATUS=ok"
+
+
+@pytest.mark.parametrize(
+    ("usec", "pid", "expected"),
+    [("60000000", "", 30.0), ("", "", None), ("60000000", "1", None), ("x", "", None)],
+)
+def test_the_watchdog_is_fed_twice_as_often_as_asked(monkeypatch, usec, pid, expected):
+    monkeypatch.setenv("WATCHDOG_USEC", usec)
+    monkeypatch.setenv("WATCHDOG_PID", pid)
+    assert sdnotify.watchdog_interval() == expected
+
+
+def test_the_unit_runs_this_interpreter_by_its_absolute_path(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/opt/my env/50%/python")
+    line = next(line for line in service.unit_text().splitlines() if line.startswith("ExecStart"))
+    assert line == 'ExecStart="/opt/my env/50%%/python" -m irdaemon start'
+
+
+def test_the_launch_agent_is_a_valid_property_list():
+    import plistlib
+
+    agent = plistlib.loads(service.agent_plist())
+    assert agent["ProgramArguments"][1:] == ["-m", "irdaemon", "start"]
+    assert agent["KeepAlive"] == {"SuccessfulExit": False}
+
+
+def test_a_machine_without_a_service_manager_is_told_what_works(monkeypatch):
+    monkeypatch.setattr(service.shutil, "which", lambda name: None)
+    with pytest.raises(Unavailable) as caught:
+        service.status()
+    assert "start --detach" in caught.value.hint

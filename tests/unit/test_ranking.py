@@ -1,0 +1,254 @@
+"""Index, retrieval and discovery together, over corpora in memory."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import irdaemon as ir
+from irclient.errors import NotFound, QueryError, Unavailable
+from irdaemon.corpus import Corpus
+from irdaemon.discovery import discover, search
+from irdaemon.engine import Engine
+from irdaemon.ingest import Look
+from irdaemon.jobs import Job
+from irdaemon.ledger import IN_MEMORY, Ledger
+from irdaemon.source.mapping import InMemory
+from irdaemon.strategy import Skill
+from irdaemon.types import Query
+
+WORDS = ["pdf", "form", "merge", "python", "test", "deploy", "cloud", "invoice"]
+
+
+def engine_of(items, hnsw_above=0, **more):
+    corpora = {"tools": items, **more}
+    engine = Engine(
+        Ledger(IN_MEMORY),
+        [Corpus(n, "mapping", InMemory(i), Skill(), "hashing") for n, i in corpora.items()],
+        hnsw_above=hnsw_above,
+    )
+    for name in corpora:
+        engine.request(Job("reconcile", name))
+    engine.drain()
+    return engine
+
+
+def tool(description, **more):
+    return {"description": description, **more}
+
+
+TOOLS = {
+    "fill": tool("Fill a pdf form", team="docs", tags=["pdf", "office"], size=3),
+    "merge": tool("Merge pdf files", team="docs", tags=["pdf"], size=10),
+    "deploy": tool("Deploy to the cloud", team="ops", since="2026-09-01"),
+}
+
+
+def names(answer):
+    return [hit.name for hit in answer.results]
+
+
+def test_the_best_match_comes_first_with_every_score_beside_it():
+    answer = engine_of(TOOLS).search(Query("fill in a pdf form"))
+    assert names(answer)[0] == "fill"
+    best = answer.results[0]
+    assert best.scores["dense"] > 0
+    assert best.scores["lexical"] > 0
+    bm25 = best.scores["lexical"]
+    expected = 0.5 * best.scores["dense"] + 0.5 * bm25 / (bm25 + 8)
+    assert best.score == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_query_that_shares_nothing_finds_nothing_in_the_lexical_leg():
+    answer = engine_of(TOOLS).discover(Query("zebra", mode="lexical"))
+    assert (answer.abstained, answer.reason, answer.results) == (True, "no_candidates", ())
+
+
+def test_each_way_to_find_nothing_has_its_own_reason():
+    engine = engine_of(TOOLS, empty={})
+    assert engine.discover(Query("pdf", ("empty",))).reason == "nothing_indexed"
+    assert engine.discover(Query("pdf", where={"team": "x"})).reason == "filtered_out"
+    assert engine.discover(Query("pdf", surfaces=("chunk",))).reason == "filtered_out"
+    assert engine.discover(Query("? ! @")).reason == "no_candidates"
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"team": "docs"}, {"fill", "merge"}),
+        ({"team": {"$ne": "docs"}}, {"deploy"}),
+        ({"size": {"$gt": 3}}, {"merge"}),
+        ({"size": {"$gte": 3, "$lt": 10}}, {"fill"}),
+        ({"team": {"$in": ["ops", "x"]}}, {"deploy"}),
+        ({"team": {"$nin": ["ops"]}}, {"fill", "merge"}),
+        ({"tags": "office"}, {"fill"}),
+        ({"tags": {"$in": ["pdf", "z"]}}, {"fill", "merge"}),
+        ({"size": {"$exists": False}}, {"deploy"}),
+        ({"$or": [{"size": 10}, {"team": "ops"}]}, {"merge", "deploy"}),
+        ({"$and": [{"team": "docs"}, {"size": 3}]}, {"fill"}),
+        ({"$not": {"team": "docs"}}, {"deploy"}),
+        ({"since": {"$gte": "2026-08"}}, {"deploy"}),
+        ({"size": {"$gt": "a"}}, set()),
+    ],
+)
+def test_a_filter_lets_through_exactly_what_meets_it(where, expected):
+    answer = engine_of(TOOLS).search(Query("pdf deploy fill", where=where))
+    assert set(names(answer)) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({"team": {"$regx": "x"}}, r"unknown filter operator '\$regx'"),
+        ({"teem": "docs"}, "did you mean 'team'"),
+        ({"team": {"$in": "docs"}}, "takes a list"),
+        ({"$or": {"team": "x"}}, "takes a list"),
+        ({"$nor": []}, r"did you mean '\$n?or'|did you mean '\$not'"),
+        ({"team": {}}, "empty"),
+    ],
+)
+def test_a_filter_that_cannot_be_followed_is_an_error_that_says_what(where, said):
+    with pytest.raises(QueryError, match=said):
+        engine_of(TOOLS).search(Query("pdf", where=where))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(WORDS)), min_size=1), st.data())
+def test_a_filter_never_loses_a_matching_item_at_any_k(items, data):
+    corpus = {f"t{n}": tool(f"common {word}", team=team) for n, (team, word) in enumerate(items)}
+    engine = engine_of(corpus)
+    matching = {name for name, item in corpus.items() if item["team"] == "a"}
+    k = data.draw(st.integers(1, len(corpus)))
+    answer = engine.search(Query("common", k=k, where={"team": "a"}))
+    found = {copy.partition("/")[2] for hit in answer.results for copy in hit.copies}
+    found |= set(names(answer))
+    assert found <= matching
+    assert len(answer.results) == k or found == matching
+
+
+def changed(corpus, change):
+    kind, name, words = change
+    if kind == "drop":
+        return {key: item for key, item in corpus.items() if key != name}
+    return {**corpus, name: tool(" ".join(words))}
+
+
+changes = st.tuples(
+    st.sampled_from(["put", "put", "drop"]),
+    st.sampled_from([f"t{n}" for n in range(6)]),
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=6),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(changes, min_size=1, max_size=8), st.sampled_from([0, 3]))
+def test_the_ranking_after_any_updates_is_that_of_a_fresh_build(steps, hnsw_above):
+    items = {"t0": tool("pdf form"), "t9": tool("deploy cloud test")}
+    engine = engine_of(items, hnsw_above)
+    for step in steps:
+        items = changed(items, step)
+        corpus = Corpus("tools", "mapping", InMemory(items), Skill(), "hashing")
+        engine.reconfigure([corpus])
+        engine.request(Job("reconcile", "tools", Look(prune=True)))
+        engine.drain()
+    fresh = engine_of(items, hnsw_above)
+    for text in ("pdf form", "deploy python test", "invoice"):
+        ours, theirs = engine.search(Query(text, k=20)), fresh.search(Query(text, k=20))
+        assert [(h.name, h.score) for h in ours.results] == [
+            (h.name, pytest.approx(h.score, abs=2e-4)) for h in theirs.results
+        ]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_equal_scores_are_ordered_by_id(mode):
+    engine = engine_of(
+        {
+            name: {"name": f"n {n}", **tool("same words")}
+            for n, name in zip("zyx", "cab", strict=True)
+        }
+    )
+    hits = engine.search(Query("same words", mode=mode)).results
+    assert [hit.artifact_id for hit in hits] == ["a", "b", "c"]
+
+
+def test_copies_fall_together_under_the_best_scope_and_are_listed():
+    skill = {"name": "pdf", "description": "Fill a pdf form", "text": "Use qpdf."}
+    scopes = {"a": "other", "b": "plugin", "c": "project", "d": "user"}
+    engine = engine_of(
+        {name: {**skill, "scope": scope, "parent": name} for name, scope in scopes.items()},
+        more={"far": skill, "near": {**skill, "text": "Use something else."}},
+    )
+    hits = engine.search(Query("pdf form qpdf")).results
+    assert [hit.artifact_id for hit in hits] == ["c", "near"]
+    assert set(hits[0].copies) == {"tools/a", "tools/b", "tools/d", "more/far"}
+
+
+def test_lexical_answers_before_vectors_are_there_and_says_so():
+    engine = engine_of(TOOLS)
+    index = engine.snapshot.corpora["tools"]
+    from dataclasses import replace
+
+    import numpy as np
+
+    from irdaemon.index.dense import Dense
+
+    bare = replace(index.rows, embedded=np.zeros(len(index.rows.shown), bool))
+    snapshot = replace(
+        engine.snapshot, corpora={"tools": replace(index, rows=bare, dense=Dense(bare))}
+    )
+    answer = discover(snapshot, Query("fill a pdf form"), lambda text, embedder: None)
+    assert answer.freshness["legs"] == ["lexical"]
+    assert answer.freshness["pending"] == 3
+    assert names(answer) == ["fill"]
+    with pytest.raises(Unavailable, match="not ready"):
+        search(snapshot, Query("pdf", mode="dense"), lambda text, embedder: None)
+
+
+def test_an_unknown_corpus_is_an_error_naming_the_nearest():
+    with pytest.raises(NotFound, match="did you mean 'tools'"):
+        engine_of(TOOLS).search(Query("pdf", ("tool",)))
+
+
+def test_several_corpora_answer_together_and_say_where_each_hit_is_from():
+    engine = engine_of(TOOLS, notes={"form": tool("pdf form notes of last week")})
+    answer = engine.search(Query("pdf form"))
+    assert {hit.corpus for hit in answer.results} == {"tools", "notes"}
+
+
+def test_a_graph_finds_what_exact_search_finds_and_nothing_that_is_gone():
+    items = {f"t{n}": tool(f"{WORDS[n % 8]} {WORDS[n // 8 % 8]} number{n}") for n in range(600)}
+    exact, graph = engine_of(items), engine_of(items, hnsw_above=100)
+    assert graph.snapshot.corpora["tools"].dense.graph is not None
+    hit_rate = 0
+    for n in range(0, 600, 20):
+        query = Query(items[f"t{n}"]["description"], mode="dense", k=10)
+        expected = set(names(exact.search(query)))
+        hit_rate += len(expected & set(names(graph.search(query)))) / len(expected) / 30
+    assert hit_rate > 0.95
+    left = {key: item for key, item in items.items() if key != "t40"}
+    graph.reconfigure([Corpus("tools", "mapping", InMemory(left), Skill(), "hashing")])
+    graph.request(Job("reconcile", "tools"))
+    graph.drain()
+    query = Query(items["t40"]["description"], mode="dense", k=50)
+    assert "t40" not in names(graph.search(query))
+
+
+def test_the_default_embedder_gives_the_librarys_own_vectors():
+    from pathlib import Path
+
+    import numpy as np
+    import wordllama
+
+    from irdaemon.embed import make_embedder
+
+    texts = ["fill a pdf form", "Привет мир", "parseConfigFile", "x" * 50]
+    ours = make_embedder("wordllama").embed([*texts, ""])
+    folder = Path(wordllama.__file__).parent
+    library = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+    assert np.allclose(ours[:4], library.embed(texts, norm=True), atol=1e-5)
+    assert not ours[4].any()
+
+
+def test_an_unknown_embedder_is_an_error_that_names_the_known():
+    source = ir.CorpusSource.from_mapping({"a": "x"}, name="t")
+    with pytest.raises(QueryError, match="did you mean 'hashing'"):
+        ir.build(source, store=":memory:", embedder="hashin")

@@ -1,0 +1,62 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irdaemon.text import STOP_WORDS, term_counts, tokenize
+
+
+def test_an_identifier_gives_itself_and_its_parts():
+    assert tokenize("parseConfigFile") == ["parseconfigfile", "pars", "config", "file"]
+    assert tokenize("parse_config_file") == ["parse_config_file", "pars", "config", "file"]
+    assert tokenize("HTTPServer") == ["httpserver", "http", "server"]
+
+
+def test_the_words_of_an_identifier_find_it_however_it_is_written():
+    asked = set(tokenize("parse the config files"))
+    for written in (
+        "parseConfigFile",
+        "parse_config_file",
+        "parse-config-file",
+        "ParseConfig.file",
+    ):
+        assert {"pars", "config", "file"} <= asked & set(tokenize(written))
+
+
+def test_inflected_words_share_a_stem():
+    assert tokenize("reviewing") == tokenize("reviews") == tokenize("Review")
+
+
+def test_stop_words_and_single_characters_are_dropped_unless_they_name_a_language():
+    assert tokenize("a b is the of") == []
+    assert tokenize("C++ c# F# C") == ["c++", "c#", "f#"]
+    assert not STOP_WORDS & set(tokenize("do what you will with this"))
+
+
+def test_scripts_without_spaces_give_overlapping_pairs():
+    assert tokenize("读取文件") == ["读取", "取文", "文件"]
+    assert tokenize("使用python读") == ["使用", "python", "读"]
+
+
+def test_words_with_combining_marks_stay_whole():
+    assert tokenize("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
+    assert len(tokenize("café")) == len(tokenize("cafe\u0301")) == 1
+
+
+def test_a_surface_counts_twice_beside_its_lexical_text_and_once_alone():
+    assert term_counts("pdf form") == {"pdf": 1, "form": 1}
+    assert term_counts("pdf", "pdf qpdf") == {"pdf": 3, "qpdf": 1}
+
+
+def test_encoded_data_is_not_language():
+    assert tokenize("QUJD" * 100 + " word") == ["word"]
+
+
+@given(st.text())
+def test_any_text_has_tokens_that_are_lower_case_and_the_same_each_time(text):
+    tokens = tokenize(text)
+    assert tokens == tokenize(text)
+    assert all(token and token == token.lower() for token in tokens)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_plain_ascii_is_cut_the_same_with_and_without_another_script_beside_it(text):
+    assert tokenize(text + " \u4e2d\u6587") == [*tokenize(text + " "), "\u4e2d\u6587"]
