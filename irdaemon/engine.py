@@ -7,6 +7,8 @@ writer calls `step` (the daemon's writer thread) or `drain` (a library call); qu
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -198,6 +200,9 @@ class Engine:
             progress.state = "done"
         except IRError as error:
             progress.report, progress.state = error.message, "failed"
+        except sqlite3.OperationalError as error:
+            # A full disk, say: the snapshot goes on answering, and the next look tries again.
+            progress.report, progress.state = f"the ledger cannot be written: {error}", "failed"
         except BaseException as error:
             progress.report, progress.state = repr(error), "failed"
             raise
@@ -205,7 +210,8 @@ class Engine:
             took_ms = (self._clock() - started) * 1e3
             self.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
         if job.kind != "embed" and job.urgency != CHANGE:
-            self.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
+            with contextlib.suppress(sqlite3.OperationalError):
+                self.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
 
     def _reconcile(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):

@@ -1,3 +1,5 @@
+import sqlite3
+
 import pytest
 
 from irclient.errors import NotFound, QueryError
@@ -156,3 +158,19 @@ def test_an_artifact_is_disclosed_by_id_or_unambiguous_name():
         made.disclose(["m/nothing"])
     with pytest.raises(QueryError, match="unknown level 'bodyy'; did you mean 'body'"):
         made.disclose(["m/pdf"], "bodyy")
+
+
+def test_a_ledger_that_cannot_be_written_fails_the_job_and_leaves_the_answers(monkeypatch):
+    made = engine(mapped({"a": "fill a pdf form"}))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+
+    def full(*_, **__):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(made.ledger.entries, "diff", full)
+    number = made.request(Job("reconcile", "m"))
+    made.drain()
+    assert made.progress(number).state == "failed"
+    assert "disk is full" in made.progress(number).report
+    assert made.discover(Query("pdf form")).n_selected == 1
