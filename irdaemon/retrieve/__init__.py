@@ -130,8 +130,9 @@ def _score(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | Non
         if question.vector is None
         else index.dense.scores_of(question.vector, positions)
     )
-    fused = fuse.standardise(cosines, np.sort(cosine)[-fuse.TOP :]) + fuse.standardise(
-        bm25[positions], np.sort(bm25[top_lexical])[-fuse.TOP :]
+    fused = fuse.fused(
+        fuse.standardise(cosines, np.sort(cosine)[-fuse.TOP :]),
+        fuse.standardise(bm25[positions], np.sort(bm25[top_lexical])[-fuse.TOP :]),
     )
     return _Scored(positions, cosines, bm25[positions], fused)
 
