@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from dataclasses import fields
 from typing import Any
@@ -62,8 +63,11 @@ def _corpus(kind: str) -> str:
 
 
 def _section(name: str, kind: type[Any]) -> str:
+    said = "".join(
+        f"# {line}".rstrip() + "\n" for line in inspect.cleandoc(kind.__doc__ or "").splitlines()
+    )
     values = "".join(f"# {f.name} = {_toml(f.default)}\n" for f in fields(kind))
-    return f"\n# [{name}]\n{values}"
+    return f"\n{said}# [{name}]\n{values}"
 
 
 def _toml(value: Any) -> str:

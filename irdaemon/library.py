@@ -20,7 +20,7 @@ from irdaemon.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
 from irdaemon.engine import Engine
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
-from irdaemon.ledger import IN_MEMORY, Ledger
+from irdaemon.ledger import Ledger
 from irdaemon.load import load
 from irdaemon.selection import Choice, Selector
 from irdaemon.source import SOURCES, Source
@@ -326,17 +326,3 @@ def _spec(
 
 def _store_of(name: str) -> str:
     return os.path.join(state_dir(), "library", f"{name}.sqlite")
-
-
-__all__ = [
-    "IN_MEMORY",
-    "Built",
-    "CorpusSource",
-    "build",
-    "disclose",
-    "discover",
-    "open_corpus",
-    "records_for_artifact",
-    "search",
-    "select",
-]
