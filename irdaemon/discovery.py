@@ -136,6 +136,7 @@ def _question(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed
             "use --mode lexical or hybrid meanwhile; `irc status` says why",
         )
     return Question(
+        text=text,
         terms=tuple(vocabulary[token] for token in tokens if token in vocabulary),
         vector=vector,
         mode=query.mode,

@@ -12,10 +12,21 @@ from dataclasses import dataclass, field
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense, make_dense
 from irdaemon.index.lexical import Lexical
+from irdaemon.index.names import Names
 from irdaemon.index.rows import Card, Rows, Shown
 from irdaemon.ledger import Ledger
 
-__all__ = ["Card", "Columns", "CorpusIndex", "Dense", "Lexical", "Rows", "Shown", "Snapshot"]
+__all__ = [
+    "Card",
+    "Columns",
+    "CorpusIndex",
+    "Dense",
+    "Lexical",
+    "Names",
+    "Rows",
+    "Shown",
+    "Snapshot",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +43,7 @@ class CorpusIndex:
     lexical: Lexical
     dense: Dense
     columns: Columns
+    names: Names
     last_reconcile: float | None = None
     degraded: tuple[str, ...] = ()
 
@@ -79,6 +91,7 @@ def index_corpus(
         if previous and same
         else make_dense(rows, previous.dense if previous else None, space.hnsw_above),
         columns=previous.columns if previous and same else Columns(rows),
+        names=previous.names if previous and same else Names(rows),
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),
     )

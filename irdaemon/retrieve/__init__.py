@@ -22,6 +22,7 @@ _EXACT = 5
 class Question:
     """An analysed query: term ids, vector (None when no dense leg takes part), and its limits."""
 
+    text: str
     terms: tuple[int, ...]
     vector: NDArray[np.float32] | None
     mode: str
@@ -88,12 +89,16 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Candidate records by position, with both raw scores and the fused one."""
+    """Candidate records by position, with both raw scores and the fused one.
+
+    `named` are the artifacts that the query calls by name: they come first, with full evidence.
+    """
 
     positions: NDArray[np.int64]
     cosine: fuse.Scores
     bm25: fuse.Scores
     fused: fuse.Scores
+    named: frozenset[int]
 
 
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
@@ -103,9 +108,10 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     dense = question.vector is not None and bool(index.rows.embedded.any())
     lexical = question.mode != "dense"
     legs = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
-    if not eligible or not (dense or question.terms):
+    named = index.names.called(question.text)
+    if not eligible or not (dense or question.terms or named):
         return Retrieved((), eligible, legs)
-    scored = _score(index, question, mask)
+    scored = _score(index, question, mask, named)
     return Retrieved(_candidates(index, question, scored), eligible, legs)
 
 
@@ -117,7 +123,9 @@ def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
     return kinds if mask is None else mask & kinds
 
 
-def _score(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> _Scored:
+def _score(
+    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, named: list[int]
+) -> _Scored:
     bm25 = _lexical(index, question, mask)
     near, cosine = _dense(index, question, mask)
     depth = max(fuse.TOP, 5 * question.k)
@@ -125,6 +133,9 @@ def _score(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | Non
     matched = np.flatnonzero(bm25 > 0)
     top_lexical = matched[_top(bm25[matched], depth)]
     positions = np.union1d(top_dense, top_lexical)
+    if named:
+        theirs = np.isin(index.rows.artifact_of, named)
+        positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
     cosines = (
         np.zeros(len(positions), np.float32)
         if question.vector is None
@@ -134,7 +145,7 @@ def _score(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | Non
         fuse.standardise(cosines, np.sort(cosine)[-fuse.TOP :]),
         fuse.standardise(bm25[positions], np.sort(bm25[top_lexical])[-fuse.TOP :]),
     )
-    return _Scored(positions, cosines, bm25[positions], fused)
+    return _Scored(positions, cosines, bm25[positions], fused, frozenset(named))
 
 
 def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> fuse.Scores:
@@ -168,25 +179,32 @@ def _top(scores: fuse.Scores, depth: int) -> NDArray[np.int64]:
 
 
 def _candidates(index: CorpusIndex, question: Question, scored: _Scored) -> tuple[Candidate, ...]:
-    """Return the `k` best artifacts, each by its best record; ties go by id."""
+    """Return the `k` best artifacts, those called by name first, each by its best record.
+
+    Ties go by id.
+    """
     fused = np.round(scored.fused, _EXACT).tolist()
     best: dict[int, int] = {}
     for place, owner in enumerate(index.rows.artifact_of[scored.positions].tolist()):
         if owner not in best or fused[place] > fused[best[owner]]:
             best[owner] = place
     cards = index.rows.cards
-    order = sorted(best, key=lambda owner: (-fused[best[owner]], cards[owner].artifact_id))
+    order = sorted(
+        best,
+        key=lambda o: (o not in scored.named, -fused[best[o]], cards[o].artifact_id),
+    )
     evidence = fuse.evidence(question.mode, scored.cosine, scored.bm25)
-    return tuple(
-        Candidate(
+
+    def candidate(owner: int) -> Candidate:
+        place = best[owner]
+        return Candidate(
             index,
             owner,
             int(scored.positions[place]),
-            float(evidence[place]),
+            1.0 if owner in scored.named else float(evidence[place]),
             float(scored.cosine[place]),
             float(scored.bm25[place]),
             float(scored.fused[place]),
         )
-        for owner in order[: question.k]
-        for place in (best[owner],)
-    )
+
+    return tuple(candidate(owner) for owner in order[: question.k])

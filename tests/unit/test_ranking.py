@@ -252,3 +252,48 @@ def test_an_unknown_embedder_is_an_error_that_names_the_known():
     source = ir.CorpusSource.from_mapping({"a": "x"}, name="t")
     with pytest.raises(QueryError, match="did you mean 'hashing'"):
         ir.build(source, store=":memory:", embedder="hashin")
+
+
+NAMED = {
+    "fill-pdf": {"name": "fill-pdf", **tool("Complete forms")},
+    "parseConfig": {"name": "parseConfig", **tool("Read settings")},
+    "commit": {"name": "commit", **tool("Write a message for a change")},
+    **{
+        f"noise{n}": tool("how do I use this for commit and fill pdf config work")
+        for n in range(20)
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("fill-pdf", "fill-pdf"),
+        ("how do I use fill-pdf for this", "fill-pdf"),
+        ("use FILL-PDF: now", "fill-pdf"),
+        ("does parseConfig work?", "parseConfig"),
+        ("commit", "commit"),
+        ("how do I use `commit`", "commit"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_an_artifact_called_by_its_name_comes_first_and_above_any_floor(text, named, mode):
+    spec = ir.SelectSpec(min_score=0.99)
+    answer = engine_of(NAMED).discover(Query(text, mode=mode, k=1, select=spec))
+    assert (names(answer), answer.abstained) == ([named], False)
+    assert answer.results[0].score == 1.0
+
+
+def test_a_common_word_in_prose_calls_nobody_by_name():
+    answer = engine_of(NAMED).search(Query("please commit to this plan"))
+    assert all(hit.score < 1 for hit in answer.results)
+
+
+def test_two_artifacts_called_by_name_are_both_committed():
+    answer = engine_of(NAMED).discover(Query("first parseConfig, then fill-pdf"))
+    assert set(names(answer)) == {"parseConfig", "fill-pdf"}
+
+
+def test_a_filter_holds_for_what_is_called_by_name_too():
+    answer = engine_of(NAMED).search(Query("fill-pdf", where={"name": "commit"}))
+    assert names(answer) == ["commit"]
