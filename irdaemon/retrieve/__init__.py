@@ -129,10 +129,10 @@ def _score(
     bm25 = _lexical(index, question, mask)
     near, cosine = _dense(index, question, mask)
     depth = max(fuse.TOP, 5 * question.k)
-    top_dense = near[_top(cosine, depth)]
+    nearest = _top(cosine, depth)
     matched = np.flatnonzero(bm25 > 0)
     top_lexical = matched[_top(bm25[matched], depth)]
-    positions = np.union1d(top_dense, top_lexical)
+    positions = np.union1d(near[nearest], top_lexical)
     if named:
         theirs = np.isin(index.rows.artifact_of, named)
         positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
@@ -142,7 +142,7 @@ def _score(
         else index.dense.scores_of(question.vector, positions)
     )
     fused = fuse.fused(
-        fuse.standardise(cosines, np.sort(cosine)[-fuse.TOP :]),
+        fuse.standardise(cosines, np.sort(cosine[nearest])[-fuse.TOP :]),
         fuse.standardise(bm25[positions], np.sort(bm25[top_lexical])[-fuse.TOP :]),
     )
     return _Scored(positions, cosines, bm25[positions], fused, frozenset(named))
