@@ -35,7 +35,7 @@ def write_skills(root: Path, count: int, seed: int = 7) -> list[str]:
         topic = random_words.choice(TOPICS)
         folder = root / f"group-{number % 40}" / f"skill-{number}"
         folder.mkdir(parents=True)
-        description = f"Handle {topic} work: {' '.join(words[:25])}. Use for {words[30]} tasks."
+        description = f"Handle {topic} work with {' '.join(words[:25])}. Use for {words[30]} tasks."
         body = " ".join(random_words.choices(WORDS, k=300))
         text = f"---\nname: skill-{number}\ndescription: {description}\n---\n# Steps\n\n{body}\n"
         (folder / "SKILL.md").write_text(text, "utf-8")

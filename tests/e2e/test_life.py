@@ -38,7 +38,7 @@ def test_a_stop_in_the_middle_of_a_build_is_clean_and_the_next_start_finishes_it
 
 
 def test_kill_9_during_the_first_build_leaves_no_half_corpus_served_as_whole(home):
-    for number in range(2000):
+    for number in range(4000):
         home.skill(f"skill-{number}", f"Task number {number} about topic {number % 17}", "x " * 500)
     with Running(home) as running:
 
@@ -55,7 +55,7 @@ def test_kill_9_during_the_first_build_leaves_no_half_corpus_served_as_whole(hom
         (skills,) = running.wait_idle()["corpora"]
         with home.client() as client:
             assert client.discover(Query("topic")).freshness["building"] == []
-    assert (skills["artifacts"], skills["records"], skills["vectors"]) == (2000, 2000, 2000)
+    assert (skills["artifacts"], skills["records"], skills["vectors"]) == (4000, 4000, 4000)
 
 
 def test_a_socket_left_behind_is_replaced_and_one_that_is_answered_is_not(home):
