@@ -46,11 +46,13 @@ class Vectors:
         Newest first: what was just edited is found first. Only rows between the two numbers, both
         excluded, are looked at.
         """
+        # CROSS makes SQLite go through the records from the newest on and stop at the limit; left
+        # to itself it goes through all artifacts and sorts.
         return [
             (number, digest, text)
             for number, digest, text in self._store.all(
                 "SELECT records.id, records.digest, text FROM records"
-                " JOIN artifacts ON artifacts.id = records.artifact"
+                " CROSS JOIN artifacts ON artifacts.id = records.artifact"
                 " WHERE records.id > ? AND records.id < ? AND corpus = ?"
                 " AND NOT EXISTS (SELECT 1 FROM vectors"
                 "  WHERE vectors.digest = records.digest AND embedder = ?)"
