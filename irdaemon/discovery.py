@@ -47,7 +47,7 @@ class Pool:
     @property
     def legs(self) -> list[str]:
         """Name the legs that took part anywhere."""
-        return sorted({leg for part in self.retrieved for leg in part.legs})
+        return sorted({leg for part in self.retrieved for leg in part.took_part})
 
 
 def discover(

@@ -29,7 +29,7 @@ from irdaemon.ledger.rows import storable
 from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source import Source
 from irdaemon.source.tree import at_or_under
-from irdaemon.text import term_counts
+from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, Problem, Reading, Scan, SourceError
 
 _NAMELESS = "its name is not valid UTF-8"
@@ -259,6 +259,7 @@ def _planned(corpus: Corpus, artifact: Artifact) -> Decomposed:
         records,
         content_hash(plan.surfaces),
         version_hash(artifact, plan.filter_fields, corpus.recipe),
+        tuple(name_tokens(artifact.name)),
     )
 
 

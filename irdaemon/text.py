@@ -38,6 +38,9 @@ _ASCII_WORD = re.compile(r"[cC]\+\+|[cCfF]#(?!\w)|\w+", re.ASCII)
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
+_QUALIFIER = re.compile(r"[./:]")
+_SHORTEST_LAST_PART = 5
+
 _CACHED_WORDS = 200_000
 _LONGEST_WORD = 100
 
@@ -68,6 +71,23 @@ def term_counts(text: str, lexical: str = "") -> Counter[str]:
             counts[token] *= 2
         counts.update(tokenize(lexical))
     return counts
+
+
+def name_tokens(name: str) -> list[str]:
+    """Return the words of a name, each once: the parts of an identifier without the whole.
+
+    Of a qualified name (`math.factorial`, `plugin:skill`, `@scope/package`) the last part counts,
+    unless that is too short to be more than a file type (`node.js`).
+    """
+    last = _QUALIFIER.split(name.strip(" ./:"))[-1]
+    wanted = last if len(last) >= _SHORTEST_LAST_PART else name
+    words = _WORD.findall(unicodedata.normalize("NFKC", wanted))
+    return list(dict.fromkeys(token for word in words for token in _parts_of(word)))
+
+
+def _parts_of(word: str) -> list[str]:
+    tokens = tokenize(word)
+    return tokens[1:] if len(tokens) > 1 and tokens[0] == word.lower() else tokens
 
 
 def _analyze(word: str) -> tuple[str, ...]:

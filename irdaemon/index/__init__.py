@@ -82,16 +82,17 @@ def index_corpus(
     reconciled, problems = ledger.state_of(corpus)
     same = previous is not None and rows is before
     terms_same = previous is not None and rows.term_ids is before.term_ids
+    lexical = previous.lexical if previous and terms_same else Lexical(rows)
     return CorpusIndex(
         corpus=corpus,
         embedder=space.embedder,
         rows=rows,
-        lexical=previous.lexical if previous and terms_same else Lexical(rows),
+        lexical=lexical,
         dense=previous.dense
         if previous and same
         else make_dense(rows, previous.dense if previous else None, space.hnsw_above),
         columns=previous.columns if previous and same else Columns(rows),
-        names=previous.names if previous and same else Names(rows),
+        names=previous.names if previous and same else Names.of(rows, lexical),
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),
     )

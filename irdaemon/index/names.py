@@ -1,16 +1,23 @@
-"""Names: which artifacts a text calls by name.
+"""Names: which artifacts a text calls by name, and how much of each name a query covers.
 
 A text names an artifact when it is the name, or contains it as an identifier: in backticks or
 quotes, or written with `-`, `_`, `.`, `/`, `:`, `@` or inner capitals, as prose seldom is. Letter
 case does not matter.
+
+Short of that, a query that holds the words of a name speaks for it: coverage is the share of a
+name's words, weighted by idf, that the query has.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.index.lexical import Lexical
 from irdaemon.index.rows import Rows
 
 _QUOTED = re.compile(r"[`'\"]([^`'\"\n]{2,100})[`'\"]")
@@ -21,10 +28,36 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of a corpus' artifacts, looked up when a query comes."""
+    """The names of a corpus' artifacts: whole, and word by word in columns.
+
+    Entry i says that the name of artifact `owners[i]` holds term `terms[i]` (ascending), and which
+    share of the name that is.
+    """
 
     rows: Rows
-    _owners: dict[str, list[int]] = field(default_factory=dict)
+    terms: NDArray[np.int32]
+    owners: NDArray[np.int32]
+    shares: NDArray[np.float32]
+    _positions: dict[str, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Rows, lexical: Lexical) -> Names:
+        """Return the names of `rows`, their words weighted as the lexical leg weighs them."""
+        lengths = np.diff(rows.name_ends, prepend=0)
+        owners = np.repeat(np.arange(len(rows.cards), dtype=np.int32), lengths)
+        weights = lexical.weights(rows.name_ids)
+        totals = np.bincount(owners, weights, minlength=len(rows.cards)).astype(np.float32)
+        order = np.argsort(rows.name_ids, kind="stable")
+        shares = weights / np.maximum(totals[owners], 1e-9)
+        return cls(rows, rows.name_ids[order], owners[order], shares[order])
+
+    def covered(self, terms: Sequence[int]) -> NDArray[np.float32]:
+        """Return for each artifact the share of its name, 0 to 1, that `terms` (ids) cover."""
+        covered = np.zeros(len(self.rows.cards), np.float32)
+        for term in terms:
+            first, end = np.searchsorted(self.terms, (term, term + 1))
+            covered[self.owners[first:end]] += self.shares[first:end]
+        return covered
 
     def called(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
@@ -33,13 +66,13 @@ class Names:
         return sorted({owner for name in names for owner in owners.get(name, ())})
 
     def _table(self) -> dict[str, list[int]]:
-        if not self._owners:
+        if not self._positions:
             table: dict[str, list[int]] = {}
             for owner, card in enumerate(self.rows.cards):
                 table.setdefault(card.name.casefold(), []).append(owner)
             # All at once: a query on another thread sees the whole table or none.
-            self._owners.update(table)
-        return self._owners
+            self._positions.update(table)
+        return self._positions
 
 
 def _names_in(text: str) -> Iterator[str]:

@@ -50,7 +50,8 @@ class Rows:
 
     `numbers` are the ledger's row numbers of the artifacts, ascending; `artifact_of` gives each
     record's artifact position. The terms of record i lie in `term_ids` and `term_counts` from
-    `term_ends[i - 1]` (0 for the first) to `term_ends[i]`. `vectors` has a row per record, zeros
+    `term_ends[i - 1]` (0 for the first) to `term_ends[i]`; those of artifact j's name likewise in
+    `name_ids`. `vectors` has a row per record, zeros
     where `embedded` is false.
     """
 
@@ -61,6 +62,8 @@ class Rows:
     term_ends: NDArray[np.int64]
     term_ids: NDArray[np.int32]
     term_counts: NDArray[np.float32]
+    name_ends: NDArray[np.int64]
+    name_ids: NDArray[np.int32]
     vectors: NDArray[np.float32]
     embedded: NDArray[np.bool_]
     last: int = 0
@@ -83,12 +86,14 @@ class Rows:
         sizes = [len(row[6]) // 4 for row in records]
         return cls(
             numbers=numbers,
-            cards=tuple(Card(*row[1:]) for row in artifacts),
+            cards=tuple(Card(*row[1:6]) for row in artifacts),
             artifact_of=np.searchsorted(numbers, owners).astype(np.int32),
             shown=tuple(Shown(*row[1:6]) for row in records),
             term_ends=np.cumsum(sizes, dtype=np.int64),
             term_ids=np.frombuffer(b"".join(row[6] for row in records), np.int32),
             term_counts=np.frombuffer(b"".join(row[7] for row in records), np.float32),
+            name_ends=np.cumsum([len(row[6]) // 4 for row in artifacts], dtype=np.int64),
+            name_ids=np.frombuffer(b"".join(row[6] for row in artifacts), np.int32),
             vectors=np.zeros((len(records), dim), np.float32),
             embedded=np.zeros(len(records), np.bool_),
             last=max([last, *(row[0] for row in artifacts)]),
@@ -114,6 +119,7 @@ class Rows:
         position = np.cumsum(alive, dtype=np.int32) - 1
         lengths = self.lengths()
         terms = np.repeat(kept, lengths)
+        name_lengths = np.diff(self.name_ends, prepend=0)
         return replace(
             self,
             numbers=self.numbers[alive],
@@ -123,12 +129,15 @@ class Rows:
             term_ends=np.cumsum(lengths[kept], dtype=np.int64),
             term_ids=self.term_ids[terms],
             term_counts=self.term_counts[terms],
+            name_ends=np.cumsum(name_lengths[alive], dtype=np.int64),
+            name_ids=self.name_ids[np.repeat(alive, name_lengths)],
             vectors=self.vectors[kept],
             embedded=self.embedded[kept],
         )
 
     def _append(self, more: Rows) -> Rows:
         offset = np.int64(len(self.term_ids))
+        name_offset = np.int64(len(self.name_ids))
         return Rows(
             numbers=np.concatenate([self.numbers, more.numbers]),
             cards=self.cards + more.cards,
@@ -139,6 +148,8 @@ class Rows:
             term_ends=np.concatenate([self.term_ends, more.term_ends + offset]),
             term_ids=np.concatenate([self.term_ids, more.term_ids]),
             term_counts=np.concatenate([self.term_counts, more.term_counts]),
+            name_ends=np.concatenate([self.name_ends, more.name_ends + name_offset]),
+            name_ids=np.concatenate([self.name_ids, more.name_ids]),
             vectors=np.concatenate([self.vectors, more.vectors]),
             embedded=np.concatenate([self.embedded, more.embedded]),
             last=more.last,

@@ -154,9 +154,9 @@ class Ledger:
         return [number for (number,) in rows]
 
     def artifact_rows(self, corpus: str, after: int = 0) -> list[tuple[Any, ...]]:
-        """Return (row, artifact_id, name, pointer, fields, content) of artifacts beyond a row."""
+        """Return (row, artifact_id, name, pointer, fields, content, name terms) beyond a row."""
         return self._store.all(
-            "SELECT id, artifact_id, name, pointer, fields, content FROM artifacts"
+            "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
             " WHERE corpus = ? AND id > ? ORDER BY id",
             corpus,
             after,

@@ -160,7 +160,8 @@ class Entries:
         )
         inserted = self._store.run(
             "INSERT INTO artifacts(entry, corpus, artifact_id, name, pointer, fields, body, digest,"
-            " content, version, indexed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " content, version, indexed_at, name_terms)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             entry,
             corpus,
             artifact.artifact_id,
@@ -172,6 +173,7 @@ class Entries:
             decomposed.content,
             decomposed.version,
             now,
+            self._packed_ids(decomposed.name_terms),
         )
         number = inserted.lastrowid or 0
         self._store.run_many(
@@ -189,9 +191,12 @@ class Entries:
             storable(record.text),
             pack(record.metadata),
             record.digest,
-            np.array(self._terms.ids(record.terms), np.int32).tobytes(),
+            self._packed_ids(record.terms),
             np.array(list(record.terms.values()), np.float32).tobytes(),
         )
+
+    def _packed_ids(self, terms: Iterable[str]) -> bytes:
+        return np.array(self._terms.ids(terms), np.int32).tobytes()
 
     def forget(self, corpus: str, keys: Iterable[str]) -> int:
         """Remove entries that are gone, with all they held; return how many artifacts that was."""

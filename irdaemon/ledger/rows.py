@@ -68,6 +68,7 @@ class Decomposed:
     records: tuple[Record, ...]
     content: str
     version: str
+    name_terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

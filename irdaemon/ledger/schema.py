@@ -111,7 +111,13 @@ _TABLES = (
     "INSERT INTO counters VALUES ('generation', 0)",
 )
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (create_tables,)
+
+def add_name_terms(connection: sqlite3.Connection) -> None:
+    """Keep the term ids of each artifact's name; older rows get theirs at their next reading."""
+    connection.execute("ALTER TABLE artifacts ADD COLUMN name_terms BLOB NOT NULL DEFAULT x''")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (create_tables, add_name_terms)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import Card, CorpusIndex
-from irdaemon.retrieve import fuse
+from irdaemon.retrieve.evidence import evidence
+from irdaemon.retrieve.fuse import FUSIONS, fused
+from irdaemon.retrieve.legs import Legs, score_legs
+from irdaemon.retrieve.question import Question
 from irdaemon.retrieve.where import mask_of
 from irdaemon.types import Hit
+
+__all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """An analysed query: term ids, vector (None when no dense leg takes part), and its limits."""
-
-    text: str
-    terms: tuple[int, ...]
-    vector: NDArray[np.float32] | None
-    mode: str
-    k: int
-    where: Mapping[str, Any]
-    surfaces: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """An artifact in the running: where it stands in its index, and what the legs say of it.
 
-    `score` is its evidence. `hit` is made only of those that get that far.
+    `score` is its evidence, `covered` the share of its name that the query covers. `hit` is made
+    only of those that get that far.
     """
 
     index: CorpusIndex
@@ -44,6 +35,7 @@ class Candidate:
     score: float
     cosine: float
     bm25: float
+    covered: float
     fused: float
 
     @property
@@ -70,6 +62,7 @@ class Candidate:
             scores={
                 "dense": round(self.cosine, 4),
                 "lexical": round(self.bm25, 4),
+                "name": round(self.covered, 4),
                 "fused": round(self.fused, 4),
             },
             summary=" ".join(summary.split()) or card.name,
@@ -80,25 +73,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The candidates of one corpus, best first, and how many records the filters let through."""
+    """The candidates of one corpus, best first, and how they were found.
+
+    `eligible` counts the records the filters let through; `legs` is None where there was nothing
+    to score.
+    """
 
     candidates: tuple[Candidate, ...]
     eligible: int
-    legs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """Candidate records by position, with both raw scores and the fused one.
-
-    `named` are the artifacts that the query calls by name: they come first, with full evidence.
-    """
-
-    positions: NDArray[np.int64]
-    cosine: fuse.Scores
-    bm25: fuse.Scores
-    fused: fuse.Scores
-    named: frozenset[int]
+    took_part: tuple[str, ...]
+    legs: Legs | None = None
 
 
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
@@ -107,12 +91,12 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     eligible = len(index.rows.shown) if mask is None else int(mask.sum())
     dense = question.vector is not None and bool(index.rows.embedded.any())
     lexical = question.mode != "dense"
-    legs = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
+    took_part = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
     named = index.names.called(question.text)
     if not eligible or not (dense or question.terms or named):
-        return Retrieved((), eligible, legs)
-    scored = _score(index, question, mask, named)
-    return Retrieved(_candidates(index, question, scored), eligible, legs)
+        return Retrieved((), eligible, took_part)
+    legs = score_legs(index, question, mask, named)
+    return Retrieved(_candidates(index, question, legs), eligible, took_part, legs)
 
 
 def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
@@ -123,88 +107,34 @@ def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
     return kinds if mask is None else mask & kinds
 
 
-def _score(
-    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, named: list[int]
-) -> _Scored:
-    bm25 = _lexical(index, question, mask)
-    near, cosine = _dense(index, question, mask)
-    depth = max(fuse.TOP, 5 * question.k)
-    nearest = _top(cosine, depth)
-    matched = np.flatnonzero(bm25 > 0)
-    top_lexical = matched[_top(bm25[matched], depth)]
-    positions = np.union1d(near[nearest], top_lexical)
-    if named:
-        theirs = np.isin(index.rows.artifact_of, named)
-        positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
-    cosines = (
-        np.zeros(len(positions), np.float32)
-        if question.vector is None
-        else index.dense.scores_of(question.vector, positions)
-    )
-    fused = fuse.fused(
-        fuse.standardise(cosines, np.sort(cosine[nearest])[-fuse.TOP :]),
-        fuse.standardise(bm25[positions], np.sort(bm25[top_lexical])[-fuse.TOP :]),
-    )
-    return _Scored(positions, cosines, bm25[positions], fused, frozenset(named))
-
-
-def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> fuse.Scores:
-    if question.mode == "dense":
-        return np.zeros(len(index.rows.shown), np.float32)
-    scores = index.lexical.ranked(question.terms)
-    return scores if mask is None else np.where(mask, scores, 0)
-
-
-def _dense(
-    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None
-) -> tuple[NDArray[np.int64], fuse.Scores]:
-    """Return the positions looked at and their cosines, all of them unless a graph helps."""
-    if question.vector is None:
-        return np.empty(0, np.int64), np.empty(0, np.float32)
-    if mask is None:
-        near = index.dense.candidates(question.vector, max(fuse.TOP, 5 * question.k))
-    else:
-        near = np.flatnonzero(mask & index.rows.embedded)
-    if len(near) == len(index.rows.shown):
-        return near, index.dense.scores(question.vector)
-    return near, index.dense.scores_of(question.vector, near)
-
-
-def _top(scores: fuse.Scores, depth: int) -> NDArray[np.int64]:
-    """Return the places of the `depth` largest scores, and of all that tie with the last."""
-    if len(scores) <= depth:
-        return np.arange(len(scores))
-    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-    return np.flatnonzero(scores >= least)
-
-
-def _candidates(index: CorpusIndex, question: Question, scored: _Scored) -> tuple[Candidate, ...]:
+def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Candidate, ...]:
     """Return the `k` best artifacts, those called by name first, each by its best record.
 
     Ties go by id.
     """
-    fused = np.round(scored.fused, _EXACT).tolist()
+    scores = np.round(fused(index, question, legs), _EXACT).tolist()
     best: dict[int, int] = {}
-    for place, owner in enumerate(index.rows.artifact_of[scored.positions].tolist()):
-        if owner not in best or fused[place] > fused[best[owner]]:
+    for place, owner in enumerate(index.rows.artifact_of[legs.positions].tolist()):
+        if owner not in best or scores[place] > scores[best[owner]]:
             best[owner] = place
     cards = index.rows.cards
     order = sorted(
         best,
-        key=lambda o: (o not in scored.named, -fused[best[o]], cards[o].artifact_id),
+        key=lambda o: (o not in legs.named, -scores[best[o]], cards[o].artifact_id),
     )
-    evidence = fuse.evidence(question.mode, scored.cosine, scored.bm25)
+    grounds = evidence(question.mode, legs.cosine, legs.bm25)
 
     def candidate(owner: int) -> Candidate:
         place = best[owner]
         return Candidate(
             index,
             owner,
-            int(scored.positions[place]),
-            1.0 if owner in scored.named else float(evidence[place]),
-            float(scored.cosine[place]),
-            float(scored.bm25[place]),
-            float(scored.fused[place]),
+            int(legs.positions[place]),
+            1.0 if owner in legs.named else float(grounds[place]),
+            float(legs.cosine[place]),
+            float(legs.bm25[place]),
+            float(legs.covered[place]),
+            scores[place],
         )
 
     return tuple(candidate(owner) for owner in order[: question.k])

@@ -67,7 +67,7 @@ def contents(ledger, corpus):
     """Return all that a corpus holds, without row numbers and times: for comparing ledgers."""
     words = {number: term for term, number in ledger.terms.table().items()}
     found = {}
-    for _, id, name, pointer, fields, content in ledger.artifact_rows(corpus):
+    for _, id, name, pointer, fields, content, _ in ledger.artifact_rows(corpus):
         found[id] = (name, pointer, fields, content, [])
     ids = {row[0]: row[1] for row in ledger.artifact_rows(corpus)}
     for artifact, kind, index, summary, metadata, digest, terms, counts in ledger.record_rows(

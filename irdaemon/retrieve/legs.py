@@ -1,0 +1,116 @@
+"""The two legs: what the vectors and the words of a corpus say of a query.
+
+Filters come first, so a filter never costs a match. The candidates are the records near the top of
+either leg; each is scored by both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.index import CorpusIndex
+from irdaemon.retrieve.question import Question
+
+Scores = NDArray[np.float32]
+Positions = NDArray[np.int64]
+
+# How much of a ranking's top describes what is usual for this query.
+TOP = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """Candidate records by position, ascending, and what each leg says of them.
+
+    `cosine` and `bm25` are raw scores; `dense_top` and `lexical_top` the best scores of each whole
+    ranking, ascending, at most TOP; `near` and `matched` say which candidates each leg brought;
+    `covered` is the share of the artifact's name that the query covers. `named` are the artifacts
+    (by position) that the query calls by name.
+    """
+
+    positions: Positions
+    cosine: Scores
+    bm25: Scores
+    dense_top: Scores
+    lexical_top: Scores
+    near: NDArray[np.bool_]
+    matched: NDArray[np.bool_]
+    covered: Scores
+    named: frozenset[int] = frozenset()
+
+    @property
+    def best_cosine(self) -> float:
+        """Return the highest cosine of any record, 0 without a dense leg."""
+        return float(self.dense_top[-1]) if len(self.dense_top) else 0.0
+
+    @property
+    def best_bm25(self) -> float:
+        """Return the highest BM25 score of any record."""
+        return float(self.lexical_top[-1]) if len(self.lexical_top) else 0.0
+
+
+def score_legs(
+    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, named: list[int]
+) -> Legs:
+    """Score the records that `mask` lets through (None: all) by both legs."""
+    depth = max(TOP, 5 * question.k)
+    bm25 = _lexical(index, question, mask)
+    looked_at, cosine = _dense(index, question, mask, depth)
+    nearest = _top(cosine, depth)
+    matching = np.flatnonzero(bm25 > 0)
+    matching = matching[_top(bm25[matching], depth)]
+    positions = np.union1d(looked_at[nearest], matching)
+    if named:
+        theirs = np.isin(index.rows.artifact_of, named)
+        positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
+    terms = question.terms if question.mode != "dense" else ()
+    return Legs(
+        positions=positions,
+        cosine=_cosines(index, question, positions),
+        bm25=bm25[positions],
+        dense_top=np.sort(cosine[nearest])[-TOP:],
+        lexical_top=np.sort(bm25[matching])[-TOP:],
+        near=np.isin(positions, looked_at[nearest]),
+        matched=np.isin(positions, matching),
+        covered=index.names.covered(terms)[index.rows.artifact_of[positions]],
+        named=frozenset(named),
+    )
+
+
+def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Scores:
+    if question.vector is None:
+        return np.zeros(len(positions), np.float32)
+    return index.dense.scores_of(question.vector, positions)
+
+
+def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
+    if question.mode == "dense":
+        return np.zeros(len(index.rows.shown), np.float32)
+    scores = index.lexical.ranked(question.terms)
+    return scores if mask is None else np.where(mask, scores, 0)
+
+
+def _dense(
+    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, depth: int
+) -> tuple[Positions, Scores]:
+    """Return the positions looked at and their cosines, all of them unless a graph helps."""
+    if question.vector is None:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    if mask is None:
+        near = index.dense.candidates(question.vector, depth)
+    else:
+        near = np.flatnonzero(mask & index.rows.embedded)
+    if len(near) == len(index.rows.shown):
+        return near, index.dense.scores(question.vector)
+    return near, index.dense.scores_of(question.vector, near)
+
+
+def _top(scores: Scores, depth: int) -> Positions:
+    """Return the places of the `depth` largest scores, and of all that tie with the last."""
+    if len(scores) <= depth:
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    return np.flatnonzero(scores >= least)

@@ -1,0 +1,32 @@
+"""An analysed query, ready for one corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query in the terms of one index.
+
+    `terms` are the ids of its distinct known tokens, `unknown` counts the others. `vector` is None
+    when no dense leg takes part; `trust` (0 to 1) is how much of the query its embedder knows.
+    `weights` multiply the fused score of surfaces, by kind.
+    """
+
+    text: str
+    terms: tuple[int, ...]
+    vector: NDArray[np.float32] | None
+    mode: str
+    k: int
+    where: Mapping[str, Any]
+    surfaces: frozenset[str]
+    fusion: str = "standard"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    trust: float = 1.0
+    unknown: int = 0
