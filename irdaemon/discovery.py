@@ -6,22 +6,23 @@ copies, select or abstain. It reads one immutable snapshot and writes nothing.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from irclient.errors import LimitError, QueryError, Unavailable
 from irclient.types import MODES
+from irdaemon.copies import collapsed
 from irdaemon.disclosure import check_level
+from irdaemon.embed import QueryVector
+from irdaemon.gate import Source, gated
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.load import did_you_mean
+from irdaemon.needs import needs
 from irdaemon.references import unknown_corpus
-from irdaemon.retrieve import Candidate, Question, Retrieved, retrieve
+from irdaemon.retrieve import FUSIONS, Candidate, Question, retrieve
 from irdaemon.retrieve.where import check_fields, fields_in
 from irdaemon.selection import Choice, Selector, check, select
 from irdaemon.text import tokenize
@@ -31,23 +32,28 @@ MAX_QUERY_CHARS = 200_000
 MAX_K = 1_000
 # Text beyond this says nothing more about what is wanted.
 _ANALYSED_CHARS = 20_000
-_SCOPES = ("project", "user", "plugin", "other")
+# A hit with this share of the best evidence for a part serves that part too.
+_SERVED = 0.3
 
-Embed = Callable[[str, str], NDArray[np.float32] | None]
+Embed = Callable[[str, str], QueryVector | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The merged candidates of all asked corpora, and what is known about how they were found."""
+    """What every asked corpus had to offer, and the merged hits of those that passed."""
 
+    sources: tuple[Source, ...]
     hits: tuple[Hit, ...]
-    indexes: tuple[CorpusIndex, ...]
-    retrieved: tuple[Retrieved, ...]
 
     @property
     def legs(self) -> list[str]:
         """Name the legs that took part anywhere."""
-        return sorted({leg for part in self.retrieved for leg in part.took_part})
+        return sorted({leg for source in self.sources for leg in source.retrieved.took_part})
+
+    @property
+    def signals(self) -> dict[str, Any]:
+        """Return what each corpus found, and the floor it was held against."""
+        return {"per_source": {each.index.corpus: each.signals() for each in self.sources}}
 
 
 def discover(
@@ -68,29 +74,69 @@ def discover(
     choice = select(pool.hits, query.select, custom)
     if choice.abstained and not pool.hits:
         choice = replace(choice, reason=_why_empty(pool, query))
+    elif custom is None and query.select.strategy == "conservative" and choice.hits:
+        choice = _with_further_needs(choice, snapshot, query, embed)
     return _selection(snapshot, query, pool, choice, pending, started)
 
 
 def search(snapshot: Snapshot, query: Query, embed: Embed, pending: int = 0) -> Selection:
-    """Return the ranked candidates of a query, without selection."""
+    """Return the ranked candidates of a query: no floor, no selection, only exact copies joined."""
     started = time.perf_counter()
-    pool = gather(snapshot, query, embed)
-    signals = {"n_candidates": len(pool.hits), "n_selected": len(pool.hits)}
-    reason = "ranked" if pool.hits else _why_empty(pool, query)
-    choice = Choice(pool.hits, not pool.hits, reason, signals)
+    everything = replace(query, select=replace(query.select, min_score=None))
+    sources = look(snapshot, everything, embed)
+    hits = tuple(islice(collapsed(_merge(sources)), query.k))
+    signals = {"n_candidates": len(hits), "n_selected": len(hits)}
+    pool = Pool(sources, hits)
+    reason = "ranked" if hits else _why_empty(pool, query)
+    choice = Choice(hits, not hits, reason, signals)
     return _selection(snapshot, query, pool, choice, pending, started)
 
 
 def gather(snapshot: Snapshot, query: Query, embed: Embed) -> Pool:
-    """Retrieve from every asked corpus, merge, and collapse copies; at most `k` hits."""
+    """Ask every corpus, drop those below their floor, merge, and join copies; at most `k` hits."""
+    sources = look(snapshot, query, embed)
+    merged = _merge([source for source in sources if source.passed])
+    return Pool(sources, tuple(islice(collapsed(merged, near=True), query.k)))
+
+
+def look(snapshot: Snapshot, query: Query, embed: Embed) -> tuple[Source, ...]:
+    """Retrieve from every asked corpus, and hold each against its own floor."""
     _check(query)
     indexes = asked(snapshot, query.corpora)
     if query.where:
         check_fields(query.where, {name for index in indexes for name in index.columns.names()})
-    questions = [_question(snapshot, index, query, embed) for index in indexes]
-    retrieved = tuple(map(retrieve, indexes, questions))
-    merged = _merge([part.candidates for part in retrieved])
-    return Pool(tuple(_collapse(merged, query.k)), indexes, retrieved)
+    return tuple(_source(snapshot, index, query, embed) for index in indexes)
+
+
+def _source(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Source:
+    question = _question(snapshot, index, query, embed)
+    return gated(index, question, retrieve(index, question), query)
+
+
+def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, embed: Embed) -> Choice:
+    """Add the best hit for each part of the query that the hits so far do not serve.
+
+    It must bring as much evidence for its part, by the same `rel`, as the first did for the whole.
+    """
+    hits = list(choice.hits)
+    for part in needs(query.text):
+        if len(hits) >= query.select.max_k:
+            break
+        found = gather(snapshot, replace(query, text=part), embed).hits
+        strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
+        if strong and not _served(found, hits):
+            hits.append(found[0])
+    further = len(hits) - len(choice.hits)
+    if not further:
+        return choice
+    weakest = min(hit.score for hit in hits) / hits[0].score
+    signals = {
+        **choice.signals,
+        "n_selected": len(hits),
+        "n_needs": further,
+        "min_ratio": round(weakest, 4),
+    }
+    return replace(choice, hits=tuple(hits), signals=signals, reason="needs")
 
 
 def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
@@ -102,6 +148,13 @@ def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]
         if name not in snapshot.corpora:
             raise unknown_corpus(name, snapshot.corpora)
     return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
+
+
+def _served(found: Sequence[Hit], hits: Sequence[Hit]) -> bool:
+    """Say whether the hits already answer the part of a query that `found` is for."""
+    known = {(hit.corpus, hit.artifact_id) for hit in hits}
+    theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]
+    return max(theirs, default=0.0) > _SERVED * found[0].score
 
 
 def _check(query: Query) -> None:
@@ -117,16 +170,29 @@ def _check(query: Query) -> None:
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
             f"modes: {', '.join(MODES)}",
         )
+    if query.fusion not in FUSIONS:
+        raise QueryError(
+            f"unknown fusion {query.fusion!r}{did_you_mean(query.fusion, FUSIONS)}",
+            f"fusions: {', '.join(FUSIONS)}",
+        )
+    for kind, weight in query.weights.items():
+        if not _is_weight(weight):
+            raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
     if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
         raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
     check_level(query.level)
     list(fields_in(query.where))
 
 
+def _is_weight(value: Any) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 <= value < float("inf")
+
+
 def _question(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Question:
     text = query.text[:_ANALYSED_CHARS]
     vocabulary = snapshot.vocabulary
-    tokens = dict.fromkeys(tokenize(text)) if query.mode != "dense" else {}
+    tokens = dict.fromkeys(tokenize(text))
     # Punctuation alone has a vector too, which means nothing.
     says_something = any(map(str.isalnum, text))
     vector = embed(text, index.embedder) if query.mode != "lexical" and says_something else None
@@ -135,60 +201,56 @@ def _question(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed
             f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
             "use --mode lexical or hybrid meanwhile; `irc status` says why",
         )
+    terms = tuple(vocabulary[token] for token in tokens if token in vocabulary)
     return Question(
         text=text,
-        terms=tuple(vocabulary[token] for token in tokens if token in vocabulary),
-        vector=vector,
+        terms=terms,
+        vector=vector.vector if vector else None,
         mode=query.mode,
         # Copies fall together later, so more is needed than is asked for.
         k=2 * query.k + 5,
         where=query.where,
         surfaces=frozenset(query.surfaces),
+        fusion=query.fusion,
+        weights=query.weights,
+        trust=vector.trust if vector else 0.0,
+        unknown=len(tokens) - len(terms),
     )
 
 
-def _merge(ranked: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """Interleave the corpora's rankings: next comes the head with the most evidence.
+def _merge(sources: Sequence[Source]) -> list[Candidate]:
+    """Interleave the corpora's rankings: next comes the head in which there is most confidence.
 
-    Each corpus' own order is kept; across corpora only evidence compares.
+    Each corpus' own order is kept. Across corpora calibrated confidence compares, and where one of
+    them has no floor evidence does; raw scores never.
     """
-    heads = [list(reversed(candidates)) for candidates in ranked if candidates]
+    calibrated = all(source.floor is not None for source in sources)
+    heads = [
+        (source, list(reversed(source.retrieved.candidates)))
+        for source in sources
+        if source.retrieved.candidates
+    ]
     merged: list[Candidate] = []
     while heads:
-        best = max(heads, key=lambda rest: rest[-1].score)
-        merged.append(best.pop())
-        heads = [rest for rest in heads if rest]
+        _, rest = max(
+            heads,
+            key=lambda head: (
+                head[0].confidence_of(head[1][-1]) if calibrated else head[1][-1].score
+            ),
+        )
+        merged.append(rest.pop())
+        heads = [head for head in heads if head[1]]
     return merged
 
 
-def _collapse(candidates: Sequence[Candidate], k: int) -> list[Hit]:
-    """Return `k` hits, one for each content: its best scope, in the place of its best rank."""
-    groups: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(candidate.content, []).append(candidate)
-    return [_representative(group) for group in itertools.islice(groups.values(), k)]
-
-
-def _representative(group: list[Candidate]) -> Hit:
-    if len(group) == 1:
-        return group[0].hit
-    hits = [candidate.hit for candidate in group]
-    best = min(hits, key=_scope_rank)
-    others = tuple(f"{hit.corpus}/{hit.artifact_id}" for hit in hits if hit is not best)
-    return replace(best, copies=others)
-
-
-def _scope_rank(hit: Hit) -> int:
-    scope = hit.fields.get("scope")
-    return _SCOPES.index(scope) if scope in _SCOPES else len(_SCOPES)
-
-
 def _why_empty(pool: Pool, query: Query) -> str:
-    if not any(len(index.rows.shown) for index in pool.indexes):
+    if not any(len(source.index.rows.shown) for source in pool.sources):
         return "nothing_indexed"
-    if (query.where or query.surfaces) and not any(part.eligible for part in pool.retrieved):
+    retrieved = [source.retrieved for source in pool.sources]
+    if (query.where or query.surfaces) and not any(each.eligible for each in retrieved):
         return "filtered_out"
-    return "no_candidates"
+    below = any(each.retrieved.candidates and not each.passed for each in pool.sources)
+    return "below_floor" if below else "no_candidates"
 
 
 def _selection(
@@ -200,7 +262,7 @@ def _selection(
         results=choice.hits,
         abstained=choice.abstained,
         reason=choice.reason,
-        signals=choice.signals,
+        signals={**choice.signals, **pool.signals},
         n_retrieved=len(pool.hits),
         n_selected=len(choice.hits),
         generation=snapshot.generation,
@@ -210,12 +272,13 @@ def _selection(
 
 
 def _freshness(pool: Pool, pending: int) -> dict[str, Any]:
-    looks = [index.last_reconcile for index in pool.indexes]
+    indexes = [source.index for source in pool.sources]
+    looks = [index.last_reconcile for index in indexes]
     known = [look for look in looks if look is not None]
     return {
-        "pending": pending + sum(index.unembedded for index in pool.indexes),
+        "pending": pending + sum(index.unembedded for index in indexes),
         "last_reconcile": min(known) if known and len(known) == len(looks) else None,
-        "building": [index.corpus for index in pool.indexes if index.last_reconcile is None],
-        "degraded": [index.corpus for index in pool.indexes if index.degraded],
+        "building": [index.corpus for index in indexes if index.last_reconcile is None],
+        "degraded": [index.corpus for index in indexes if index.degraded],
         "legs": pool.legs,
     }

@@ -15,16 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon import discovery, overview
+from irdaemon.calibration import FEWEST_ARTIFACTS, floors, try_out
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose
-from irdaemon.embed import Embedder, make_embedder
+from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
 from irdaemon.host import Host, Library
-from irdaemon.index import CorpusIndex, Snapshot, Space, index_corpus
+from irdaemon.index import CorpusIndex, Snapshot, Space, drifted, index_corpus
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, JobQueue, Progress
 from irdaemon.ledger import Ledger
@@ -65,7 +63,7 @@ class Engine:
         self._corpora: dict[str, Corpus] = {}
         self._embedders: dict[str, Embedder] = {}
         self._by_id: dict[str, Embedder] = {}
-        self._vectors: dict[tuple[str, str], NDArray[np.float32]] = {}
+        self._vectors: dict[tuple[str, str], QueryVector] = {}
         self._queue = JobQueue()
         self._progress: dict[int, Progress] = {}
         self._wake = threading.Condition()
@@ -230,6 +228,7 @@ class Engine:
             self._publish(corpus)
         if self.snapshot.corpora[corpus.name].unembedded:
             self.request(Job("embed", corpus.name))
+        self._calibrate_if_due(corpus)
         self._tell_failures(corpus.name, failed_before)
         return str(report)
 
@@ -262,13 +261,43 @@ class Engine:
             progress.todo = max(progress.todo, progress.done)
             self._breathe(job, corpus)
         self._publish(corpus)
+        self._calibrate_if_due(corpus)
         return f"{progress.done} records embedded"
+
+    def _calibrate_if_due(self, corpus: Corpus) -> None:
+        """Ask for new floors where there are none, or where the corpus has drifted from them."""
+        index = self.snapshot.corpora[corpus.name]
+        whole = index.last_reconcile is not None and not index.unembedded
+        if whole and len(index.rows.cards) >= FEWEST_ARTIFACTS and drifted(index):
+            self.request(Job("calibrate", corpus.name))
+
+    def _calibrate(self, job: Job, progress: Progress) -> str:
+        if not (corpus := self._corpora.get(job.corpus)):
+            return _GONE
+        index = self.snapshot.corpora[corpus.name]
+
+        def pause() -> None:
+            self._let_others_go_first(job, corpus)
+
+        def vector(text: str) -> QueryVector | None:
+            return query_vector(self._embedder(corpus.embedder), text)
+
+        trial = try_out(self.snapshot, corpus.name, vector, pause)
+        if trial is None:
+            return "too small to calibrate"
+        made = floors(trial, index, corpus.recipe, self._clock())
+        self.ledger.put_floors(corpus.name, made)
+        self._publish(corpus)
+        return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
 
     def _breathe(self, job: Job, corpus: Corpus) -> None:
         """Pause a long job: end it if told to, publish what there is, let changes through."""
+        self._publish_if_due(corpus)
+        self._let_others_go_first(job, corpus)
+
+    def _let_others_go_first(self, job: Job, corpus: Corpus) -> None:
         if self._stopping:
             raise Unavailable("stopped; the next start goes on from here")
-        self._publish_if_due(corpus)
         while urgent := self._take_urgent(job):
             self._run(urgent)
         if corpus.name not in self._corpora:
@@ -304,7 +333,7 @@ class Engine:
 
     def _index(self, corpus: Corpus, previous: CorpusIndex | None) -> CorpusIndex:
         embedder = self._embedder(corpus.embedder)
-        space = Space(embedder.id, embedder.dim, self._hnsw_above)
+        space = Space(corpus.recipe, embedder.id, embedder.dim, self._hnsw_above)
         return index_corpus(self.ledger, corpus.name, space, previous)
 
     # -- the read side ---------------------------------------------------------------------------
@@ -370,11 +399,11 @@ class Engine:
         looks = (p for p in self._running() if p.job.kind == "reconcile" and p.job.corpus == name)
         return sum(look.todo - look.done for look in looks)
 
-    def _vector(self, text: str, embedder: str) -> NDArray[np.float32] | None:
+    def _vector(self, text: str, embedder: str) -> QueryVector | None:
         # Another query may clear the memory at any moment: look once, answer from what was found.
         vector = self._vectors.get((text, embedder))
         if vector is None and embedder in self._by_id:
-            vector = self._by_id[embedder].embed([text])[0]
+            vector = query_vector(self._by_id[embedder], text)
             if len(self._vectors) >= _VECTORS_REMEMBERED:
                 self._vectors.clear()
             self._vectors[(text, embedder)] = vector
@@ -407,5 +436,6 @@ _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {
     "reconcile": Engine._reconcile,
     "embed": Engine._embed,
     "retry": Engine._retry,
+    "calibrate": Engine._calibrate,
     "compact": Engine._compact,
 }

@@ -9,13 +9,13 @@ from typing import Any
 from irdaemon.ingest import Look
 
 # Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
-_URGENCY = {"configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "compact": 3}
+_URGENCY = {"configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "calibrate": 3, "compact": 4}
 CHANGE = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One thing to do: `kind` is configure, reconcile, embed, retry or compact."""
+    """One thing to do: `kind` is configure, reconcile, embed, retry, calibrate or compact."""
 
     kind: str
     corpus: str = ""

@@ -236,9 +236,19 @@ def search(
     mode: str = "hybrid",
     filter: Mapping[str, Any] | None = None,
     surfaces: Iterable[str] = (),
+    fusion: str = "standard",
+    surface_weights: Mapping[str, float] | None = None,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection."""
-    wish = Query(query, k=k, mode=mode, where=filter or {}, surfaces=tuple(surfaces))
+    wish = Query(
+        query,
+        k=k,
+        mode=mode,
+        where=filter or {},
+        surfaces=tuple(surfaces),
+        fusion=fusion,
+        weights=surface_weights or {},
+    )
     return _built(corpus).engine.search(wish).results
 
 
@@ -249,7 +259,7 @@ def select(
     max_k: int = 3,
     rel: float = 0.9,
     gap_ratio: float = 0.5,
-    min_score: float | None = None,
+    min_score: float | str | None = "auto",
 ) -> Choice:
     """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
     spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
@@ -266,10 +276,12 @@ def discover(
     disclose_level: str = "metadata",
     filter: Mapping[str, Any] | None = None,
     surfaces: Iterable[str] = (),
+    fusion: str = "standard",
+    surface_weights: Mapping[str, float] | None = None,
     max_k: int = 3,
     rel: float = 0.9,
     gap_ratio: float = 0.5,
-    min_score: float | None = None,
+    min_score: float | str | None = "auto",
 ) -> Selection:
     """Search, select and disclose: few hits, or none with a typed reason."""
     spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
@@ -281,6 +293,8 @@ def discover(
         surfaces=tuple(surfaces),
         select=spec,
         level=disclose_level,
+        fusion=fusion,
+        weights=surface_weights or {},
     )
     return _built(corpus).engine.discover(wish, custom)
 
@@ -318,7 +332,7 @@ def _spec(
     max_k: int,
     rel: float,
     gap_ratio: float,
-    min_score: float | None,
+    min_score: float | str | None,
 ) -> tuple[SelectSpec, Selector | None]:
     name, custom = (strategy, None) if isinstance(strategy, str) else ("conservative", strategy)
     return SelectSpec(name, max_k, rel, gap_ratio, min_score), custom

@@ -17,6 +17,9 @@ from irclient.types import STRATEGIES
 from irdaemon.load import did_you_mean
 from irdaemon.types import Hit, SelectSpec
 
+# The floor that is calibrated for each corpus; it is applied before selection (see `gate`).
+AUTO = "auto"
+
 Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
 
 
@@ -41,7 +44,7 @@ def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None
         return Choice((), True, "no_candidates", signals)
     top = hits[0].score
     signals["top_score"] = top
-    if spec.min_score is not None:
+    if isinstance(spec.min_score, (int, float)):
         signals["min_score"] = spec.min_score
         if top < spec.min_score:
             return Choice((), True, "below_floor", signals)
@@ -69,9 +72,9 @@ def check(spec: SelectSpec, custom: Selector | None = None) -> None:
         value = getattr(spec, name)
         if not _is_number(value) or not 0 <= value <= 1:
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
-    if spec.min_score is not None and not _is_number(spec.min_score):
-        raise QueryError(f"min_score must be a number, not {spec.min_score!r}")
-    if spec.strategy == "abs_threshold" and custom is None and spec.min_score is None:
+    if spec.min_score not in (None, AUTO) and not _is_number(spec.min_score):
+        raise QueryError(f"min_score must be a number, {AUTO!r} or none, not {spec.min_score!r}")
+    if spec.strategy == "abs_threshold" and custom is None and not _is_number(spec.min_score):
         raise QueryError("abs_threshold needs a min_score", "add --min-score F")
 
 
@@ -107,7 +110,8 @@ def _top_k(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
 
 
 def _abs_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
-    return [hit for hit in hits if hit.score >= (spec.min_score or 0)]
+    assert isinstance(spec.min_score, (int, float))  # `check` saw to it
+    return [hit for hit in hits if hit.score >= spec.min_score]
 
 
 def _rel_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:

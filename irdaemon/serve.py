@@ -120,6 +120,8 @@ _QUERY_ARGS: Mapping[str, type | tuple[type, ...]] = {
     "surfaces": list,
     "select": dict,
     "level": str,
+    "fusion": str,
+    "weights": dict,
 }
 
 OPS: Mapping[str, Op] = {

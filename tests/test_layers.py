@@ -6,8 +6,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 LINE = (
-    "irclient types load text source strategy embed config corpus ledger index retrieve selection"
-    " disclosure references ingest discovery jobs host overview engine library watch schedule serve"
+    "irclient types load text source strategy embed config corpus floor ledger index retrieve"
+    " selection gate copies needs disclosure references ingest discovery background calibration"
+    " jobs host overview engine library watch schedule serve"
     " ownership settings sdnotify service logs initial daemon cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})

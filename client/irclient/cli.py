@@ -19,7 +19,7 @@ from irclient.client import Client
 from irclient.conditions import parse_where
 from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
 from irclient.progress import ProgressLine
-from irclient.types import LEVELS, MODES, STRATEGIES, Query, Selection, SelectSpec
+from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, Selection, SelectSpec
 
 COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN = range(5)
 # A job that waits on a slow disk is still alive; only silence is a reason to give up.
@@ -91,6 +91,8 @@ def _query(options: argparse.Namespace) -> Query:
         surfaces=tuple(options.surface),
         select=spec,
         level=options.disclose,
+        fusion=options.fusion,
+        weights=dict(options.weight),
     )
 
 
@@ -247,9 +249,26 @@ def _add_query_commands(commands: Any) -> None:
     discover.add_argument(
         "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
     )
-    discover.add_argument("--min-score", type=float, metavar="F", help="abstain below F (0 to 1)")
+    discover.add_argument(
+        "--min-score",
+        type=_floor,
+        default="auto",
+        metavar="F",
+        help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
+    )
     search = _command(commands, "search", _search, "ranked candidates, without selection")
     _add_query_options(search)
+
+
+def _floor(text: str) -> float | str | None:
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    return float(text)
+
+
+def _weight(text: str) -> tuple[str, float]:
+    kind, _, weight = text.partition("=")
+    return kind, float(weight)
 
 
 def _add_query_options(parser: argparse.ArgumentParser) -> None:
@@ -266,6 +285,17 @@ def _add_query_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--surface", action="append", default=[], metavar="KIND", help="look only at this kind"
+    )
+    parser.add_argument(
+        "--fusion", choices=FUSIONS, default="standard", help="how the rankings become one"
+    )
+    parser.add_argument(
+        "--weight",
+        action="append",
+        default=[],
+        type=_weight,
+        metavar="KIND=W",
+        help="multiply the score of a surface kind; may be repeated",
     )
     parser.add_argument("--disclose", choices=LEVELS, default="metadata", metavar="LEVEL")
 

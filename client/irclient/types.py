@@ -13,6 +13,7 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 MODES = ("hybrid", "dense", "lexical")
+FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr")
 LEVELS = ("metadata", "body", "bundled")
 STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_threshold")
 ABSTENTIONS = ("below_floor", "no_candidates", "nothing_indexed", "filtered_out")
@@ -49,14 +50,15 @@ class SelectSpec(_Plain):
     """How to commit: a strategy by name and its parameters.
 
     `max_k` caps every strategy. `rel` is a share of the top score, `gap_ratio` a share of the
-    previous one, `min_score` an absolute floor on the evidence (0 to 1; None for no floor).
+    previous one. `min_score` is an absolute floor on the evidence (0 to 1), "auto" the floor that
+    the daemon calibrated for each corpus where that separates well, None no floor.
     """
 
     strategy: str = "conservative"
     max_k: int = 3
     rel: float = 0.9
     gap_ratio: float = 0.5
-    min_score: float | None = None
+    min_score: float | str | None = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class Query(_Plain):
     """A question to the daemon, with everything that shapes its answer.
 
     `corpora` empty means all. `k` is how many candidates retrieval brings to selection. `where`
-    is a filter over fields, `surfaces` the surface kinds to look at (empty: all).
+    is a filter over fields, `surfaces` the surface kinds to look at (empty: all), `weights` what
+    their fused scores are multiplied by. `fusion` names how the rankings become one.
     """
 
     text: str
@@ -75,6 +78,8 @@ class Query(_Plain):
     surfaces: tuple[str, ...] = ()
     select: SelectSpec = field(default_factory=SelectSpec)
     level: str = "metadata"
+    fusion: str = "standard"
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:

@@ -8,7 +8,7 @@ embedders with one id must give the same vectors, and vectors of two ids are nev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from irdaemon.load import load
 
@@ -28,10 +28,31 @@ class Embedder(Protocol):
         ...
 
 
+class QueryVector(NamedTuple):
+    """A query's vector, and how far it is to be trusted: 1 where the model knows its words."""
+
+    vector: NDArray[np.float32]
+    trust: float = 1.0
+
+
 EMBEDDERS: dict[str, str] = {
     "hashing": "irdaemon.embed.hashing:Hashing",
     "wordllama": "irdaemon.embed.wordllama:WordLlama",
 }
+
+
+# From this share of known words on a query is trusted fully; below the other not at all.
+_KNOWN_WELL, _KNOWN_BADLY = 0.7, 0.3
+
+
+def query_vector(embedder: Embedder, text: str) -> QueryVector:
+    """Embed a query, trusting it as far as the embedder says that it knows the words.
+
+    An embedder may have a method `known(text)`: the share, 0 to 1, of a text in words of its own.
+    """
+    known = embedder.known(text) if hasattr(embedder, "known") else 1.0
+    trust = (known - _KNOWN_BADLY) / (_KNOWN_WELL - _KNOWN_BADLY)
+    return QueryVector(embedder.embed([text])[0], min(1.0, max(0.0, trust)))
 
 
 def make_embedder(name: str) -> Embedder:

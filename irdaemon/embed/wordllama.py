@@ -22,6 +22,9 @@ _BATCH = 256
 # A mean over a long text says little more than over its beginning, and a line of megabytes must
 # not stall the writer.
 _CHARS = 8_000
+_WORD_START = "\u2581"
+_SHORT_PIECE = 2
+_BEYOND_LATIN = "\u0250"
 
 
 class WordLlama:
@@ -50,6 +53,21 @@ class WordLlama:
         for start in range(0, len(texts), _BATCH):
             self._embed_into(vectors[start : start + _BATCH], texts[start : start + _BATCH])
         return vectors
+
+    def known(self, text: str) -> float:
+        """Return the share of a text's letters and digits in words this model knows; see Embedder.
+
+        A word of an unknown script or language falls into pieces of one or two letters.
+        """
+        known = total = 0
+        encoding = self._tokenizer.encode(text[:_CHARS], add_special_tokens=False)
+        for piece, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
+            size = sum(map(str.isalnum, text[start:end]))
+            total += size
+            whole = piece.startswith(_WORD_START) and not text[end : end + 1].isalnum()
+            latin = max(text[start:end], default="") < _BEYOND_LATIN
+            known += size if latin and (size > _SHORT_PIECE or whole) else 0
+        return known / total if total else 0.0
 
     def _embed_into(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
         encoded = self._tokenizer.encode_batch_fast(

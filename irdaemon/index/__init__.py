@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from irdaemon.floor import DRIFT, Floor
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense, make_dense
 from irdaemon.index.lexical import Lexical
@@ -33,7 +34,8 @@ __all__ = [
 class CorpusIndex:
     """One corpus, searchable: rows, the two legs, the filter columns, and how whole it is.
 
-    `embedder` names the vector space of the dense leg. `last_reconcile` is None until the first
+    `embedder` names the vector space of the dense leg. `floors` are the calibrated floors that fit
+    it, by mode. `last_reconcile` is None until the first
     full look has ended; `degraded` lists roots that could not be looked at.
     """
 
@@ -44,6 +46,7 @@ class CorpusIndex:
     dense: Dense
     columns: Columns
     names: Names
+    floors: Mapping[str, Floor] = field(default_factory=dict)
     last_reconcile: float | None = None
     degraded: tuple[str, ...] = ()
 
@@ -64,8 +67,12 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A vector space: the embedder's id and dimension, and from how many vectors on to use HNSW."""
+    """How records are searched: the recipe they are made by, the embedder's id and dimension.
 
+    From `hnsw_above` vectors on an HNSW graph is used.
+    """
+
+    recipe: str
     embedder: str
     dim: int
     hnsw_above: int
@@ -80,6 +87,7 @@ def index_corpus(
     before = previous.rows if previous else Rows.empty(space.dim)
     rows = before.synced(ledger, corpus, space.embedder)
     reconciled, problems = ledger.state_of(corpus)
+    floors = ledger.floors_of(corpus)
     same = previous is not None and rows is before
     terms_same = previous is not None and rows.term_ids is before.term_ids
     lexical = previous.lexical if previous and terms_same else Lexical(rows)
@@ -93,6 +101,26 @@ def index_corpus(
         else make_dense(rows, previous.dense if previous else None, space.hnsw_above),
         columns=previous.columns if previous and same else Columns(rows),
         names=previous.names if previous and same else Names.of(rows, lexical),
+        floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),
     )
+
+
+def _fits(floor: Floor, space: Space, rows: Rows) -> bool:
+    """Say whether a floor is of this space and of (about) these artifacts."""
+    same = (floor.embedder, floor.recipe) == (space.embedder, space.recipe)
+    return same and drift(floor, rows) <= DRIFT
+
+
+def drifted(index: CorpusIndex) -> bool:
+    """Say whether an index is without floors, or has moved half as far as makes them stale."""
+    kept = index.floors.values()
+    return not kept or any(drift(floor, index.rows) > DRIFT / 2 for floor in kept)
+
+
+def drift(floor: Floor, rows: Rows) -> float:
+    """Return the share of artifacts that came or went since a floor was calibrated."""
+    stayed = int((rows.numbers <= floor.last).sum())
+    came, went = len(rows.numbers) - stayed, floor.artifacts - stayed
+    return (came + went) / max(floor.artifacts, 1)

@@ -11,7 +11,7 @@ idf = ln(1 + (N - df + 0.5) / (df + 0.5)) (Robertson and Zaragoza 2009, Lucene's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bm25s
@@ -31,6 +31,7 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
         super().__init__(k1=K1, b=B, method="lucene", backend="numpy")
         self.nonoccurrence_array = None
         self.idf = np.empty(0, np.float32)
+        self.mean_length = 0.0
         self.scores = self._matrix(rows)
 
     def ranked(self, terms: Sequence[int]) -> NDArray[np.float32]:
@@ -47,6 +48,18 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
         weights: NDArray[np.float32] = idf[np.minimum(terms, self._n_terms)].astype(np.float32)
         return weights
 
+    def mass(self, terms: Sequence[int], unknown: int) -> float:
+        """Return ln(1 + the sum of the idf) of distinct terms by id, and of unknown ones."""
+        ids = np.array([*terms, *[self._n_terms] * unknown], np.int32)
+        return float(np.log1p(self.weights(ids).sum()))
+
+    def score(self, counts: Mapping[int, float], length: float) -> float:
+        """Return the BM25 score of a record of a length that holds `counts` of a query's terms."""
+        norm = K1 * (1 - B + B * length / self.mean_length)
+        idf = self.weights(np.array(list(counts), np.int32))
+        held = np.array(list(counts.values()), np.float32)
+        return float((idf * held * (K1 + 1) / (held + norm)).sum())
+
     @property
     def _n_terms(self) -> int:
         return len(self.scores["indptr"]) - 1
@@ -60,7 +73,7 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
         df = np.bincount(term_ids)
         counts = rows.term_counts[order]
         lengths = np.bincount(record_of, rows.term_counts, minlength=n_records)
-        mean = max(float(lengths.mean()) if n_records else 0.0, 1e-9)
+        mean = self.mean_length = max(float(lengths.mean()) if n_records else 0.0, 1e-9)
         norm = (K1 * (1 - B + B * lengths / mean)).astype(np.float32)
         idf = np.log1p((n_records - df + 0.5) / (df + 0.5)).astype(np.float32)
         self.idf = idf

@@ -48,7 +48,7 @@ class Names:
         weights = lexical.weights(rows.name_ids)
         totals = np.bincount(owners, weights, minlength=len(rows.cards)).astype(np.float32)
         order = np.argsort(rows.name_ids, kind="stable")
-        shares = weights / np.maximum(totals[owners], 1e-9)
+        shares = (weights / np.maximum(totals[owners], 1e-9)).astype(np.float32)
         return cls(rows, rows.name_ids[order], owners[order], shares[order])
 
     def covered(self, terms: Sequence[int]) -> NDArray[np.float32]:

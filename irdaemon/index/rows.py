@@ -110,6 +110,16 @@ class Rows:
             rows = rows._append(added)
         return rows._with_vectors(ledger, embedder)
 
+    def counts_of(self, position: int) -> dict[int, float]:
+        """Return the term counts of one record, by term id."""
+        end = int(self.term_ends[position])
+        start = int(self.term_ends[position - 1]) if position else 0
+        return dict(
+            zip(
+                self.term_ids[start:end].tolist(), self.term_counts[start:end].tolist(), strict=True
+            )
+        )
+
     def lengths(self) -> NDArray[np.int64]:
         """Return how many distinct terms each record has."""
         return np.diff(self.term_ends, prepend=0)

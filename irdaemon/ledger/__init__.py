@@ -14,6 +14,7 @@ from typing import Any
 
 import msgpack
 
+from irdaemon.floor import FORMULA, Floor
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
 from irdaemon.ledger.rows import (
@@ -140,6 +141,23 @@ class Ledger:
         if row is None:
             return None, ()
         return row[0], tuple(Problem(*pair) for pair in json.loads(row[1]))
+
+    def put_floors(self, name: str, floors: Mapping[str, Floor]) -> None:
+        """Keep the floors of a corpus, by mode, in place of those before."""
+        rows = [(name, mode, json.dumps(floor.to_dict())) for mode, floor in floors.items()]
+        with self._store.transaction():
+            self._store.run("DELETE FROM floors WHERE corpus = ?", name)
+            self._store.run_many("INSERT INTO floors(corpus, mode, floor) VALUES (?, ?, ?)", rows)
+
+    def floors_of(self, name: str) -> dict[str, Floor]:
+        """Return the floors kept of a corpus, by mode; those of another formula are not read."""
+        kept = self._store.all("SELECT mode, floor FROM floors WHERE corpus = ?", name)
+        read = {mode: json.loads(text) for mode, text in kept}
+        return {
+            mode: Floor.from_dict(data)
+            for mode, data in read.items()
+            if data.get("formula") == FORMULA
+        }
 
     # -- what the index is built from ------------------------------------------------------------
 

@@ -117,7 +117,23 @@ def add_name_terms(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE artifacts ADD COLUMN name_terms BLOB NOT NULL DEFAULT x''")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (create_tables, add_name_terms)
+def add_floors(connection: sqlite3.Connection) -> None:
+    """Keep each corpus' calibrated floors, as JSON, one for each mode."""
+    connection.execute(
+        """CREATE TABLE floors (
+            corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+            mode TEXT NOT NULL,
+            floor TEXT NOT NULL,
+            PRIMARY KEY (corpus, mode)
+        ) WITHOUT ROWID"""
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    create_tables,
+    add_name_terms,
+    add_floors,
+)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -26,8 +26,13 @@ def blended(cosine: Scores, bm25: Scores) -> Scores:
     return both
 
 
-def evidence(mode: str, cosine: Scores, bm25: Scores) -> Scores:
-    """Return the evidence of candidates in a mode: a leg that takes no part has no say."""
+def evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> Scores:
+    """Return the evidence of candidates in a mode: a leg that takes no part has no say.
+
+    Where the embedder knows little of the query (`trust`, 0 to 1) the words have more.
+    """
     if mode == "dense":
         return np.clip(cosine, 0, 1)
-    return saturated(bm25) if mode == "lexical" else blended(cosine, bm25)
+    dense = 0.0 if mode == "lexical" else 0.5 * trust
+    weighed: Scores = dense * np.clip(cosine, 0, 1) + (1 - dense) * saturated(bm25)
+    return weighed

@@ -1,0 +1,67 @@
+"""Copies: the same thing found in several places becomes one hit, that of the best scope.
+
+Exact copies have the same searched content. Near copies have the same name and nearly the same
+words: other versions of one thing, between which an agent could not choose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from irdaemon.retrieve import Candidate
+from irdaemon.types import Hit
+
+_SCOPES = ("project", "user", "plugin", "other")
+# Cosine of the term counts from which texts of one name count as versions of each other.
+NEARLY = 0.9
+
+
+def collapsed(candidates: Iterable[Candidate], *, near: bool = False) -> list[Hit]:
+    """Return a hit for each content, in the place of its best rank, the others in `copies`."""
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(candidate.content, []).append(candidate)
+    joined = _near_joined(list(groups.values())) if near else groups.values()
+    return [_representative(group) for group in joined]
+
+
+def _near_joined(groups: Sequence[list[Candidate]]) -> list[list[Candidate]]:
+    joined: list[list[Candidate]] = []
+    by_name: dict[str, list[list[Candidate]]] = {}
+    for group in groups:
+        namesakes = by_name.setdefault(group[0].card.name.casefold(), [])
+        for other in namesakes:
+            if _likeness(other[0], group[0]) >= NEARLY:
+                other += group
+                break
+        else:
+            namesakes.append(group)
+            joined.append(group)
+    return joined
+
+
+def _likeness(one: Candidate, other: Candidate) -> float:
+    """Return the cosine of the term counts of two candidates' records."""
+    mine = one.index.rows.counts_of(one.position)
+    theirs = other.index.rows.counts_of(other.position)
+    shared = sum(count * theirs.get(term, 0) for term, count in mine.items())
+    norms = math.hypot(*mine.values()) * math.hypot(*theirs.values())
+    return shared / norms if norms else 0.0
+
+
+def _representative(group: list[Candidate]) -> Hit:
+    if len(group) == 1:
+        return group[0].hit
+    best = min(group, key=_scope_rank)
+    others = tuple(
+        f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best
+    )
+    # It stands where the best ranked of its copies stood.
+    return replace(best.hit, score=round(group[0].score, 4), copies=others)
+
+
+def _scope_rank(candidate: Candidate) -> int:
+    scope = candidate.card.fields.get("scope")
+    return _SCOPES.index(scope) if scope in _SCOPES else len(_SCOPES)
