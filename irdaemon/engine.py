@@ -21,6 +21,7 @@ from irdaemon.calibration import FEWEST_ARTIFACTS, floors, try_out
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
+from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
 from irdaemon.index import CorpusIndex, Snapshot, Space, drifted, index_corpus
 from irdaemon.ingest import embed, reconcile
@@ -347,6 +348,10 @@ class Engine:
         """Return the ranked candidates of a query, without selection."""
         found = discovery.search(self.snapshot, query, self._vector, self.pending)
         return self._disclosed(found, query.level)
+
+    def explain(self, query: Query, item: str = "") -> dict[str, Any]:
+        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
+        return explain(self.snapshot, query, self._vector, item)
 
     def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.

@@ -65,6 +65,10 @@ def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.search(_query(args)).to_dict()
 
 
+def _explain(engine: Engine, args: Mapping[str, Any]) -> Any:
+    return engine.explain(_query(args), args.get("item", ""))
+
+
 def _disclose(engine: Engine, args: Mapping[str, Any]) -> Any:
     references = [str(each) for each in args.get("references", ())]
     return [each.to_dict() for each in engine.disclose(references, args.get("level", "body"))]
@@ -128,6 +132,7 @@ OPS: Mapping[str, Op] = {
     "ping": Op(_ping, {}),
     "discover": Op(_discover, _QUERY_ARGS),
     "search": Op(_search, _QUERY_ARGS),
+    "explain": Op(_explain, {**_QUERY_ARGS, "item": str}, slow=True),
     "disclose": Op(_disclose, {"references": list, "level": str}, slow=True),
     "records": Op(_records, {"reference": str}, slow=True),
     "status": Op(_status, {}, slow=True),

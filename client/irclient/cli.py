@@ -75,7 +75,7 @@ def _search(client: Client, options: argparse.Namespace) -> int:
 
 def _query(options: argparse.Namespace) -> Query:
     spec = SelectSpec()
-    if options.command == "discover":
+    if options.command != "search":
         spec = SelectSpec(
             strategy=options.select,
             max_k=options.max_k,
@@ -94,6 +94,14 @@ def _query(options: argparse.Namespace) -> Query:
         fusion=options.fusion,
         weights=dict(options.weight),
     )
+
+
+def _explain(client: Client, options: argparse.Namespace) -> int:
+    from irclient.show_explain import explanation
+
+    told = client.explain(_query(options), options.item)
+    _print(options, told, "" if options.json else explanation(told))
+    return ABSTAINED if told["selection"]["abstained"] else COMMITTED
 
 
 def _print_answer(answer: Selection, options: argparse.Namespace) -> None:
@@ -244,20 +252,28 @@ def _command(
 def _add_query_commands(commands: Any) -> None:
     discover = _command(commands, "discover", _discover, "few items that apply, or none")
     _add_query_options(discover)
-    discover.add_argument("--select", choices=STRATEGIES, default="conservative")
-    discover.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
-    discover.add_argument(
+    _add_select_options(discover)
+    search = _command(commands, "search", _search, "ranked candidates, without selection")
+    _add_query_options(search)
+    explain = _command(commands, "explain", _explain, "why an answer is as it is, or is not")
+    _add_query_options(explain)
+    _add_select_options(explain)
+    explain.add_argument("--item", default="", metavar="CORPUS/ID", help="what became of this one")
+
+
+def _add_select_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--select", choices=STRATEGIES, default="conservative")
+    parser.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
+    parser.add_argument(
         "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
     )
-    discover.add_argument(
+    parser.add_argument(
         "--min-score",
         type=_floor,
         default="auto",
         metavar="F",
         help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
     )
-    search = _command(commands, "search", _search, "ranked candidates, without selection")
-    _add_query_options(search)
 
 
 def _floor(text: str) -> float | str | None:

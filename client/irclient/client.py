@@ -70,6 +70,10 @@ class Client:
         """Return the ranked candidates of a query, without selection."""
         return Selection.from_dict(self._mapping("search", query.to_dict()))
 
+    def explain(self, query: Query, item: str = "") -> dict[str, Any]:
+        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
+        return self._mapping("explain", {**query.to_dict(), "item": item})
+
     def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID."""
         found = self._list("disclose", {"references": list(references), "level": level})

@@ -36,7 +36,8 @@ def _bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m" if colour else text
 
 
-def _clipped(text: str, width: int) -> str:
+def clipped(text: str, width: int) -> str:
+    """Return `text`, or its beginning and an ellipsis where it is longer than `width`."""
     return text if len(text) <= width else text[: max(1, width - 3)] + "..."
 
 
@@ -57,7 +58,7 @@ def hit_lines(hit: Hit) -> list[str]:
     filled = round(_BAR * max(0.0, min(1.0, hit.score)))
     bar = "█" * filled + "·" * (_BAR - filled)
     lines = [f"{bar} {hit.score:.2f}  {_bold(safe(hit.name))}  {hit.corpus}"]
-    lines.append("    " + _clipped(safe(hit.summary), _width() - 5))
+    lines.append("    " + clipped(safe(hit.summary), _width() - 5))
     if place := hit.pointer or hit.artifact_id:
         lines.append("    " + safe(place))
     if hit.copies:

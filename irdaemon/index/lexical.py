@@ -48,6 +48,20 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
         weights: NDArray[np.float32] = idf[np.minimum(terms, self._n_terms)].astype(np.float32)
         return weights
 
+    def parts(self, position: int, terms: Sequence[int]) -> list[float]:
+        """Return what each term adds to one record's score."""
+        starts, records = self.scores["indptr"], self.scores["indices"]
+        parts = []
+        for term in terms:
+            part = 0.0
+            if term < self._n_terms:
+                start, end = int(starts[term]), int(starts[term + 1])
+                at = start + int(np.searchsorted(records[start:end], position))
+                if at < end and records[at] == position:
+                    part = float(self.scores["data"][at])
+            parts.append(part)
+        return parts
+
     def mass(self, terms: Sequence[int], unknown: int) -> float:
         """Return ln(1 + the sum of the idf) of distinct terms by id, and of unknown ones."""
         ids = np.array([*terms, *[self._n_terms] * unknown], np.int32)

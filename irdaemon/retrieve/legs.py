@@ -80,6 +80,11 @@ def score_legs(
     )
 
 
+def cosines_of_all(index: CorpusIndex, question: Question) -> Scores | None:
+    """Return the cosine with every record, exactly; None without a dense leg."""
+    return None if question.vector is None else index.dense.scores(question.vector)
+
+
 def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Scores:
     if question.vector is None:
         return np.zeros(len(positions), np.float32)
