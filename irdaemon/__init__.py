@@ -76,6 +76,7 @@ _HOMES = {
     ),
     "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
 }
+_MODULES = {"eval": "irdaemon.evaluate", "eval_gen": "irdaemon.evaluate.generate"}
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -116,6 +117,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     import importlib
 
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME_OF[name]), name)

@@ -21,6 +21,7 @@ from irdaemon.calibration import FEWEST_ARTIFACTS, floors, try_out
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
+from irdaemon.evaluate import Case, report
 from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
 from irdaemon.index import CorpusIndex, Snapshot, Space, drifted, index_corpus
@@ -53,6 +54,7 @@ class Engine:
         corpora: Iterable[Corpus] = (),
         *,
         hnsw_above: int = 50_000,
+        calibrating: bool = True,
         clock: Callable[[], float] = time.time,
         notify: Notify = lambda topic, data: None,
     ):
@@ -60,6 +62,7 @@ class Engine:
         self.notify = notify
         self.host: Host = Library()
         self._hnsw_above = hnsw_above
+        self._calibrating = calibrating
         self._clock = clock
         self._corpora: dict[str, Corpus] = {}
         self._embedders: dict[str, Embedder] = {}
@@ -269,7 +272,8 @@ class Engine:
         """Ask for new floors where there are none, or where the corpus has drifted from them."""
         index = self.snapshot.corpora[corpus.name]
         whole = index.last_reconcile is not None and not index.unembedded
-        if whole and len(index.rows.cards) >= FEWEST_ARTIFACTS and drifted(index):
+        enough = len(index.rows.cards) >= FEWEST_ARTIFACTS
+        if self._calibrating and whole and enough and drifted(index):
             self.request(Job("calibrate", corpus.name))
 
     def _calibrate(self, job: Job, progress: Progress) -> str:
@@ -352,6 +356,14 @@ class Engine:
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
         return explain(self.snapshot, query, self._vector, item)
+
+    def evaluate(self, cases: Sequence[Case], query: Query) -> dict[str, Any]:
+        """Ask every case, shaped as `query` is, and return how good the answers are."""
+        known: set[str] = set()
+        for index in discovery.asked(self.snapshot, query.corpora):
+            for card in index.rows.cards:
+                known |= {card.artifact_id, card.name, card.artifact_id.rpartition("/")[2]}
+        return report(self, cases, query, known)
 
     def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.

@@ -176,6 +176,14 @@ class Built:
     def __repr__(self) -> str:
         return f"<corpus {self.name!r}: {self.report}>"
 
+    def search(self, query: Query) -> Selection:
+        """Return the ranked candidates of a query; see `irdaemon.evaluate.Searcher`."""
+        return self.engine.search(query)
+
+    def discover(self, query: Query) -> Selection:
+        """Return the few that answer a query, or an abstention."""
+        return self.engine.discover(query)
+
     def close(self) -> None:
         """Close the ledger behind it."""
         _open.pop(self.name, None)
@@ -340,3 +348,13 @@ def _spec(
 
 def _store_of(name: str) -> str:
     return os.path.join(state_dir(), "library", f"{name}.sqlite")
+
+
+def ranked_in_memory(items: Mapping[str, Any]) -> Callable[[str, int], list[str]]:
+    """Index items in memory and return how they are ranked: for `distractor_robustness_curve`."""
+    source = CorpusSource.from_mapping(items, name="scope")
+    corpus = Corpus("scope", "mapping", source.source, source.strategy, _DEFAULT_EMBEDDER)
+    engine = Engine(Ledger(":memory:"), [corpus], calibrating=False)
+    engine.request(Job("reconcile", "scope"))
+    engine.drain()
+    return lambda query, k: [hit.artifact_id for hit in engine.search(Query(query, k=k)).results]

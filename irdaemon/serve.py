@@ -24,6 +24,7 @@ from irclient import wire
 from irclient.errors import InternalError, IRError, QueryError, Unavailable
 from irdaemon import __version__
 from irdaemon.engine import Engine
+from irdaemon.evaluate import Case
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.load import did_you_mean
@@ -52,7 +53,7 @@ def _ping(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 def _query(args: Mapping[str, Any]) -> Query:
     try:
-        return Query.from_dict(args)
+        return Query.from_dict({"text": "", **args})
     except TypeError as error:
         raise QueryError(f"not a query: {error}", "see docs/protocol.md") from error
 
@@ -67,6 +68,12 @@ def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 def _explain(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.explain(_query(args), args.get("item", ""))
+
+
+def _eval(engine: Engine, args: Mapping[str, Any]) -> Any:
+    given = args.get("cases", ())
+    cases = [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
+    return engine.evaluate(cases, _query(args))
 
 
 def _disclose(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -133,6 +140,7 @@ OPS: Mapping[str, Op] = {
     "discover": Op(_discover, _QUERY_ARGS),
     "search": Op(_search, _QUERY_ARGS),
     "explain": Op(_explain, {**_QUERY_ARGS, "item": str}, slow=True),
+    "eval": Op(_eval, {**_QUERY_ARGS, "cases": list}, slow=True),
     "disclose": Op(_disclose, {"references": list, "level": str}, slow=True),
     "records": Op(_records, {"reference": str}, slow=True),
     "status": Op(_status, {}, slow=True),

@@ -12,18 +12,28 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from irclient import __version__, show
 from irclient.client import Client
 from irclient.conditions import parse_where
-from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
+from irclient.errors import (
+    InternalError,
+    IRError,
+    NotFound,
+    QueryError,
+    Unavailable,
+    Unreachable,
+)
 from irclient.progress import ProgressLine
 from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, Selection, SelectSpec
 
 COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN = range(5)
 # A job that waits on a slow disk is still alive; only silence is a reason to give up.
 _POLL_S = 0.1
+# Thousands of cases take seconds; hundreds of thousands are not for a terminal.
+_EVAL_S = 600.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,6 +112,38 @@ def _explain(client: Client, options: argparse.Namespace) -> int:
     told = client.explain(_query(options), options.item)
     _print(options, told, "" if options.json else explanation(told))
     return ABSTAINED if told["selection"]["abstained"] else COMMITTED
+
+
+def _eval(client: Client, options: argparse.Namespace) -> int:
+    from irclient.show_eval import report
+
+    client.timeout = max(client.timeout, _EVAL_S)
+    told = client.eval(_cases(options.cases), _query(options))
+    _print(options, told, "" if options.json else report(told, sweep=options.sweep))
+    return COMMITTED
+
+
+def _cases(path: str) -> list[dict[str, Any]]:
+    """Read a file of cases, or stdin for "-"; whoever evaluates checks what is in them."""
+    name = "stdin" if path == "-" else path
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"{name}: {error}", "check the file") from error
+    cases = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            case = json.loads(line)
+        except ValueError as error:
+            raise QueryError(f"{name}:{number}: not JSON: {error}", "one case a line") from error
+        if not isinstance(case, dict) or not (isinstance(case.get("query"), str) or number == 1):
+            hint = 'write {"query": "...", "gold": ["id"]}'
+            raise QueryError(f"{name}:{number}: the case has no query", hint)
+        if "__meta__" not in case:
+            cases.append(case)
+    return cases
 
 
 def _print_answer(answer: Selection, options: argparse.Namespace) -> None:
@@ -255,6 +297,12 @@ def _add_query_commands(commands: Any) -> None:
     _add_select_options(discover)
     search = _command(commands, "search", _search, "ranked candidates, without selection")
     _add_query_options(search)
+    evaluate = _command(commands, "eval", _eval, "how good the answers to labelled queries are")
+    evaluate.add_argument("cases", metavar="CASES.jsonl", help='{"query", "gold": [ids]} a line; -')
+    evaluate.add_argument("--sweep", action="store_true", help="try other max_k and rel as well")
+    _add_query_shape(evaluate)
+    _add_select_options(evaluate)
+    evaluate.set_defaults(query=[])
     explain = _command(commands, "explain", _explain, "why an answer is as it is, or is not")
     _add_query_options(explain)
     _add_select_options(explain)
@@ -289,6 +337,10 @@ def _weight(text: str) -> tuple[str, float]:
 
 def _add_query_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="what is needed, in words")
+    _add_query_shape(parser)
+
+
+def _add_query_shape(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--corpus", action="append", default=[], help="look only here")
     parser.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
     parser.add_argument("--mode", choices=MODES, default="hybrid")

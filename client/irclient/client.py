@@ -74,6 +74,10 @@ class Client:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
         return self._mapping("explain", {**query.to_dict(), "item": item})
 
+    def eval(self, cases: Sequence[Mapping[str, Any]], query: Query) -> dict[str, Any]:
+        """Return how good the answers to cases {query, gold, ...} are, asked as `query` is."""
+        return self._mapping("eval", {**query.to_dict(), "cases": list(cases)})
+
     def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID."""
         found = self._list("disclose", {"references": list(references), "level": level})

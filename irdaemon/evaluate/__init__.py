@@ -1,0 +1,57 @@
+"""Evaluation: cases, runs, and what can be told from them.
+
+runs = answered(engine, load_cases("cases.jsonl"), Query(""))
+evaluate_discovery(runs); evaluate_selection(runs); sweep_selector(runs).best()
+"""
+
+from __future__ import annotations
+
+from irdaemon.evaluate.calibrate import Calibration, calibrate_min_score, floor_of
+from irdaemon.evaluate.cases import (
+    Case,
+    corpus_signature,
+    load_cases,
+    parse_cases,
+    save_cases,
+    validate_cases,
+)
+from irdaemon.evaluate.compare import Comparison, compare
+from irdaemon.evaluate.curve import distractor_robustness_curve
+from irdaemon.evaluate.generate import generate_abstentions, generate_cases
+from irdaemon.evaluate.report import report
+from irdaemon.evaluate.runs import (
+    Run,
+    Searcher,
+    answered,
+    evaluate_discovery,
+    evaluate_selection,
+    outcome,
+)
+from irdaemon.evaluate.sweep import Cell, Sweep, sweep_selector
+
+__all__ = [
+    "Calibration",
+    "Case",
+    "Cell",
+    "Comparison",
+    "Run",
+    "Searcher",
+    "Sweep",
+    "answered",
+    "calibrate_min_score",
+    "compare",
+    "corpus_signature",
+    "distractor_robustness_curve",
+    "evaluate_discovery",
+    "evaluate_selection",
+    "floor_of",
+    "generate_abstentions",
+    "generate_cases",
+    "load_cases",
+    "outcome",
+    "parse_cases",
+    "report",
+    "save_cases",
+    "sweep_selector",
+    "validate_cases",
+]

@@ -1,0 +1,55 @@
+"""How accuracy falls as a catalogue grows: the gold among ever more distractors."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from irdaemon.evaluate.cases import Case
+
+SIZES = (1, 4, 8, 16, 32, 64, 128)
+
+Item = str | Mapping[str, Any]
+# Index some items; the result gives the ids of the k best for a query.
+Ranker = Callable[[Mapping[str, Item]], Callable[[str, int], Sequence[str]]]
+
+
+def distractor_robustness_curve(
+    scope: Mapping[str, Item],
+    probes: Sequence[Case],
+    ranker: Ranker,
+    sizes: Sequence[int] = SIZES,
+    trials: int = 20,
+    seed: int = 0,
+    k: int = 1,
+) -> dict[int, float]:
+    """Return, by catalogue size, the share of probes whose gold is among the first `k`.
+
+    For each size every probe is tried `trials` times with the gold and size - 1 distractors drawn
+    at random (once, where the whole scope is taken); the draw is seeded by `seed` + size.
+    """
+    capped = sorted({min(size, len(scope)) for size in sizes})
+    return {size: _accuracy(scope, probes, ranker, size, trials, seed, k) for size in capped}
+
+
+def _accuracy(
+    scope: Mapping[str, Item],
+    probes: Sequence[Case],
+    ranker: Ranker,
+    size: int,
+    trials: int,
+    seed: int,
+    k: int,
+) -> float:
+    chance = random.Random(seed + size)
+    found = []
+    for probe in probes:
+        gold = probe.gold[0]
+        others = [each for each in scope if each not in probe.gold]
+        for _ in range(1 if size >= len(scope) else trials):
+            drawn = [gold, *chance.sample(others, min(size - 1, len(others)))]
+            best = ranker({each: scope[each] for each in sorted(drawn)})(probe.query, k)
+            found.append(gold in best)
+    return round(fmean(found), 4) if found else 0.0

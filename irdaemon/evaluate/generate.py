@@ -1,0 +1,84 @@
+"""Make cases by back-translation: a model is asked for queries that each artifact would answer.
+
+The model is the caller's: `ask` takes a prompt and returns text, one query a line, or a list. The
+artifact's name is masked, and queries that give it away are dropped, so that a case tests finding
+and not spelling.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from irdaemon.evaluate.cases import Case
+
+Ask = Callable[[str], str | Sequence[str]]
+
+QUERIES_EACH = 5
+ABSTENTION_SHARE = 0.15
+FEWEST_CHARS = 20
+_MASKS = ("this capability", "the tool")
+_SEPARATORS = re.compile(r"[\s_-]+")
+_BULLET = re.compile(r"^\s*(?:[-*]|\d+[.)])\s*")
+
+
+def generate_cases(
+    artifacts: Mapping[str, tuple[str, str]], ask: Ask, k: int = QUERIES_EACH
+) -> list[Case]:
+    """Return up to `k` cases for each artifact {id: (name, text)} with text enough."""
+    cases = []
+    for artifact_id, (name, text) in artifacts.items():
+        if len(text.strip()) < FEWEST_CHARS:
+            continue
+        asked = _lines(ask(_prompt(mask_name(text, name), k)))
+        queries = [query for query in asked if not gives_away(query, name)]
+        cases += [Case(query, (artifact_id,), source_id=artifact_id) for query in queries[:k]]
+    return cases
+
+
+def generate_abstentions(
+    n_gold: int, ask: Ask, about: str, share: float = ABSTENTION_SHARE
+) -> list[Case]:
+    """Return cases that nothing answers, `share` of all together with `n_gold` others."""
+    wanted = math.ceil(share * n_gold / (1 - share))
+    prompt = f"Write {wanted} requests, one a line, that have nothing to do with: {about}"
+    return [Case(query) for query in _lines(ask(prompt))[:wanted]]
+
+
+def mask_name(text: str, name: str) -> str:
+    """Replace a name, however its words are joined, by a phrase that does not tell it."""
+    words = _words(name)
+    if not words:
+        return text
+    mask = _MASKS[0] if not set(words) & set(_MASKS[0].split()) else _MASKS[1]
+    spelled = r"[\s_-]*".join(map(re.escape, words))
+    return re.sub(rf"(?<!\w){spelled}(?!\w)", mask, text, flags=re.IGNORECASE)
+
+
+def gives_away(query: str, name: str) -> bool:
+    """Say whether a query holds the name, or all the words of a name of several."""
+    words = _words(name)
+    if not words:
+        return False
+    if mask_name(query, name) != query:
+        return True
+    said = set(re.findall(r"\w+", query.casefold()))
+    return len(words) > 1 and set(words) <= said
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in _SEPARATORS.split(name.casefold()) if len(word) > 1]
+
+
+def _prompt(text: str, k: int) -> str:
+    return (
+        f"Write {k} different requests, one a line, in the words of somebody who needs what is"
+        f" described below but does not know that it exists. Do not name it.\n\n{text}"
+    )
+
+
+def _lines(said: str | Iterable[str]) -> list[str]:
+    lines = said.splitlines() if isinstance(said, str) else said
+    cleaned = (_BULLET.sub("", line).strip().strip('"') for line in lines)
+    return list(dict.fromkeys(line for line in cleaned if line))
