@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help run test lint bench clean
+.PHONY: help run test lint bench bench-quality clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
 	@echo "make test   run the whole test suite"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measure against the floors, write bench/results/"
+	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make clean  stop the daemon and remove everything make and the daemon made"
 
 run: .venv/.installed
@@ -31,9 +32,16 @@ lint: .venv/.linted
 bench: .venv/.installed
 	@$(BIN)/python bench/roundtrip.py
 
+bench-quality: .venv/.installed
+	@test -x .bench/peer/bin/python || $(PYTHON) -m venv .bench/peer
+	@.bench/peer/bin/python -m pip install -q --disable-pip-version-check "ir==0.1.61" \
+	  && peer="--peer .bench/peer/bin/python" \
+	  || echo "the peer cannot be installed; measuring irdaemon alone" >&2; \
+	  $(BIN)/python bench/quality.py $$peer $(ARGS)
+
 clean:
 	@if [ -x $(BIN)/irdaemon ]; then $(BIN)/irdaemon service uninstall; $(BIN)/irdaemon stop --forget || true; fi
-	@rm -rf .venv build client/build *.egg-info client/*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@rm -rf .venv .bench build client/build *.egg-info client/*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	@find irdaemon client tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:

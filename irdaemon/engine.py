@@ -21,7 +21,7 @@ from irdaemon.calibration import FEWEST_ARTIFACTS, floors, try_out
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
-from irdaemon.evaluate import Case, report
+from irdaemon.evaluate import Case, Catalogue, report
 from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
 from irdaemon.index import CorpusIndex, Snapshot, Space, drifted, index_corpus
@@ -359,11 +359,10 @@ class Engine:
 
     def evaluate(self, cases: Sequence[Case], query: Query) -> dict[str, Any]:
         """Ask every case, shaped as `query` is, and return how good the answers are."""
-        known: set[str] = set()
+        catalogue = Catalogue()
         for index in discovery.asked(self.snapshot, query.corpora):
-            for card in index.rows.cards:
-                known |= {card.artifact_id, card.name, card.artifact_id.rpartition("/")[2]}
-        return report(self, cases, query, known)
+            catalogue.add((card.artifact_id, card.name) for card in index.rows.cards)
+        return report(self, cases, query, catalogue)
 
     def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.

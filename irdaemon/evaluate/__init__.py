@@ -18,6 +18,7 @@ from irdaemon.evaluate.cases import (
 from irdaemon.evaluate.compare import Comparison, compare
 from irdaemon.evaluate.curve import distractor_robustness_curve
 from irdaemon.evaluate.generate import generate_abstentions, generate_cases
+from irdaemon.evaluate.gold import Catalogue
 from irdaemon.evaluate.report import report
 from irdaemon.evaluate.runs import (
     Run,
@@ -32,6 +33,7 @@ from irdaemon.evaluate.sweep import Cell, Sweep, sweep_selector
 __all__ = [
     "Calibration",
     "Case",
+    "Catalogue",
     "Cell",
     "Comparison",
     "Run",

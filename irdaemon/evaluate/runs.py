@@ -70,13 +70,12 @@ def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
 
 
 def _ids(hits: Sequence[Hit], gold: Sequence[str]) -> list[str]:
-    """Return ids, that of the gold for a hit which is it by name, by its path's end, or by copy."""
-    return [next((g for g in gold if _is(hit, g)), hit.artifact_id) for hit in hits]
+    """Return the ids of hits, that of the gold for a hit which stands for a copy of it."""
+    return [next((g for g in gold if g in _places(hit)), hit.artifact_id) for hit in hits]
 
 
-def _is(hit: Hit, gold: str) -> bool:
-    ids = (hit.artifact_id, *(copy.partition("/")[2] for copy in hit.copies))
-    return gold == hit.name or any(each == gold or each.endswith(f"/{gold}") for each in ids)
+def _places(hit: Hit) -> set[str]:
+    return {hit.artifact_id, *(copy.partition("/")[2] for copy in hit.copies)}
 
 
 # -- discovery -----------------------------------------------------------------------------------
@@ -124,8 +123,9 @@ def evaluate_selection(runs: Sequence[Run]) -> dict[str, Any]:
     """Return how good what was committed is, given that the gold was among the candidates.
 
     `commit_rate`: committed some gold; precision over cases that committed; recall of the gold that
-    was retrieved; F1, 0 for an empty commit. `abstention_accuracy`: share of the cases without gold
-    that committed nothing; `j`: that, and the share of the cases with gold that did commit, less 1.
+    was retrieved; F1, 0 for an empty commit. `f1_all` is over every case with gold, and all of its
+    gold: what was not retrieved counts as missed. `abstention_accuracy`: share of the cases without
+    gold that committed nothing; `j`: that, and the share of the cases with gold that did commit, less 1.
     """
     rows = [row for row in map(_selected, runs) if row is not None]
     empty = [run for run in runs if not run.case.gold]
@@ -137,6 +137,7 @@ def evaluate_selection(runs: Sequence[Run]) -> dict[str, Any]:
         "precision": _mean([row["precision"] for row in rows if row["size"]]),
         "recall": _mean([row["recall"] for row in rows]),
         "f1": _mean([row["f1"] for row in rows]),
+        "f1_all": _mean([_f1_of_all(run) for run in full]),
         "mean_committed": _mean([len(run.committed) for run in full if run.committed]),
         "acted": acted,
         "abstention_accuracy": abstention,
@@ -160,6 +161,11 @@ def _selected(run: Run) -> dict[str, float] | None:
         "recall": recalled,
         "f1": f1(precise, recalled),
     }
+
+
+def _f1_of_all(run: Run) -> float:
+    good = len(set(run.committed) & set(run.case.gold))
+    return f1(good / len(run.committed) if run.committed else 0.0, good / len(run.case.gold))
 
 
 def _mean(values: Sequence[float]) -> float | None:

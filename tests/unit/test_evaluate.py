@@ -11,6 +11,7 @@ import irdaemon as ir
 from irclient.errors import QueryError
 from irdaemon.evaluate import (
     Case,
+    Catalogue,
     calibrate_min_score,
     compare,
     corpus_signature,
@@ -103,9 +104,15 @@ def test_each_outcome_has_its_name():
     assert outcome(run((), hit("b", 0.4)), threshold=0.3) == "false_action"
 
 
-def test_a_copy_or_the_end_of_a_path_counts_as_the_gold_it_is():
+def test_a_hit_that_stands_for_a_copy_of_the_gold_counts_as_the_gold():
     assert run(["b"], hit("a", copies=("c/b",))).ranked == ["b"]
-    assert run(["fill"], hit("docs/fill")).ranked == ["fill"]
+
+
+def test_gold_may_be_a_name_or_the_end_of_a_path_where_that_is_one_artifacts():
+    catalogue = Catalogue()
+    catalogue.add([("docs/fill", "Fill"), ("a/merge", "m"), ("b/merge", "n")])
+    meant = catalogue.resolved(Case("q", ("fill", "Fill", "merge", "b/merge", "gone")))
+    assert meant.gold == ("docs/fill", "docs/fill", "merge", "b/merge", "gone")
 
 
 def test_selection_is_judged_only_where_the_gold_was_retrieved():
