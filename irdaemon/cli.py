@@ -206,6 +206,15 @@ def _service(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _fetch(options: argparse.Namespace) -> int:
+    from irdaemon.embed import make_embedder
+
+    embedder = make_embedder(options.embedder, download=True)
+    print(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    print(f'embedder = "{options.embedder}" in the configuration uses it', file=sys.stderr)
+    return DONE
+
+
 def _version(options: argparse.Namespace) -> int:
     print(f"irdaemon {__version__}")
     return DONE
@@ -239,6 +248,11 @@ def _parser() -> argparse.ArgumentParser:
     init.add_argument("--config", metavar="FILE", help="write it here")
     init.add_argument("--force", action="store_true", help="replace an existing file")
     init.add_argument("--print", action="store_true", help="print it, write nothing")
+    fetch = commands.add_parser(
+        "fetch", help="download an embedder's model: the only command that uses the network"
+    )
+    fetch.set_defaults(run=_fetch)
+    fetch.add_argument("embedder", metavar="FAMILY:MODEL")
     service = commands.add_parser("service", help="run as a service of this user")
     service.set_defaults(run=_service)
     service.add_argument("action", choices=("install", "uninstall", "status"))

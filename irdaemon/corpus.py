@@ -10,7 +10,7 @@ from typing import Any
 
 from irclient.errors import IRError, QueryError
 from irdaemon.config import CORPUS_KEYS, KNOWN_KINDS, Config, ConfigError, CorpusConfig
-from irdaemon.embed import EMBEDDERS
+from irdaemon.embed import check_embedder
 from irdaemon.load import did_you_mean, load
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
@@ -73,7 +73,7 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     try:
         roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
         source = load("source", wish.kind, SOURCES)(roots, wish.options)
-        load("embedder", wish.embedder or config.embedder, EMBEDDERS)
+        check_embedder(wish.embedder or config.embedder)
         strategy = strategy_from_spec(wish.strategy or DEFAULT_STRATEGIES.get(wish.kind))
         if strategy is None:
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')

@@ -21,6 +21,7 @@ from irdaemon.calibration import FEWEST_ARTIFACTS, floors, try_out
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
+from irdaemon.embed.absent import Absent
 from irdaemon.evaluate import Case, Catalogue, report
 from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
@@ -107,11 +108,14 @@ class Engine:
         A corpus whose recipe or embedder changed goes stale by itself at its next look. Only the
         writer may call this, or whoever opened the engine before the writer began.
         """
+        self._try_absent_again()
         chosen = {corpus.name: corpus for corpus in corpora}
         indexes: dict[str, CorpusIndex] = {}
         for name, corpus in chosen.items():
             embedder = self._embedder(corpus.embedder)
             self.ledger.declare(name, corpus.kind, corpus.recipe, embedder.id)
+            if self.ledger.served(name) is None and not isinstance(embedder, Absent):
+                self.ledger.serve(name, corpus.embedder, embedder.id)
             indexes[name] = self._index(corpus, self.snapshot.corpora.get(name))
         for name in self.ledger.corpora():
             if name not in chosen:
@@ -129,10 +133,32 @@ class Engine:
                 self._progress[job.number] = Progress(job, "failed", report=_GONE)
 
     def _embedder(self, name: str) -> Embedder:
+        """Return an embedder by its configured name; a stand-in where it cannot be made now."""
         if name not in self._embedders:
-            embedder = self._embedders[name] = make_embedder(name)
-            self._by_id[embedder.id] = embedder
+            try:
+                embedder = make_embedder(name)
+            except Unavailable as error:
+                embedder = Absent(name, error)
+            self._embedders[name] = self._by_id[embedder.id] = embedder
         return self._embedders[name]
+
+    def _try_absent_again(self) -> None:
+        """Forget the stand-ins: what was missing may have come."""
+        absent = [n for n, each in self._embedders.items() if isinstance(each, Absent)]
+        for name in absent:
+            del self._embedders[name]
+
+    def _serving(self, corpus: Corpus) -> Embedder:
+        """Return the embedder whose vectors answer: the old one until the new one's are all there.
+
+        Where the old one cannot be made any more its vectors are of no use to a query.
+        """
+        target = self._embedder(corpus.embedder)
+        name, served = self.ledger.served(corpus.name) or ("", target.id)
+        if served == target.id:
+            return target
+        old = self._embedder(name)
+        return old if old.id == served else target
 
     # -- the write side --------------------------------------------------------------------------
 
@@ -230,7 +256,8 @@ class Engine:
         self._embed_few(corpus, above)
         if report.changed or not job.look.under:
             self._publish(corpus)
-        if self.snapshot.corpora[corpus.name].unembedded:
+        index = self.snapshot.corpora[corpus.name]
+        if index.unembedded or index.embedder != self._embedder(corpus.embedder).id:
             self.request(Job("embed", corpus.name))
         self._calibrate_if_due(corpus)
         self._tell_failures(corpus.name, failed_before)
@@ -251,19 +278,24 @@ class Engine:
 
     def _embed_few(self, corpus: Corpus, above: int) -> None:
         """Embed what a small change brought, so that it is published with its vectors."""
-        embedder = self._embedder(corpus.embedder)
-        next(embed(self.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
+        for embedder in {self._serving(corpus), self._embedder(corpus.embedder)}:
+            # Who cannot embed now says so in the embed job, and holds up no change.
+            with contextlib.suppress(Unavailable):
+                next(embed(self.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
 
     def _embed(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):
             return _GONE
         embedder = self._embedder(corpus.embedder)
         index = self.snapshot.corpora[corpus.name]
-        progress.todo = index.unembedded
+        switching = index.embedder != embedder.id
+        progress.todo = len(index.rows.shown) if switching else index.unembedded
         for batch in embed(self.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE):
             progress.done += batch
             progress.todo = max(progress.todo, progress.done)
             self._breathe(job, corpus)
+        if not isinstance(embedder, Absent):
+            self.ledger.serve(corpus.name, corpus.embedder, embedder.id)
         self._publish(corpus)
         self._calibrate_if_due(corpus)
         return f"{progress.done} records embedded"
@@ -285,7 +317,8 @@ class Engine:
             self._let_others_go_first(job, corpus)
 
         def vector(text: str) -> QueryVector | None:
-            return query_vector(self._embedder(corpus.embedder), text)
+            embedder = self._by_id.get(index.embedder)
+            return query_vector(embedder, text) if embedder else None
 
         trial = try_out(self.snapshot, corpus.name, vector, pause)
         if trial is None:
@@ -309,7 +342,11 @@ class Engine:
             raise NotFound(_GONE)
 
     def _retry(self, job: Job, progress: Progress) -> str:
+        self._try_absent_again()
         retried = self.ledger.failures.retry()
+        for corpus in self._corpora.values():
+            if self.snapshot.corpora[corpus.name].embedder != self._embedder(corpus.embedder).id:
+                self.request(Job("reconcile", corpus.name))
         for name in {failure.corpus for failure in self.ledger.failures.all()}:
             self.request(Job("reconcile", name))
         return f"{retried} failures to be tried again"
@@ -337,7 +374,7 @@ class Engine:
         self.notify("generation", {"generation": generation, "corpus": corpus.name})
 
     def _index(self, corpus: Corpus, previous: CorpusIndex | None) -> CorpusIndex:
-        embedder = self._embedder(corpus.embedder)
+        embedder = self._serving(corpus)
         space = Space(corpus.recipe, embedder.id, embedder.dim, self._hnsw_above)
         return index_corpus(self.ledger, corpus.name, space, previous)
 
@@ -408,7 +445,9 @@ class Engine:
             }
 
     def _seen(self, name: str) -> overview.Seen:
-        return overview.Seen(self.snapshot.corpora[name], self._unread(name))
+        target = self._embedder(self._corpora[name].embedder)
+        why = target.error.message if isinstance(target, Absent) else ""
+        return overview.Seen(self.snapshot.corpora[name], self._unread(name), target.id, why)
 
     def _unread(self, name: str) -> int:
         """Count the entries of a corpus that a running look has still to read."""
@@ -419,11 +458,20 @@ class Engine:
         # Another query may clear the memory at any moment: look once, answer from what was found.
         vector = self._vectors.get((text, embedder))
         if vector is None and embedder in self._by_id:
-            vector = query_vector(self._by_id[embedder], text)
+            vector = self._embedded(text, embedder)
+            if vector is None:
+                return None
             if len(self._vectors) >= _VECTORS_REMEMBERED:
                 self._vectors.clear()
             self._vectors[(text, embedder)] = vector
         return vector
+
+    def _embedded(self, text: str, embedder: str) -> QueryVector | None:
+        """Embed a query; where an endpoint does not answer, the words answer alone."""
+        try:
+            return query_vector(self._by_id[embedder], text)
+        except Unavailable:
+            return None
 
     def _disclosed(self, found: Selection, level: str) -> Selection:
         if level == "metadata" or not found.results:

@@ -21,7 +21,8 @@ _HEAD = """\
 # irdaemon's configuration. Everything here is optional; what is commented out is the default.
 # After a change: irdaemon restart, or send the daemon SIGHUP.
 
-# The embedder of every corpus that names none: wordllama, hashing, or "module:attr".
+# The embedder of every corpus that names none: wordllama, hashing, sentence-transformers:MODEL,
+# fastembed:MODEL, model2vec:MODEL, openai:BASE_URL#MODEL, or "module:attr".
 # embedder = "wordllama"
 
 # Index the known directories of this machine as corpora of their own (listed below).

@@ -12,17 +12,27 @@ from irdaemon.ledger import Ledger
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a corpus' queries see now, and how many entries a running look has still to read."""
+    """What a corpus' queries see now, and how many entries a running look has still to read.
+
+    `embedder` is the id of the configured embedder, `missing` why it cannot be used.
+    """
 
     index: CorpusIndex
     unread: int
+    embedder: str
+    missing: str = ""
 
 
 def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
     counts = ledger.counts(corpus.name, seen.index.embedder)
     reconciled, problems = ledger.state_of(corpus.name)
-    waiting = counts.records - counts.vectors
+    switching = seen.embedder != seen.index.embedder and not seen.missing
+    done = ledger.counts(corpus.name, seen.embedder).vectors if switching else counts.vectors
+    waiting = counts.records - done
+    said = [{"path": p.path, "reason": p.reason} for p in problems]
+    if seen.missing:
+        said.append({"path": corpus.embedder, "reason": seen.missing})
     return {
         "name": corpus.name,
         "kind": corpus.kind,
@@ -33,8 +43,8 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
         "failures": counts.failures,
         "pending": waiting + seen.unread,
         "last_reconcile": reconciled,
-        "state": _state(reconciled is None, bool(problems), waiting),
-        "problems": [{"path": p.path, "reason": p.reason} for p in problems],
+        "state": "re-embedding" if switching else _state(reconciled is None, bool(said), waiting),
+        "problems": said,
     }
 
 
@@ -42,7 +52,9 @@ def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     """Return the status of a corpus with what can be asked of it."""
     return {
         **status(ledger, corpus, seen),
-        "embedder": seen.index.embedder,
+        "embedder": corpus.embedder,
+        "served_by": seen.index.embedder,
+        "floors": {mode: floor.to_dict() for mode, floor in seen.index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(seen.index.columns.names()),
         "surfaces": sorted({shown.kind for shown in seen.index.rows.shown}),

@@ -125,7 +125,8 @@ def evaluate_selection(runs: Sequence[Run]) -> dict[str, Any]:
     `commit_rate`: committed some gold; precision over cases that committed; recall of the gold that
     was retrieved; F1, 0 for an empty commit. `f1_all` is over every case with gold, and all of its
     gold: what was not retrieved counts as missed. `abstention_accuracy`: share of the cases without
-    gold that committed nothing; `j`: that, and the share of the cases with gold that did commit, less 1.
+    gold that committed nothing; `j`: that plus the share of the cases with gold that did commit,
+    less 1.
     """
     rows = [row for row in map(_selected, runs) if row is not None]
     empty = [run for run in runs if not run.case.gold]

@@ -15,6 +15,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from irclient.errors import Unavailable
 from irdaemon.ledger import Ledger
 
 
@@ -166,10 +167,18 @@ class Rows:
         )
 
     def _with_vectors(self, ledger: Ledger, embedder: str) -> Rows:
+        if not self.vectors.shape[1]:  # nobody can embed a query for them
+            return self
         waiting = np.flatnonzero(~self.embedded)
         digests = list({self.shown[i].digest for i in waiting})
         if not (stored := ledger.vectors.get(embedder, digests)):
             return self
+        if any(len(vector) != 4 * self.vectors.shape[1] for vector in stored.values()):
+            raise Unavailable(
+                f"the vectors kept for embedder {embedder!r} have another dimension than its own,"
+                f" {self.vectors.shape[1]}",
+                "an embedder that changes needs another id",
+            )
         found = np.array([i for i in waiting if self.shown[i].digest in stored], np.int64)
         packed = b"".join(stored[self.shown[i].digest] for i in found)
         vectors, embedded = self.vectors.copy(), self.embedded.copy()

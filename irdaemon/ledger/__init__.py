@@ -106,6 +106,21 @@ class Ledger:
                 embedder,
             )
 
+    def served(self, name: str) -> tuple[str, str] | None:
+        """Return the name and id of the embedder whose vectors serve a corpus; None: none yet."""
+        row = self._store.one("SELECT served_name, served FROM corpora WHERE name = ?", name)
+        return (row[0], row[1]) if row and row[1] else None
+
+    def serve(self, name: str, embedder: str, embedder_id: str) -> None:
+        """Note whose vectors serve a corpus from now on."""
+        with self._store.transaction():
+            self._store.run(
+                "UPDATE corpora SET served_name = ?, served = ? WHERE name = ?",
+                embedder,
+                embedder_id,
+                name,
+            )
+
     def forget_corpus(self, name: str) -> None:
         """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""
         with self._store.transaction():

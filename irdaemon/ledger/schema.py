@@ -129,10 +129,17 @@ def add_floors(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_served(connection: sqlite3.Connection) -> None:
+    """Remember whose vectors serve each corpus' queries: the embedder's name and id."""
+    connection.execute("ALTER TABLE corpora ADD COLUMN served_name TEXT NOT NULL DEFAULT ''")
+    connection.execute("ALTER TABLE corpora ADD COLUMN served TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
     add_floors,
+    add_served,
 )
 
 

@@ -65,11 +65,12 @@ class Vectors:
         ]
 
     def drop_unused(self) -> int:
-        """Drop vectors no record needs, or none by its corpus' embedder; return how many."""
+        """Drop vectors that no record needs from the embedder its corpus has or is served by."""
         with self._store.transaction():
             return self._store.run(
                 "DELETE FROM vectors WHERE NOT EXISTS (SELECT 1 FROM records"
                 " JOIN artifacts ON artifacts.id = records.artifact"
                 " JOIN corpora ON corpora.name = artifacts.corpus"
-                " WHERE records.digest = vectors.digest AND corpora.embedder = vectors.embedder)"
+                " WHERE records.digest = vectors.digest"
+                " AND vectors.embedder IN (corpora.embedder, corpora.served))"
             ).rowcount

@@ -3,7 +3,9 @@
 import itertools
 from collections import Counter
 
+from irclient.errors import Unavailable
 from irdaemon.corpus import Corpus
+from irdaemon.embed.hashing import Hashing
 from irdaemon.engine import Engine
 from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, content_hash, record_id
 from irdaemon.ledger import version_hash as version_of
@@ -83,3 +85,22 @@ def ticking(start=LATER):
     """Return a clock that moves on by itself."""
     times = itertools.count(start)
     return lambda: next(times)
+
+
+class Counting:
+    """An embedder that hashes, under an id of its own, and can be made to fail."""
+
+    down = False
+    id, dim = "counting-64", 64
+
+    def embed(self, texts):
+        if type(self).down:
+            raise Unavailable("the endpoint is down", "start it")
+        return Hashing(64).embed(texts)
+
+
+class Missing:
+    """An embedder whose package is not there."""
+
+    def __init__(self):
+        raise Unavailable("Missing needs the package 'missing'", 'pip install "irdaemon[missing]"')

@@ -1,0 +1,38 @@
+"""Optional models: how they are called, and what is said when one is not there."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+from types import ModuleType
+
+from irclient.errors import Unavailable
+
+
+def required(module: str, extra: str, wanted: object) -> ModuleType:
+    """Import an optional package. Raises Unavailable naming the extra that brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise Unavailable(
+            f"{type(wanted).__name__} needs the package {module!r}: {error}",
+            f'pip install "irdaemon[{extra}]"',
+        ) from error
+
+
+def called(model: str) -> str:
+    """Return a model's short name; that of a folder tells folders apart, which may share names."""
+    name = os.path.basename(model.rstrip("/"))
+    if not os.path.isdir(model):
+        return name
+    place = hashlib.sha256(os.path.realpath(model).encode()).hexdigest()[:8]
+    return f"{name}-{place}"
+
+
+def missing_model(family: str, model: str, error: Exception) -> Unavailable:
+    """Return the error for a model that is not on this machine."""
+    return Unavailable(
+        f"the model {model!r} of {family} is not on this machine: {str(error)[:200]}",
+        f"irdaemon fetch {family}:{model} downloads it",
+    )

@@ -1,0 +1,155 @@
+"""Embedders that optional packages and endpoints bring, with stand-ins for the packages."""
+
+import json
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from irclient.errors import QueryError, Unavailable
+from irdaemon.embed import FAMILIES, check_embedder, make_embedder, query_vector
+
+
+class Model:
+    """What all three libraries' models are like, as far as they are used."""
+
+    dim = 3
+
+    def __init__(self, name="", **options):
+        if "gone" in name:
+            raise OSError("no such file on this machine")
+        self.options = options
+
+    from_pretrained = classmethod(lambda cls, name: cls(name))
+
+    def encode(self, texts, **options):
+        return np.array([[len(text), 3, 0] for text in texts], np.float32)
+
+    def embed(self, texts, batch_size=1):
+        yield from self.encode(texts)
+
+    def query_embed(self, texts):
+        yield from self.encode(["?" * 9 for _ in texts])
+
+
+@pytest.fixture(autouse=True)
+def packages(monkeypatch):
+    library = SimpleNamespace(SentenceTransformer=Model, TextEmbedding=Model, StaticModel=Model)
+    for name in ("sentence_transformers", "fastembed", "model2vec"):
+        monkeypatch.setitem(sys.modules, name, library)
+
+
+LOCAL = sorted(set(FAMILIES) - {"openai"})
+
+
+@pytest.mark.parametrize("family", LOCAL)
+def test_a_family_is_named_with_its_model_and_gives_vectors_of_its_own_space(family):
+    embedder = make_embedder(f"{family}:some/model")
+    assert embedder.id.startswith(f"{family}-")
+    assert embedder.id.endswith("model-3")
+    assert embedder.dim == 3
+    assert embedder.embed(["a", "b"]).dtype == np.float32
+    assert embedder.embed([]).shape == (0, 3)
+    assert len(query_vector(embedder, "q").vector) == 3
+
+
+def test_a_query_is_embedded_its_own_way_where_the_model_has_one():
+    embedder = make_embedder("fastembed")
+    asked = query_vector(embedder, "q").vector
+    assert asked == pytest.approx(embedder.embed(["?" * 9])[0])
+
+
+@pytest.mark.parametrize("family", LOCAL)
+def test_a_model_that_is_not_here_is_an_error_that_says_how_to_get_it(family):
+    with pytest.raises(Unavailable) as raised:
+        make_embedder(f"{family}:gone")
+    assert raised.value.hint == f"irdaemon fetch {family}:gone downloads it"
+
+
+@pytest.mark.parametrize("family", LOCAL)
+def test_a_missing_package_names_the_extra_that_brings_it(family, monkeypatch):
+    monkeypatch.setitem(sys.modules, family.replace("-", "_"), None)
+    with pytest.raises(Unavailable) as raised:
+        make_embedder(family)
+    assert f"irdaemon[{family}]" in raised.value.hint
+
+
+def test_nothing_is_downloaded_unless_asked():
+    assert make_embedder("sentence-transformers")._model.options == {"local_files_only": True}
+    fetched = make_embedder("sentence-transformers", download=True)
+    assert fetched._model.options == {"local_files_only": False}
+
+
+def test_an_unknown_embedder_is_refused_with_the_nearest_name():
+    with pytest.raises(QueryError, match="did you mean 'wordllama'"):
+        check_embedder("wordlama")
+    check_embedder("sentence-transformers:anything")
+
+
+# -- an endpoint ---------------------------------------------------------------------------------
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    seen: ClassVar[list] = []
+    fails: ClassVar[list] = []
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        type(self).seen.append((self.path, body, self.headers.get("Authorization")))
+        if type(self).fails:
+            return self.send_error(type(self).fails.pop())
+        rows = [{"index": n, "embedding": [n + 1.0, 0, 0, 0]} for n in range(len(body["input"]))]
+        content = json.dumps({"data": rows[::-1]}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def address():
+    Endpoint.seen, Endpoint.fails = [], []
+    server = HTTPServer(("127.0.0.1", 0), Endpoint)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"openai:http://127.0.0.1:{server.server_port}/v1#nomic"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_endpoint_is_asked_in_batches_and_its_rows_are_put_in_order(address, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    embedder = make_embedder(address)
+    assert (embedder.id, embedder.dim) == ("openai-nomic-4", 4)
+    assert embedder.embed(["a"] * 70).shape == (70, 4)
+    path, body, key = Endpoint.seen[-1]
+    assert (path, body["model"], len(body["input"]), key) == (
+        "/v1/embeddings",
+        "nomic",
+        6,
+        "Bearer secret",
+    )
+
+
+def test_a_busy_endpoint_is_asked_again_and_a_refusal_says_what_to_do(address):
+    embedder = make_embedder(address)
+    Endpoint.fails = [503]
+    assert len(embedder.embed(["a"])) == 1
+    Endpoint.fails = [401]
+    with pytest.raises(Unavailable) as raised:
+        embedder.embed(["a"])
+    assert "OPENAI_API_KEY" in raised.value.hint
+
+
+def test_an_endpoint_that_is_not_there_or_not_an_address_is_an_error():
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        make_embedder("openai:http://127.0.0.1:9/v1#m")
+    with pytest.raises(QueryError, match="is not an embedder"):
+        make_embedder("openai:text-embedding-3-small")
