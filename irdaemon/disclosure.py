@@ -12,9 +12,11 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from irclient.errors import QueryError
 from irclient.types import LEVELS
+from irdaemon.expansion import PASSAGE_CHARS, Passage
 from irdaemon.ledger import StoredArtifact
 from irdaemon.load import did_you_mean
 from irdaemon.source.tree import at_or_under, read_regular
@@ -23,6 +25,8 @@ from irdaemon.types import BundledFile, Disclosure, SourceError
 BODY_CHARS = 20_000
 BUNDLE_CHARS = 40_000
 BUNDLE_FILES = 100
+# Beyond this a directory is not even counted on.
+BUNDLE_COUNTED = 10_000
 _BUNDLE_DIRS = ("scripts", "references", "assets")
 _READMES = ("readme.md", "readme.rst", "readme.txt", "readme")  # in any case
 _READ_BYTES = 16 * 1024 * 1024
@@ -46,16 +50,27 @@ def disclose(artifact: StoredArtifact, level: str) -> Disclosure:
         return plain
     if not artifact.pointer or artifact.body is not None:
         return _with_body(plain, artifact.body or "", stale=False)
+    plain = replace(plain, indexed_digest=artifact.digest)
     try:
         content = _read(artifact.pointer)
     except (OSError, SourceError):
         return replace(plain, stale=True, note="pointer_unreadable")
     digest = hashlib.sha256(content).hexdigest()
     stale = bool(artifact.digest) and digest != artifact.digest
+    plain = replace(plain, current_digest=digest)
     disclosed = _with_body(plain, content.decode("utf-8", "replace"), stale)
-    if level == "bundled":
-        return replace(disclosed, files=tuple(_bundle(artifact.pointer)))
-    return disclosed
+    return _with_bundle(disclosed) if level == "bundled" else disclosed
+
+
+def with_passage(disclosed: Disclosure, passage: Passage) -> Disclosure:
+    """Add an expanded text, cut where it is long."""
+    return replace(
+        disclosed,
+        passage=passage.text[:PASSAGE_CHARS],
+        passage_records=passage.records,
+        expansion=passage.note,
+        truncated=disclosed.truncated or len(passage.text) > PASSAGE_CHARS,
+    )
 
 
 def _with_body(plain: Disclosure, text: str, stale: bool) -> Disclosure:
@@ -87,12 +102,17 @@ def _preference(name: str) -> tuple[int, str]:
     return _READMES.index(name.lower()), name
 
 
-def _bundle(pointer: str) -> Iterator[BundledFile]:
+def _with_bundle(disclosed: Disclosure) -> Disclosure:
+    pointer = disclosed.pointer
     home = os.path.realpath(pointer if os.path.isdir(pointer) else os.path.dirname(pointer))
+    paths = list(islice(_bundled_paths(home), BUNDLE_COUNTED))
+    files = tuple(_bundle(home, paths[:BUNDLE_FILES]))
+    return replace(disclosed, files=files, files_omitted=len(paths) - len(files))
+
+
+def _bundle(home: str, paths: list[str]) -> Iterator[BundledFile]:
     left = BUNDLE_CHARS
-    for count, path in enumerate(_bundled_paths(home)):
-        if count == BUNDLE_FILES:
-            return
+    for path in paths:
         text = _small_text(path, left)
         left -= len(text or "")
         yield BundledFile(os.path.relpath(path, home), os.stat(path).st_size, text)

@@ -17,6 +17,7 @@ from irclient.types import MODES
 from irdaemon.copies import collapsed
 from irdaemon.disclosure import check_level
 from irdaemon.embed import QueryVector
+from irdaemon.expansion import parse_expand
 from irdaemon.gate import Source, gated
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.load import did_you_mean
@@ -181,6 +182,7 @@ def _check(query: Query) -> None:
     if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
         raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
     check_level(query.level)
+    parse_expand(query.expand)
     list(fields_in(query.where))
 
 

@@ -19,10 +19,11 @@ from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon import discovery, overview
 from irdaemon.calibration import FEWEST_ARTIFACTS, floors, try_out
 from irdaemon.corpus import Corpus
-from irdaemon.disclosure import check_level, disclose
+from irdaemon.disclosure import check_level, disclose, with_passage
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
 from irdaemon.embed.absent import Absent
 from irdaemon.evaluate import Case, Catalogue, report
+from irdaemon.expansion import Expand, expanded, parse_expand
 from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
 from irdaemon.index import CorpusIndex, Snapshot, Space, drifted, index_corpus
@@ -383,12 +384,12 @@ class Engine:
     def discover(self, query: Query, custom: Selector | None = None) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
         found = discovery.discover(self.snapshot, query, self._vector, self.pending, custom)
-        return self._disclosed(found, query.level)
+        return self._disclosed(found, query)
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
         found = discovery.search(self.snapshot, query, self._vector, self.pending)
-        return self._disclosed(found, query.level)
+        return self._disclosed(found, query)
 
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
@@ -401,14 +402,18 @@ class Engine:
             catalogue.add((card.artifact_id, card.name) for card in index.rows.cards)
         return report(self, cases, query, catalogue)
 
-    def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
+    def disclose(
+        self, references: Sequence[str], level: str = "body", expand: str = "none"
+    ) -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.
 
-        Raises NotFound naming what there is, QueryError for an ambiguous name.
+        `expand` is as on a Query, around the artifact's first record. Raises NotFound naming what
+        there is, QueryError for an ambiguous name.
         """
         check_level(level)
+        wish = parse_expand(expand)
         with self.ledger.reading() as ledger:
-            return [self._disclose_one(ledger, reference, level) for reference in references]
+            return [self._disclose_one(ledger, each, level, wish) for each in references]
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
@@ -473,23 +478,38 @@ class Engine:
         except Unavailable:
             return None
 
-    def _disclosed(self, found: Selection, level: str) -> Selection:
-        if level == "metadata" or not found.results:
+    def _disclosed(self, found: Selection, query: Query) -> Selection:
+        expand = parse_expand(query.expand)
+        if (query.level == "metadata" and expand is None) or not found.results:
             return found
         with self.ledger.reading() as ledger:
-            results = tuple(self._with_disclosure(ledger, hit, level) for hit in found.results)
+            results = tuple(
+                self._with_disclosure(ledger, hit, query.level, expand) for hit in found.results
+            )
         return replace(found, results=results)
 
-    def _with_disclosure(self, ledger: Ledger, hit: Hit, level: str) -> Hit:
+    def _with_disclosure(self, ledger: Ledger, hit: Hit, level: str, expand: Expand | None) -> Hit:
         artifact = ledger.artifact(hit.corpus, hit.artifact_id)
-        return replace(hit, disclosure=disclose(artifact, level)) if artifact else hit
+        if artifact is None:
+            return hit
+        disclosed = disclose(artifact, level)
+        if expand is not None:
+            records = ledger.records_for_artifact(hit.corpus, hit.artifact_id)
+            disclosed = with_passage(disclosed, expanded(records, hit.surface_index, expand))
+        return replace(hit, disclosure=disclosed)
 
-    def _disclose_one(self, ledger: Ledger, reference: str, level: str) -> Disclosure:
+    def _disclose_one(
+        self, ledger: Ledger, reference: str, level: str, expand: Expand | None
+    ) -> Disclosure:
         corpus, artifact_id = resolve(ledger, reference, self._corpora)
         artifact = ledger.artifact(corpus, artifact_id)
         if artifact is None:
             raise NotFound(f"{reference!r} is gone", "ask discover again")
-        return disclose(artifact, level)
+        disclosed = disclose(artifact, level)
+        if expand is None:
+            return disclosed
+        records = ledger.records_for_artifact(corpus, artifact_id)
+        return with_passage(disclosed, expanded(records, None, expand))
 
     def _unknown(self, name: str) -> NotFound:
         return unknown_corpus(name, self._corpora)

@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon import selection
 from irdaemon.config import state_dir
 from irdaemon.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
+from irdaemon.disclosure import with_passage
 from irdaemon.engine import Engine
+from irdaemon.expansion import Policy, by_policy, expanded, parse_expand
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
@@ -286,6 +288,7 @@ def discover(
     surfaces: Iterable[str] = (),
     fusion: str = "standard",
     surface_weights: Mapping[str, float] | None = None,
+    expand: str = "none",
     max_k: int = 3,
     rel: float = 0.9,
     gap_ratio: float = 0.5,
@@ -301,6 +304,7 @@ def discover(
         surfaces=tuple(surfaces),
         select=spec,
         level=disclose_level,
+        expand=expand,
         fusion=fusion,
         weights=surface_weights or {},
     )
@@ -308,17 +312,43 @@ def discover(
 
 
 def disclose(
-    chosen: Choice | Selection | Sequence[Hit], *, level: str = "body"
+    chosen: Choice | Selection | Sequence[Hit],
+    *,
+    level: str = "body",
+    expand: str | Policy = "none",
+    loader: Callable[[Mapping[str, Any]], str] | None = None,
+    store: Mapping[str, str] | None = None,
 ) -> list[Disclosure]:
-    """Return the payload of selected hits, in their order; the hits stay as they are."""
+    """Return the payload of selected hits, in their order; the hits stay as they are.
+
+    `expand` is as on a Query, or a function (records, seed) -> records. The body comes from
+    `loader` (fields -> text) or `store` (pointer -> text) where one of them is given.
+    """
+    if loader is not None and store is not None:
+        raise QueryError("give a loader or a store, not both")
     hits = chosen if isinstance(chosen, Sequence) else _hits(chosen)
-    return [
-        payload
-        for hit in hits
-        for payload in open_corpus(hit.corpus).engine.disclose(
-            [f"{hit.corpus}/{hit.artifact_id}"], level
-        )
-    ]
+    return [_disclosed(hit, level, expand, loader, store) for hit in hits]
+
+
+def _disclosed(
+    hit: Hit,
+    level: str,
+    expand: str | Policy,
+    loader: Callable[[Mapping[str, Any]], str] | None,
+    store: Mapping[str, str] | None,
+) -> Disclosure:
+    engine, reference = open_corpus(hit.corpus).engine, f"{hit.corpus}/{hit.artifact_id}"
+    own = loader is not None or store is not None
+    (found,) = engine.disclose([reference], "metadata" if own else level)
+    if own and level != "metadata":
+        body = loader(hit.fields) if loader else (store or {}).get(hit.pointer)
+        note = "" if body is not None else "pointer_unreadable"
+        found = replace(found, level=level, body=body, note=note)
+    if callable(expand):
+        return with_passage(found, by_policy(engine.records(reference), hit.surface_index, expand))
+    if (wish := parse_expand(expand)) is None:
+        return found
+    return with_passage(found, expanded(engine.records(reference), hit.surface_index, wish))
 
 
 def records_for_artifact(corpus: Built | str, artifact_id: str) -> list[dict[str, Any]]:

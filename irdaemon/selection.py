@@ -32,6 +32,11 @@ class Choice:
     reason: str
     signals: dict[str, Any]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plain = {"abstained": self.abstained, "reason": self.reason, "signals": self.signals}
+        return {"hits": [hit.to_dict() for hit in self.hits], **plain}
+
 
 def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None) -> Choice:
     """Commit to the hits a strategy accepts; `custom` replaces the named strategy.

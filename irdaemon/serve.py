@@ -78,7 +78,8 @@ def _eval(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 def _disclose(engine: Engine, args: Mapping[str, Any]) -> Any:
     references = [str(each) for each in args.get("references", ())]
-    return [each.to_dict() for each in engine.disclose(references, args.get("level", "body"))]
+    level, expand = args.get("level", "body"), args.get("expand", "none")
+    return [each.to_dict() for each in engine.disclose(references, level, expand)]
 
 
 def _records(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -133,6 +134,7 @@ _QUERY_ARGS: Mapping[str, type | tuple[type, ...]] = {
     "level": str,
     "fusion": str,
     "weights": dict,
+    "expand": str,
 }
 
 OPS: Mapping[str, Op] = {
@@ -141,7 +143,7 @@ OPS: Mapping[str, Op] = {
     "search": Op(_search, _QUERY_ARGS),
     "explain": Op(_explain, {**_QUERY_ARGS, "item": str}, slow=True),
     "eval": Op(_eval, {**_QUERY_ARGS, "cases": list}, slow=True),
-    "disclose": Op(_disclose, {"references": list, "level": str}, slow=True),
+    "disclose": Op(_disclose, {"references": list, "level": str, "expand": str}, slow=True),
     "records": Op(_records, {"reference": str}, slow=True),
     "status": Op(_status, {}, slow=True),
     "failures": Op(_failures, {"corpus": _OPTIONAL_TEXT}, slow=True),
@@ -197,7 +199,9 @@ def is_slow(data: bytes) -> bool:
     except IRError:
         return False
     op = OPS.get(request.op)
-    return op is not None and (op.slow or request.args.get("level", "metadata") != "metadata")
+    args = request.args
+    plain = (args.get("level", "metadata"), args.get("expand", "none")) == ("metadata", "none")
+    return op is not None and (op.slow or not plain)
 
 
 class Server:

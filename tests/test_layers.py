@@ -7,8 +7,8 @@ ROOT = Path(__file__).parents[1]
 
 LINE = (
     "irclient types load text source strategy embed config corpus floor ledger index retrieve"
-    " selection gate copies needs disclosure references ingest discovery explanation evaluate"
-    " background calibration jobs host overview engine library watch schedule serve"
+    " selection gate copies needs expansion disclosure references ingest discovery explanation"
+    " evaluate background calibration jobs host overview engine library watch schedule serve"
     " ownership settings sdnotify service logs initial daemon cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})

@@ -103,6 +103,7 @@ def _query(options: argparse.Namespace) -> Query:
         level=options.disclose,
         fusion=options.fusion,
         weights=dict(options.weight),
+        expand=options.expand,
     )
 
 
@@ -155,7 +156,7 @@ def _print_answer(answer: Selection, options: argparse.Namespace) -> None:
 
 
 def _disclose(client: Client, options: argparse.Namespace) -> int:
-    found = client.disclose(options.reference, options.level)
+    found = client.disclose(options.reference, options.level, options.expand)
     if options.json:
         _print_json([each.to_dict() for each in found])
     else:
@@ -366,12 +367,23 @@ def _add_query_shape(parser: argparse.ArgumentParser) -> None:
         help="multiply the score of a surface kind; may be repeated",
     )
     parser.add_argument("--disclose", choices=LEVELS, default="metadata", metavar="LEVEL")
+    _add_expand(parser)
+
+
+def _add_expand(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--expand",
+        default="none",
+        metavar="HOW",
+        help="show the text around what matched: window, window:K or artifact",
+    )
 
 
 def _add_reading_commands(commands: Any) -> None:
     disclose = _command(commands, "disclose", _disclose, "the payload of artifacts")
     disclose.add_argument("reference", nargs="+", metavar="CORPUS/ID")
     disclose.add_argument("--level", choices=LEVELS, default="body")
+    _add_expand(disclose)
     _command(commands, "ls", _ls, "the corpora")
     info = _command(commands, "info", _info, "what is known of a corpus")
     info.add_argument("corpus")

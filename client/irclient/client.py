@@ -78,9 +78,12 @@ class Client:
         """Return how good the answers to cases {query, gold, ...} are, asked as `query` is."""
         return self._mapping("eval", {**query.to_dict(), "cases": list(cases)})
 
-    def disclose(self, references: Sequence[str], level: str = "body") -> list[Disclosure]:
-        """Return the payload of artifacts named CORPUS/ID."""
-        found = self._list("disclose", {"references": list(references), "level": level})
+    def disclose(
+        self, references: Sequence[str], level: str = "body", expand: str = "none"
+    ) -> list[Disclosure]:
+        """Return the payload of artifacts named CORPUS/ID, expanded as on a Query."""
+        args = {"references": list(references), "level": level, "expand": expand}
+        found = self._list("disclose", args)
         return [Disclosure.from_dict(each) for each in found]
 
     def records(self, reference: str) -> list[dict[str, Any]]:

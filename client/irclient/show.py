@@ -92,6 +92,13 @@ def disclosure(found: Disclosure) -> str:
     lines = []
     if found.note:
         lines.append(f"[{found.corpus}/{found.artifact_id}: {found.note}]")
+    if found.stale and found.current_digest:
+        was, now = found.indexed_digest[:12], found.current_digest[:12]
+        lines.append(f"[indexed {was}, now {now}]")
+    if found.passage is not None:
+        count = len(found.passage_records)
+        lines.append(f"[{count} records{f', {found.expansion}' if found.expansion else ''}]")
+        lines.append(safe(found.passage).rstrip("\n"))
     if found.body is not None:
         lines.append(safe(found.body).rstrip("\n"))
     if found.truncated:
@@ -100,6 +107,8 @@ def disclosure(found: Disclosure) -> str:
         lines.append(f"--- {safe(file.path)} ({file.size:,} bytes)")
         if file.text is not None:
             lines.append(safe(file.text).rstrip("\n"))
+    if found.files_omitted:
+        lines.append(f"[and {found.files_omitted:,} more files]")
     return "\n".join(lines)
 
 

@@ -67,7 +67,8 @@ class Query(_Plain):
 
     `corpora` empty means all. `k` is how many candidates retrieval brings to selection. `where`
     is a filter over fields, `surfaces` the surface kinds to look at (empty: all), `weights` what
-    their fused scores are multiplied by. `fusion` names how the rankings become one.
+    their fused scores are multiplied by. `fusion` names how the rankings become one. `expand` asks
+    for the text around what matched: `none`, `window:K` (neighbouring records) or `artifact`.
     """
 
     text: str
@@ -80,6 +81,7 @@ class Query(_Plain):
     level: str = "metadata"
     fusion: str = "standard"
     weights: Mapping[str, float] = field(default_factory=dict)
+    expand: str = "none"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
@@ -98,7 +100,8 @@ class Hit(_Plain):
     """One retrieved artifact.
 
     `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
-    retriever beside it. `copies` lists the other places the same content was found in.
+    retriever beside it. `copies` lists the other places the same content was found in;
+    `surface_index` is the place in the artifact's plan of the record that matched.
     `disclosure` is there only when the query asked for a level above metadata.
     """
 
@@ -113,6 +116,7 @@ class Hit(_Plain):
     fields: Mapping[str, Any]
     copies: tuple[str, ...] = ()
     disclosure: Disclosure | None = None
+    surface_index: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without the disclosure where there is none."""
@@ -180,7 +184,11 @@ class Disclosure(_Plain):
     """The payload of one artifact at one level.
 
     `note` is empty, or says why `body` is missing or not what was indexed (`pointer_unreadable`,
-    `changed`). `stale` is true when the file no longer holds the content that was indexed.
+    `changed`). `stale` is true when the file no longer holds the content that was indexed: then
+    `indexed_digest` and `current_digest` (SHA-256, hex; "" where unknown) differ. `files_omitted`
+    counts the files that a full bundle left out. `passage` is the expanded text around what
+    matched, of the records `passage_records`; `expansion` is empty, or says what it lacks
+    (`seed_not_found`, `no_ledger_entry`).
     """
 
     corpus: str
@@ -193,6 +201,12 @@ class Disclosure(_Plain):
     stale: bool = False
     truncated: bool = False
     note: str = ""
+    indexed_digest: str = ""
+    current_digest: str = ""
+    files_omitted: int = 0
+    passage: str | None = None
+    passage_records: tuple[str, ...] = ()
+    expansion: str = ""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Disclosure:
@@ -200,4 +214,5 @@ class Disclosure(_Plain):
         known = cls.known(data)
         files = known.get("files") or ()
         known["files"] = tuple(BundledFile(**BundledFile.known(item)) for item in files)
+        known["passage_records"] = tuple(known.get("passage_records") or ())
         return cls(**known)

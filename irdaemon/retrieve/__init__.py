@@ -73,6 +73,7 @@ class Candidate:
             summary=" ".join(summary.split()) or card.name,
             pointer=card.pointer,
             fields=card.fields,
+            surface_index=shown.surface_index,
         )
 
 

@@ -18,7 +18,7 @@ def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home
     assert hit["name"] == "pdf-forms"
     assert set(hit) == {
         *("corpus", "artifact_id", "name", "kind", "score", "scores", "summary", "pointer"),
-        *("fields", "copies"),
+        *("fields", "copies", "surface_index"),
     }
     assert {"pending", "last_reconcile", "legs"} <= set(answer["freshness"])
     assert answer["freshness"]["legs"] == ["dense", "lexical"]

@@ -90,3 +90,17 @@ def test_a_bundle_has_its_limit(skill):
 def test_an_unknown_level_is_an_error_naming_the_nearest():
     with pytest.raises(QueryError, match="did you mean 'bundled'"):
         disclose(stored(), "bundle")
+
+
+def test_a_changed_file_is_told_with_the_hash_that_was_indexed_and_the_one_it_has(skill):
+    was, now = hashlib.sha256(b"how to").hexdigest(), hashlib.sha256(b"changed").hexdigest()
+    (skill / "SKILL.md").write_text("changed")
+    payload = disclose(stored(skill / "SKILL.md", digest=was), "body")
+    assert (payload.indexed_digest, payload.current_digest) == (was, now)
+
+
+def test_a_bundle_says_how_many_files_it_left_out(skill):
+    for number in range(BUNDLE_FILES + 3):
+        (skill / "scripts" / f"{number}.py").write_text("pass")
+    payload = disclose(stored(skill / "SKILL.md"), "bundled")
+    assert (len(payload.files), payload.files_omitted) == (BUNDLE_FILES, 3)
