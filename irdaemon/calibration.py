@@ -14,21 +14,26 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irclient.types import MODES
-from irdaemon.background import background
+from irdaemon.background import REQUESTS, background
 from irdaemon.embed import QueryVector
-from irdaemon.floor import Floor, Strength, Usual
+from irdaemon.floor import Floor, Strength, Usual, reranked_mode
 from irdaemon.index import CorpusIndex, Snapshot
+from irdaemon.rerank import DEPTH, Reranker
+from irdaemon.retrieve import Question, retrieve
 from irdaemon.text import term_counts, tokenize
 
 # Fewer artifacts than this say nothing about what is usual.
 FEWEST_ARTIFACTS = 8
 _INSIDE = 200
 _ELSEWHERE = 100
+# Pairs of texts are read slowly: of each kind only so many queries go through a reranker.
+_REREAD = 50
 _ASKING = 0.6
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHORTEST_SENTENCE = 15
@@ -52,14 +57,20 @@ class Trial:
     inside: tuple[Strength, ...]
     background: tuple[Strength, ...]
     elsewhere: tuple[Strength, ...]
+    reread: Trial | None = None
 
 
 def try_out(
-    snapshot: Snapshot, name: str, embed: Embed, pause: Callable[[], None] = lambda: None
+    snapshot: Snapshot,
+    name: str,
+    embed: Embed,
+    pause: Callable[[], None] = lambda: None,
+    reranker: Reranker | None = None,
 ) -> Trial | None:
     """Ask a corpus what it can and what it cannot answer; None for one too small to tell.
 
     `pause` is called between queries: whoever calibrates in the background can let others go first.
+    With a reranker fewer are asked again, through it.
     """
     index = snapshot.corpora[name]
     if len(index.rows.cards) < FEWEST_ARTIFACTS:
@@ -74,36 +85,48 @@ def try_out(
             pause()
         return tuple(found)
 
+    reread = None
+    if reranker is not None:
+        again = _Rereader(asker, reranker)
+        reread = Trial(
+            inside=answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD))),
+            background=answers(map(again.strength, REQUESTS[:_REREAD])),
+            elsewhere=answers(map(again.strength, _sentences_of(others, _REREAD))),
+        )
     return Trial(
-        inside=answers(asker.held_out(probe) for probe in _probes(index, _INSIDE)),
-        background=answers(asker.strength(text) for text in background()),
-        elsewhere=answers(asker.strength(text) for text in _sentences_of(others, _ELSEWHERE)),
+        inside=answers(map(asker.held_out, _probes(index, _INSIDE))),
+        background=answers(map(asker.strength, background())),
+        elsewhere=answers(map(asker.strength, _sentences_of(others, _ELSEWHERE))),
+        reread=reread,
     )
 
 
 def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
     """Return the floor of each mode that a trial of `index` gives."""
-    dense = _usual([s.cosine for s in trial.background], trial.background)
-    lexical = _usual([s.words for s in trial.background], trial.background)
-    outside = trial.background + trial.elsewhere
-    made = {}
-    for mode in MODES:
-        draft = Floor(
-            mode=mode,
-            embedder=index.embedder,
-            recipe=recipe,
-            dense=dense,
-            lexical=lexical,
-            at_least=0.5,
-            j=0.0,
-            n_inside=len(trial.inside),
-            n_outside=len(outside),
-            calibrated_at=now,
-            artifacts=len(index.rows.cards),
-            last=index.rows.last,
-        )
-        made[mode] = _placed(draft, trial.inside, outside)
+    made = {mode: _floor(mode, trial, index, recipe, now) for mode in MODES}
+    if trial.reread is not None:
+        mode = reranked_mode("hybrid")
+        made[mode] = _floor(mode, trial.reread, index, recipe, now)
     return made
+
+
+def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
+    outside = trial.background + trial.elsewhere
+    draft = Floor(
+        mode=mode,
+        embedder=index.embedder,
+        recipe=recipe,
+        dense=_usual([s.cosine for s in trial.background], trial.background),
+        lexical=_usual([s.words for s in trial.background], trial.background),
+        at_least=0.5,
+        j=0.0,
+        n_inside=len(trial.inside),
+        n_outside=len(outside),
+        calibrated_at=now,
+        artifacts=len(index.rows.cards),
+        last=index.rows.last,
+    )
+    return _placed(draft, trial.inside, outside)
 
 
 def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength]) -> Floor:
@@ -203,6 +226,26 @@ class _Asker:
             bm25=max(found.bm25, self._bm25_of_left(probe)),
         )
 
+    def nearest(self, text: str, without: Probe | None = None) -> list[str]:
+        """Return the texts that a reranker would read, not those a probe was made of."""
+        tokens = list(dict.fromkeys(tokenize(text)))
+        vector = self._embed(text)
+        question = Question(
+            text=text,
+            terms=tuple(self._known[token] for token in tokens if token in self._known),
+            vector=vector.vector if vector else None,
+            mode="hybrid",
+            k=DEPTH,
+            where={},
+            surfaces=frozenset(),
+            trust=vector.trust if vector else 0.0,
+        )
+        rows, hidden = self._index.rows, ""
+        if without is not None:
+            hidden = rows.cards[rows.artifact_of[without.position]].content
+        found = retrieve(self._index, question).candidates
+        return [rows.shown[c.position].summary for c in found if c.content != hidden]
+
     def _strength(
         self, text: str, vector: QueryVector | None, seen: NDArray[np.bool_] | None = None
     ) -> Strength:
@@ -233,3 +276,23 @@ class _Asker:
             if (count := held.get(number, 0) - gone) > 0:
                 counts[number] = count
         return self._index.lexical.score(counts, sum(held.values()))
+
+
+class _Rereader:
+    """Ask a corpus through a reranker: how strong the best that it reads is."""
+
+    def __init__(self, asker: _Asker, reranker: Reranker):
+        self._asker = asker
+        self._reranker = reranker
+
+    def strength(self, text: str) -> Strength:
+        """Return the best score that the reranker gives."""
+        return self._best(text, self._asker.nearest(text))
+
+    def held_out(self, probe: Probe) -> Strength:
+        """Return the best score where the query's own surface has only the words left."""
+        return self._best(probe.asking, [*self._asker.nearest(probe.asking, probe), probe.left])
+
+    def _best(self, query: str, texts: list[str]) -> Strength:
+        best = float(self._reranker.scores(query, texts).max()) if texts else 0.0
+        return Strength(best, 0.0, 0.0)

@@ -98,6 +98,7 @@ class Config:
     path: str
     state_dir: str
     embedder: str = "wordllama"
+    reranker: str = ""
     known: bool = True
     corpora: tuple[CorpusConfig, ...] = ()
     index: IndexConfig = field(default_factory=IndexConfig)
@@ -119,7 +120,7 @@ _SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
         "serve": ServeConfig,
     }
 )
-_TOP_KEYS = ("embedder", "known", "corpora", *_SECTIONS)
+_TOP_KEYS = ("embedder", "reranker", "known", "corpora", *_SECTIONS)
 
 
 def config_path() -> str:
@@ -171,6 +172,7 @@ def parse_config(text: str, path: str) -> Config:
         path=path,
         state_dir=state_dir(),
         embedder=where.typed("", "embedder", data.get("embedder", "wordllama"), str),
+        reranker=where.typed("", "reranker", data.get("reranker", ""), str),
         known=where.typed("", "known", data.get("known", True), bool),
         corpora=_corpora(where.typed("", "corpora", data.get("corpora", {}), dict), where),
         **sections,

@@ -12,6 +12,7 @@ from irclient.errors import IRError, QueryError
 from irdaemon.config import CORPUS_KEYS, KNOWN_KINDS, Config, ConfigError, CorpusConfig
 from irdaemon.embed import check_embedder
 from irdaemon.load import did_you_mean, load
+from irdaemon.rerank import check_reranker
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
 from irdaemon.types import Root
@@ -49,6 +50,10 @@ def corpora_of(config: Config, held: Collection[str] = ()) -> tuple[Corpus, ...]
 
     Raises ConfigError where a corpus cannot be made. See `wanted` for `held`.
     """
+    try:
+        check_reranker(config.reranker)
+    except IRError as error:
+        raise ConfigError(f"{config.path}: {error.message}", error.hint) from error
     return tuple(make_corpus(each, config) for each in wanted(config, held) if each.enabled)
 
 

@@ -180,7 +180,9 @@ class Daemon:
         os.umask(0o077)
         ledger = Ledger(config.ledger_path)
         corpora = settled.corpora(ledger.corpora())
-        self.engine = Engine(ledger, corpora, hnsw_above=config.index.hnsw_above)
+        self.engine = Engine(
+            ledger, corpora, hnsw_above=config.index.hnsw_above, reranker=config.reranker
+        )
         self.engine.host = self
         self._server = Server(self.engine, socket, config.serve.max_message_bytes)
         self._writer = Writer(self.engine, events_path(socket))

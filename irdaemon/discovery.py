@@ -23,8 +23,10 @@ from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.load import did_you_mean
 from irdaemon.needs import needs
 from irdaemon.references import unknown_corpus
+from irdaemon.rerank import NOT_CONFIGURED, Reranker
 from irdaemon.retrieve import FUSIONS, Candidate, Question, retrieve
 from irdaemon.retrieve.where import check_fields, fields_in
+from irdaemon.second_look import reranked
 from irdaemon.selection import Choice, Selector, check, select
 from irdaemon.text import tokenize
 from irdaemon.types import Hit, Query, Selection
@@ -37,6 +39,17 @@ _ANALYSED_CHARS = 20_000
 _SERVED = 0.3
 
 Embed = Callable[[str, str], QueryVector | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models a query may need.
+
+    `embed(text, embedder id)` gives the query's vector, or None where that embedder is not ready.
+    """
+
+    embed: Embed
+    reranker: Reranker = NOT_CONFIGURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +73,34 @@ class Pool:
 def discover(
     snapshot: Snapshot,
     query: Query,
-    embed: Embed,
+    models: Models,
     pending: int = 0,
     custom: Selector | None = None,
 ) -> Selection:
     """Answer a query with few hits, or with none and a typed reason.
 
-    `embed(text, embedder id)` gives the query's vector, or None where that embedder is not ready.
-    Raises QueryError, NotFound or LimitError for a query that cannot be run.
+    Raises QueryError, NotFound, Unavailable or LimitError for a query that cannot be run.
     """
     started = time.perf_counter()
     check(query.select, custom)
-    pool = gather(snapshot, query, embed)
+    pool = gather(snapshot, query, models)
     choice = select(pool.hits, query.select, custom)
     if choice.abstained and not pool.hits:
         choice = replace(choice, reason=_why_empty(pool, query))
-    elif custom is None and query.select.strategy == "conservative" and choice.hits:
-        choice = _with_further_needs(choice, snapshot, query, embed)
+    elif custom is None and choice.hits and _may_have_needs(query):
+        choice = _with_further_needs(choice, snapshot, query, models)
     return _selection(snapshot, query, pool, choice, pending, started)
 
 
-def search(snapshot: Snapshot, query: Query, embed: Embed, pending: int = 0) -> Selection:
+def _may_have_needs(query: Query) -> bool:
+    return query.select.strategy == "conservative" and not query.rerank
+
+
+def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -> Selection:
     """Return the ranked candidates of a query: no floor, no selection, only exact copies joined."""
     started = time.perf_counter()
     everything = replace(query, select=replace(query.select, min_score=None))
-    sources = look(snapshot, everything, embed)
+    sources = look(snapshot, everything, models)
     hits = tuple(islice(collapsed(_merge(sources)), query.k))
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
     pool = Pool(sources, hits)
@@ -93,28 +109,31 @@ def search(snapshot: Snapshot, query: Query, embed: Embed, pending: int = 0) -> 
     return _selection(snapshot, query, pool, choice, pending, started)
 
 
-def gather(snapshot: Snapshot, query: Query, embed: Embed) -> Pool:
+def gather(snapshot: Snapshot, query: Query, models: Models) -> Pool:
     """Ask every corpus, drop those below their floor, merge, and join copies; at most `k` hits."""
-    sources = look(snapshot, query, embed)
+    sources = look(snapshot, query, models)
     merged = _merge([source for source in sources if source.passed])
     return Pool(sources, tuple(islice(collapsed(merged, near=True), query.k)))
 
 
-def look(snapshot: Snapshot, query: Query, embed: Embed) -> tuple[Source, ...]:
+def look(snapshot: Snapshot, query: Query, models: Models) -> tuple[Source, ...]:
     """Retrieve from every asked corpus, and hold each against its own floor."""
     _check(query)
     indexes = asked(snapshot, query.corpora)
     if query.where:
         check_fields(query.where, {name for index in indexes for name in index.columns.names()})
-    return tuple(_source(snapshot, index, query, embed) for index in indexes)
+    return tuple(_source(snapshot, index, query, models) for index in indexes)
 
 
-def _source(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Source:
-    question = _question(snapshot, index, query, embed)
-    return gated(index, question, retrieve(index, question), query)
+def _source(snapshot: Snapshot, index: CorpusIndex, query: Query, models: Models) -> Source:
+    question = _question(snapshot, index, query, models.embed)
+    retrieved = retrieve(index, question)
+    if not query.rerank:
+        return gated(index, question, retrieved, query)
+    return gated(index, question, reranked(retrieved, query.text, models.reranker), query)
 
 
-def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, embed: Embed) -> Choice:
+def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, models: Models) -> Choice:
     """Add the best hit for each part of the query that the hits so far do not serve.
 
     It must bring as much evidence for its part, by the same `rel`, as the first did for the whole.
@@ -123,7 +142,7 @@ def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, embed:
     for part in needs(query.text):
         if len(hits) >= query.select.max_k:
             break
-        found = gather(snapshot, replace(query, text=part), embed).hits
+        found = gather(snapshot, replace(query, text=part), models).hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
         if strong and not _served(found, hits):
             hits.append(found[0])

@@ -31,6 +31,7 @@ from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, JobQueue, Progress
 from irdaemon.ledger import Ledger
 from irdaemon.references import resolve, unknown_corpus
+from irdaemon.rerank import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.selection import Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
@@ -57,6 +58,7 @@ class Engine:
         *,
         hnsw_above: int = 50_000,
         calibrating: bool = True,
+        reranker: str = "",
         clock: Callable[[], float] = time.time,
         notify: Notify = lambda topic, data: None,
     ):
@@ -65,6 +67,7 @@ class Engine:
         self.host: Host = Library()
         self._hnsw_above = hnsw_above
         self._calibrating = calibrating
+        self._models = discovery.Models(self._vector, _reranker(reranker))
         self._clock = clock
         self._corpora: dict[str, Corpus] = {}
         self._embedders: dict[str, Embedder] = {}
@@ -321,7 +324,8 @@ class Engine:
             embedder = self._by_id.get(index.embedder)
             return query_vector(embedder, text) if embedder else None
 
-        trial = try_out(self.snapshot, corpus.name, vector, pause)
+        reranker = self._models.reranker if self._models.reranker.id else None
+        trial = try_out(self.snapshot, corpus.name, vector, pause, reranker)
         if trial is None:
             return "too small to calibrate"
         made = floors(trial, index, corpus.recipe, self._clock())
@@ -383,17 +387,17 @@ class Engine:
 
     def discover(self, query: Query, custom: Selector | None = None) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
-        found = discovery.discover(self.snapshot, query, self._vector, self.pending, custom)
+        found = discovery.discover(self.snapshot, query, self._models, self.pending, custom)
         return self._disclosed(found, query)
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
-        found = discovery.search(self.snapshot, query, self._vector, self.pending)
+        found = discovery.search(self.snapshot, query, self._models, self.pending)
         return self._disclosed(found, query)
 
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return explain(self.snapshot, query, self._vector, item)
+        return explain(self.snapshot, query, self._models, item)
 
     def evaluate(self, cases: Sequence[Case], query: Query) -> dict[str, Any]:
         """Ask every case, shaped as `query` is, and return how good the answers are."""
@@ -513,6 +517,16 @@ class Engine:
 
     def _unknown(self, name: str) -> NotFound:
         return unknown_corpus(name, self._corpora)
+
+
+def _reranker(name: str) -> Reranker:
+    """Return the reranker of that name; a stand-in that says why where there is none."""
+    if not name:
+        return NOT_CONFIGURED
+    try:
+        return make_reranker(name)
+    except Unavailable as error:
+        return NoReranker(error)
 
 
 _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {

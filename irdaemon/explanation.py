@@ -13,7 +13,7 @@ import numpy as np
 
 from irclient.errors import NotFound
 from irdaemon import discovery
-from irdaemon.discovery import Embed
+from irdaemon.discovery import Models
 from irdaemon.gate import Source
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.load import did_you_mean
@@ -28,7 +28,7 @@ from irdaemon.types import Hit, Query, Selection
 Plain = dict[str, Any]
 
 
-def explain(snapshot: Snapshot, query: Query, embed: Embed, item: str = "") -> Plain:
+def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") -> Plain:
     """Return, stage by stage, how a query is answered; with `item` (CORPUS/ID) what became of it.
 
     Raises as `discover` does, and NotFound for an item that is not in the index.
@@ -37,8 +37,8 @@ def explain(snapshot: Snapshot, query: Query, embed: Embed, item: str = "") -> P
         corpus, owner = _find(snapshot, item)
         if query.corpora and corpus not in query.corpora:
             query = replace(query, corpora=(*query.corpora, corpus))
-    answer = discovery.discover(snapshot, query, embed)
-    pool = discovery.gather(snapshot, query, embed)
+    answer = discovery.discover(snapshot, query, models)
+    pool = discovery.gather(snapshot, query, models)
     told: Plain = {
         "query": query.text,
         "generation": snapshot.generation,

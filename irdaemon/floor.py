@@ -59,6 +59,13 @@ _WEIGHTS: Mapping[str, tuple[float, float, float]] = {
     "dense": (1.4, 0.0, -1.3),
     "lexical": (0.0, 2.0, -1.5),
 }
+# A reranker's best score stands where the cosine does, and nothing beside it.
+_RERANKED = (1.4, 0.0, -1.3)
+
+
+def reranked_mode(mode: str) -> str:
+    """Return under which mode floors for reranked answers are kept."""
+    return f"{mode}+rerank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ class Floor:
         )
 
     def _weighed(self, mode: str, found: Strength) -> float:
-        dense, lexical, constant = _WEIGHTS[mode]
+        dense, lexical, constant = _WEIGHTS.get(mode, _RERANKED)
         return (
             dense * self.dense.deviations(found.cosine, found.mass)
             + lexical * self.lexical.deviations(found.words, found.mass)

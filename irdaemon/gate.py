@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from irdaemon.floor import Floor, Strength
+from irdaemon.floor import Floor, Strength, reranked_mode
 from irdaemon.index import CorpusIndex
 from irdaemon.retrieve import Candidate, Question, Retrieved
+from irdaemon.second_look import best_score
 from irdaemon.selection import AUTO
 from irdaemon.types import Query
 
@@ -32,6 +33,7 @@ class Source:
     why: str
     passed: bool
     confidence: float | None
+    reranked: bool = False
 
     @property
     def top_score(self) -> float:
@@ -45,6 +47,8 @@ class Source:
         """
         if self.floor is None or candidate.score >= 1:
             return candidate.score
+        if self.reranked:
+            return self.floor.confidence(Strength(candidate.evidence, 0.0, 0.0))
         mass, trust = _mass(self.index, self.question), self.question.trust
         found = Strength(candidate.cosine, candidate.bm25, mass, trust)
         return self.floor.confidence(found)
@@ -74,13 +78,15 @@ def gated(index: CorpusIndex, question: Question, retrieved: Retrieved, query: Q
     """Return the source of one corpus, held against the floor that the query asks for."""
     floor, why = _floor(index, query)
     confidence = None
-    if floor is not None and retrieved.legs is not None:
+    if floor is not None and query.rerank:
+        confidence = floor.confidence(Strength(best_score(retrieved), 0.0, 0.0))
+    elif floor is not None and retrieved.legs is not None:
         legs = retrieved.legs
         mass = _mass(index, question)
         confidence = floor.confidence(
             Strength(legs.best_cosine, legs.best_bm25, mass, question.trust)
         )
-    source = Source(index, question, retrieved, floor, why, True, confidence)
+    source = Source(index, question, retrieved, floor, why, True, confidence, query.rerank)
     return replace(source, passed=_passes(source, query.select.min_score))
 
 
@@ -101,7 +107,7 @@ def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
         return None, "given"
     if query.weights:
         return None, "none: surfaces are weighted"
-    floor = index.floors.get(query.mode)
+    floor = index.floors.get(reranked_mode(query.mode) if query.rerank else query.mode)
     if floor is None:
         return None, "none: not calibrated"
     if not floor.trusted:

@@ -24,6 +24,8 @@ _HEAD = """\
 # The embedder of every corpus that names none: wordllama, hashing, sentence-transformers:MODEL,
 # fastembed:MODEL, model2vec:MODEL, openai:BASE_URL#MODEL, or "module:attr".
 # embedder = "wordllama"
+# What `--rerank` lets read the best candidates again.
+# reranker = "cross-encoder"
 
 # Index the known directories of this machine as corpora of their own (listed below).
 # known = true

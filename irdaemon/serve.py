@@ -135,6 +135,7 @@ _QUERY_ARGS: Mapping[str, type | tuple[type, ...]] = {
     "fusion": str,
     "weights": dict,
     "expand": str,
+    "rerank": bool,
 }
 
 OPS: Mapping[str, Op] = {
@@ -201,7 +202,7 @@ def is_slow(data: bytes) -> bool:
     op = OPS.get(request.op)
     args = request.args
     plain = (args.get("level", "metadata"), args.get("expand", "none")) == ("metadata", "none")
-    return op is not None and (op.slow or not plain)
+    return op is not None and (op.slow or not plain or bool(args.get("rerank")))
 
 
 class Server:

@@ -104,6 +104,7 @@ def _query(options: argparse.Namespace) -> Query:
         fusion=options.fusion,
         weights=dict(options.weight),
         expand=options.expand,
+        rerank=options.rerank,
     )
 
 
@@ -368,6 +369,9 @@ def _add_query_shape(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--disclose", choices=LEVELS, default="metadata", metavar="LEVEL")
     _add_expand(parser)
+    parser.add_argument(
+        "--rerank", action="store_true", help="let the configured reranker read the best again"
+    )
 
 
 def _add_expand(parser: argparse.ArgumentParser) -> None:

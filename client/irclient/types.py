@@ -69,6 +69,7 @@ class Query(_Plain):
     is a filter over fields, `surfaces` the surface kinds to look at (empty: all), `weights` what
     their fused scores are multiplied by. `fusion` names how the rankings become one. `expand` asks
     for the text around what matched: `none`, `window:K` (neighbouring records) or `artifact`.
+    `rerank` lets the configured reranker read the best candidates again.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Query(_Plain):
     fusion: str = "standard"
     weights: Mapping[str, float] = field(default_factory=dict)
     expand: str = "none"
+    rerank: bool = False
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:

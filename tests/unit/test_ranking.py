@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import irdaemon as ir
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.corpus import Corpus
-from irdaemon.discovery import discover, search
+from irdaemon.discovery import Models, discover, search
 from irdaemon.engine import Engine
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
@@ -195,12 +195,12 @@ def test_lexical_answers_before_vectors_are_there_and_says_so():
     snapshot = replace(
         engine.snapshot, corpora={"tools": replace(index, rows=bare, dense=Dense(bare))}
     )
-    answer = discover(snapshot, Query("fill a pdf form"), lambda text, embedder: None)
+    answer = discover(snapshot, Query("fill a pdf form"), Models(lambda text, embedder: None))
     assert answer.freshness["legs"] == ["lexical"]
     assert answer.freshness["pending"] == 3
     assert names(answer) == ["fill"]
     with pytest.raises(Unavailable, match="not ready"):
-        search(snapshot, Query("pdf", mode="dense"), lambda text, embedder: None)
+        search(snapshot, Query("pdf", mode="dense"), Models(lambda text, embedder: None))
 
 
 def test_an_unknown_corpus_is_an_error_naming_the_nearest():
