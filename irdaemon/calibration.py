@@ -30,6 +30,8 @@ from irdaemon.text import term_counts, tokenize
 
 # Fewer artifacts than this say nothing about what is usual.
 FEWEST_ARTIFACTS = 8
+# Fewer labelled queries of either kind are not enough to set a floor by.
+FEWEST_LABELLED = 20
 _INSIDE = 200
 _ELSEWHERE = 100
 # Pairs of texts are read slowly: of each kind only so many queries go through a reranker.
@@ -51,13 +53,30 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Labelled:
+    """Queries that a person says a corpus answers, or does not; the digest of where they stand."""
+
+    snapshot: Snapshot
+    corpus: str
+    inside: tuple[str, ...]
+    outside: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
-    """What answerable and unanswerable queries find in a corpus; `background` is of the latter."""
+    """What answerable and unanswerable queries find in a corpus; `background` is of the latter.
+
+    With `labelled`, `inside` and `elsewhere` are what people said; `labels` is the digest of the
+    file that says it, whether there was enough in it or not.
+    """
 
     inside: tuple[Strength, ...]
     background: tuple[Strength, ...]
     elsewhere: tuple[Strength, ...]
     reread: Trial | None = None
+    labelled: bool = False
+    labels: str = ""
 
 
 def try_out(
@@ -101,6 +120,20 @@ def try_out(
     )
 
 
+def with_labels(trial: Trial, labelled: Labelled, embed: Embed) -> Trial:
+    """Return the trial with labelled queries in place of those made up, where there are enough."""
+    trial = replace(trial, labels=labelled.digest)
+    if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
+        return trial
+    asker = _Asker(labelled.snapshot, labelled.snapshot.corpora[labelled.corpus], embed)
+    return replace(
+        trial,
+        inside=tuple(map(asker.strength, labelled.inside)),
+        elsewhere=tuple(map(asker.strength, labelled.outside)),
+        labelled=True,
+    )
+
+
 def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
     """Return the floor of each mode that a trial of `index` gives."""
     made = {mode: _floor(mode, trial, index, recipe, now) for mode in MODES}
@@ -111,7 +144,7 @@ def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[st
 
 
 def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    outside = trial.background + trial.elsewhere
+    outside = trial.elsewhere if trial.labelled else trial.background + trial.elsewhere
     draft = Floor(
         mode=mode,
         embedder=index.embedder,
@@ -125,6 +158,8 @@ def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float)
         calibrated_at=now,
         artifacts=len(index.rows.cards),
         last=index.rows.last,
+        labelled=trial.labelled,
+        labels=trial.labels,
     )
     return _placed(draft, trial.inside, outside)
 
@@ -132,13 +167,14 @@ def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float)
 def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength]) -> Floor:
     """Set the floor halfway between where the weights have it and where it separates best here.
 
-    Made-up queries are not people's: they move the floor, they do not set it.
+    Made-up queries are not people's: they move the floor, they do not set it. Labelled ones do.
     """
     answerable = np.sort([draft.confidence(each) for each in inside])
     unanswerable = np.sort([draft.confidence(each) for each in outside])
     steps = np.unique(np.concatenate([answerable, unanswerable]))
     best = float(steps[np.argmax([_j(answerable, unanswerable, step) for step in steps])])
-    at_least = 1 / (1 + math.exp(-_logit(best) / 2))
+    believed = 1.0 if draft.labelled else 0.5
+    at_least = 1 / (1 + math.exp(-_logit(best) * believed))
     j = _j(answerable, unanswerable, at_least)
     return replace(draft, at_least=round(at_least, 4), j=round(j, 4))
 

@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 # Kinds whose directories are found by themselves; the corpus is called after the kind.
 KNOWN_KINDS = ("skills", "packages", "sessions")
 # What every corpus' table may hold; further keys are options of its source.
-CORPUS_KEYS = ("kind", "roots", "strategy", "embedder", "enabled")
+CORPUS_KEYS = ("kind", "roots", "strategy", "embedder", "cases", "enabled")
 # Kinds that hold what a program hands over, so a file cannot configure them.
 _IN_PROCESS = ("mapping",)
 
@@ -39,8 +39,9 @@ class ConfigError(IRError):
 class CorpusConfig:
     """One corpus: a source by name, its roots and options, its strategy spec and embedder.
 
-    `options` are the keys that only its source knows; `lines` tells where each is written, "" the
-    table itself, for errors that are found later.
+    `cases` is a file of labelled queries from which its floor is set. `options` are the keys that
+    only its source knows; `lines` tells where each is written, "" the table itself, for errors that
+    are found later.
     """
 
     name: str
@@ -48,6 +49,7 @@ class CorpusConfig:
     roots: tuple[str, ...] = ()
     strategy: Mapping[str, Any] | None = None
     embedder: str | None = None
+    cases: str = ""
     enabled: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -272,12 +274,14 @@ def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
     for root in roots:
         where.typed(table, "roots", root, str)
     embedder = values.pop("embedder", None)
+    cases = where.typed(table, "cases", values.pop("cases", ""), str)
     return CorpusConfig(
         name=name,
         kind=kind,
         roots=tuple(_absolute(root, where.path) for root in roots),
         strategy=_strategy(table, values.pop("strategy", None), where),
         embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
+        cases=_absolute(cases, where.path) if cases else "",
         enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},

@@ -7,7 +7,7 @@ words: other versions of one thing, between which an agent could not choose.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from irdaemon.retrieve import Candidate
@@ -18,13 +18,13 @@ _SCOPES = ("project", "user", "plugin", "other")
 NEARLY = 0.9
 
 
-def collapsed(candidates: Iterable[Candidate], *, near: bool = False) -> list[Hit]:
-    """Return a hit for each content, in the place of its best rank, the others in `copies`."""
+def collapsed(candidates: Iterable[Candidate], *, near: bool = False) -> Iterator[Hit]:
+    """Yield a hit for each content, in the place of its best rank, the others in `copies`."""
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         groups.setdefault(candidate.content, []).append(candidate)
     joined = _near_joined(list(groups.values())) if near else groups.values()
-    return [_representative(group) for group in joined]
+    return map(_representative, joined)
 
 
 def _near_joined(groups: Sequence[list[Candidate]]) -> list[list[Candidate]]:

@@ -31,13 +31,17 @@ DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Corpus:
-    """A named collection: where it comes from, how it is decomposed, who embeds it."""
+    """A named collection: where it comes from, how it is decomposed, who embeds it.
+
+    `cases` is a file of labelled queries from which its floor is set, "" for none.
+    """
 
     name: str
     kind: str
     source: Source
     strategy: IndexingStrategy
     embedder: str
+    cases: str = ""
 
     @cached_property
     def recipe(self) -> str:
@@ -84,7 +88,8 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')
     except IRError as error:
         raise _misconfigured(wish, config, error) from error
-    return Corpus(wish.name, wish.kind, source, strategy, wish.embedder or config.embedder)
+    embedder = wish.embedder or config.embedder
+    return Corpus(wish.name, wish.kind, source, strategy, embedder, wish.cases)
 
 
 def _misconfigured(wish: CorpusConfig, config: Config, error: IRError) -> ConfigError:

@@ -245,22 +245,22 @@ def _merge(sources: Sequence[Source]) -> list[Candidate]:
     Each corpus' own order is kept. Across corpora calibrated confidence compares, and where one of
     them has no floor evidence does; raw scores never.
     """
+    if len(sources) == 1:
+        return list(sources[0].retrieved.candidates)
     calibrated = all(source.floor is not None for source in sources)
-    heads = [
-        (source, list(reversed(source.retrieved.candidates)))
+    rankings = [
+        [
+            (source.confidence_of(each) if calibrated else each.score, each)
+            for each in reversed(source.retrieved.candidates)
+        ]
         for source in sources
-        if source.retrieved.candidates
     ]
+    rankings = [ranking for ranking in rankings if ranking]
     merged: list[Candidate] = []
-    while heads:
-        _, rest = max(
-            heads,
-            key=lambda head: (
-                head[0].confidence_of(head[1][-1]) if calibrated else head[1][-1].score
-            ),
-        )
-        merged.append(rest.pop())
-        heads = [head for head in heads if head[1]]
+    while rankings:
+        best = max(rankings, key=lambda ranking: ranking[-1][0])
+        merged.append(best.pop()[1])
+        rankings = [ranking for ranking in rankings if ranking]
     return merged
 
 

@@ -8,21 +8,23 @@ writer calls `step` (the daemon's writer thread) or `drain` (a library call); qu
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from irclient.errors import IRError, NotFound, Unavailable
+from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irdaemon import discovery, overview
-from irdaemon.calibration import FEWEST_ARTIFACTS, floors, try_out
+from irdaemon.calibration import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose, with_passage
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
 from irdaemon.embed.absent import Absent
-from irdaemon.evaluate import Case, Catalogue, report
+from irdaemon.evaluate import Case, Catalogue, load_cases, report
 from irdaemon.expansion import Expand, expanded, parse_expand
 from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
@@ -309,8 +311,27 @@ class Engine:
         index = self.snapshot.corpora[corpus.name]
         whole = index.last_reconcile is not None and not index.unembedded
         enough = len(index.rows.cards) >= FEWEST_ARTIFACTS
-        if self._calibrating and whole and enough and drifted(index):
+        if self._calibrating and whole and enough and drifted(index, _digest(corpus.cases)):
             self.request(Job("calibrate", corpus.name))
+
+    def _labelled(self, corpus: Corpus) -> Labelled | None:
+        """Return the labelled queries that the configuration names for a corpus."""
+        if not corpus.cases:
+            return None
+        try:
+            cases = load_cases(corpus.cases)
+        except QueryError as error:
+            self.notify(
+                "failure", {"corpus": corpus.name, "path": corpus.cases, "reason": str(error)}
+            )
+            return None
+        return Labelled(
+            self.snapshot,
+            corpus.name,
+            tuple(case.query for case in cases if case.gold),
+            tuple(case.query for case in cases if not case.gold),
+            _digest(corpus.cases),
+        )
 
     def _calibrate(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):
@@ -328,6 +349,8 @@ class Engine:
         trial = try_out(self.snapshot, corpus.name, vector, pause, reranker)
         if trial is None:
             return "too small to calibrate"
+        if labelled := self._labelled(corpus):
+            trial = with_labels(trial, labelled, vector)
         made = floors(trial, index, corpus.recipe, self._clock())
         self.ledger.put_floors(corpus.name, made)
         self._publish(corpus)
@@ -527,6 +550,14 @@ def _reranker(name: str) -> Reranker:
         return make_reranker(name)
     except Unavailable as error:
         return NoReranker(error)
+
+
+def _digest(path: str) -> str:
+    """Return the digest of a file's content; "" for none, or for one that cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16] if path else ""
+    except OSError:
+        return ""
 
 
 _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {

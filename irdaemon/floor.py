@@ -74,7 +74,8 @@ class Floor:
 
     `at_least` is the least confidence (0 to 1) at which something is committed; `j` is Youden's J
     there, over `n_inside` answerable and `n_outside` unanswerable queries, labelled ones if
-    `labelled`. `artifacts` and `last` (a ledger row) tell which artifacts there were.
+    `labelled`; `labels` is the digest of the file of labelled queries that there was, "" for none.
+    `artifacts` and `last` (a ledger row) tell which artifacts there were.
     """
 
     mode: str
@@ -90,6 +91,7 @@ class Floor:
     artifacts: int
     last: int
     labelled: bool = False
+    labels: str = ""
     formula: int = FORMULA
 
     @property

@@ -33,7 +33,8 @@ class Source:
     why: str
     passed: bool
     confidence: float | None
-    reranked: bool = False
+    mass: float
+    reranked: bool
 
     @property
     def top_score(self) -> float:
@@ -49,8 +50,8 @@ class Source:
             return candidate.score
         if self.reranked:
             return self.floor.confidence(Strength(candidate.evidence, 0.0, 0.0))
-        mass, trust = _mass(self.index, self.question), self.question.trust
-        found = Strength(candidate.cosine, candidate.bm25, mass, trust)
+        trust = self.question.trust
+        found = Strength(candidate.cosine, candidate.bm25, self.mass, trust)
         return self.floor.confidence(found)
 
     def signals(self) -> dict[str, Any]:
@@ -69,6 +70,7 @@ class Source:
                 "at_least": self.floor.at_least,
                 "j": self.floor.j,
                 "n": self.floor.n_inside + self.floor.n_outside,
+                "labelled": self.floor.labelled,
                 "calibrated_at": self.floor.calibrated_at,
             }
         return said
@@ -77,16 +79,15 @@ class Source:
 def gated(index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query) -> Source:
     """Return the source of one corpus, held against the floor that the query asks for."""
     floor, why = _floor(index, query)
+    mass = index.lexical.mass(question.terms, question.unknown) if floor else 0.0
     confidence = None
     if floor is not None and query.rerank:
         confidence = floor.confidence(Strength(best_score(retrieved), 0.0, 0.0))
     elif floor is not None and retrieved.legs is not None:
         legs = retrieved.legs
-        mass = _mass(index, question)
-        confidence = floor.confidence(
-            Strength(legs.best_cosine, legs.best_bm25, mass, question.trust)
-        )
-    source = Source(index, question, retrieved, floor, why, True, confidence, query.rerank)
+        best = Strength(legs.best_cosine, legs.best_bm25, mass, question.trust)
+        confidence = floor.confidence(best)
+    source = Source(index, question, retrieved, floor, why, True, confidence, mass, query.rerank)
     return replace(source, passed=_passes(source, query.select.min_score))
 
 
@@ -113,7 +114,3 @@ def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
     if not floor.trusted:
         return None, f"none: separates badly (J {floor.j:.2f})"
     return floor, AUTO
-
-
-def _mass(index: CorpusIndex, question: Question) -> float:
-    return index.lexical.mass(question.terms, question.unknown)

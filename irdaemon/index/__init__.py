@@ -113,10 +113,15 @@ def _fits(floor: Floor, space: Space, rows: Rows) -> bool:
     return same and drift(floor, rows) <= DRIFT
 
 
-def drifted(index: CorpusIndex) -> bool:
-    """Say whether an index is without floors, or has moved half as far as makes them stale."""
+def drifted(index: CorpusIndex, labels: str = "") -> bool:
+    """Say whether new floors are due.
+
+    There are none, the corpus has moved half as far as makes them stale, or the labelled cases
+    (by their digest) have changed since.
+    """
     kept = index.floors.values()
-    return not kept or any(drift(floor, index.rows) > DRIFT / 2 for floor in kept)
+    moved = any(drift(floor, index.rows) > DRIFT / 2 for floor in kept)
+    return not kept or moved or any(floor.labels != labels for floor in kept)
 
 
 def drift(floor: Floor, rows: Rows) -> float:

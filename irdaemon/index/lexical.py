@@ -30,7 +30,7 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
     def __init__(self, rows: Rows):
         super().__init__(k1=K1, b=B, method="lucene", backend="numpy")
         self.nonoccurrence_array = None
-        self.idf = np.empty(0, np.float32)
+        self._weights = np.empty(0, np.float32)
         self.mean_length = 0.0
         self.scores = self._matrix(rows)
 
@@ -44,8 +44,7 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
 
     def weights(self, terms: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the idf of terms, by id; one that no record holds weighs as much as any can."""
-        idf = np.append(self.idf, np.log1p((self.scores["num_docs"] + 0.5) / 0.5))
-        weights: NDArray[np.float32] = idf[np.minimum(terms, self._n_terms)].astype(np.float32)
+        weights: NDArray[np.float32] = self._weights[np.minimum(terms, self._n_terms)]
         return weights
 
     def parts(self, position: int, terms: Sequence[int]) -> list[float]:
@@ -90,7 +89,8 @@ class Lexical(bm25s.BM25):  # type: ignore[misc]
         mean = self.mean_length = max(float(lengths.mean()) if n_records else 0.0, 1e-9)
         norm = (K1 * (1 - B + B * lengths / mean)).astype(np.float32)
         idf = np.log1p((n_records - df + 0.5) / (df + 0.5)).astype(np.float32)
-        self.idf = idf
+        # The last is the weight of a term that no record holds.
+        self._weights = np.append(idf, np.float32(np.log1p((n_records + 0.5) / 0.5)))
         data = idf[term_ids] * (counts * np.float32(K1 + 1) / (counts + norm[records]))
         return {
             "data": data,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,7 +126,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
             best[owner] = place
     cards = index.rows.cards
     order = sorted(
-        best,
+        _leading(best, scores, legs.named, question.k),
         key=lambda o: (o not in legs.named, -scores[best[o]], cards[o].artifact_id),
     )
     order = order[: question.k]
@@ -148,6 +149,16 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
         )
 
     return tuple(candidate(rank, owner) for rank, owner in enumerate(order))
+
+
+def _leading(
+    best: Mapping[int, int], scores: Sequence[float], named: Collection[int], k: int
+) -> list[int]:
+    """Return the artifacts that may be among the first `k`: those that tie, and those named."""
+    if len(best) <= k:
+        return list(best)
+    least = sorted((scores[place] for place in best.values()), reverse=True)[k - 1]
+    return [owner for owner, place in best.items() if scores[place] >= least or owner in named]
 
 
 def _standing(evidence: list[float], fused: list[float]) -> list[float]:

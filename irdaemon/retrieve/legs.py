@@ -26,9 +26,9 @@ class Legs:
     """Candidate records by position, ascending, and what each leg says of them.
 
     `cosine` and `bm25` are raw scores; `dense_top` and `lexical_top` the best scores of each whole
-    ranking, ascending, at most TOP; `near` and `matched` say which candidates each leg brought;
-    `covered` is the share of the artifact's name that the query covers. `named` are the artifacts
-    (by position) that the query calls by name.
+    ranking, ascending, at most TOP; `nearest` and `matching` are the positions that each leg
+    brought; `covered` is the share of the artifact's name that the query covers. `named` are the
+    artifacts (by position) that the query calls by name.
     """
 
     positions: Positions
@@ -36,10 +36,20 @@ class Legs:
     bm25: Scores
     dense_top: Scores
     lexical_top: Scores
-    near: NDArray[np.bool_]
-    matched: NDArray[np.bool_]
+    nearest: Positions
+    matching: Positions
     covered: Scores
     named: frozenset[int] = frozenset()
+
+    @property
+    def near(self) -> NDArray[np.bool_]:
+        """Say which candidates the dense leg brought."""
+        return np.isin(self.positions, self.nearest)
+
+    @property
+    def matched(self) -> NDArray[np.bool_]:
+        """Say which candidates the lexical leg brought."""
+        return np.isin(self.positions, self.matching)
 
     @property
     def best_cosine(self) -> float:
@@ -73,8 +83,8 @@ def score_legs(
         bm25=bm25[positions],
         dense_top=np.sort(cosine[nearest])[-TOP:],
         lexical_top=np.sort(bm25[matching])[-TOP:],
-        near=np.isin(positions, looked_at[nearest]),
-        matched=np.isin(positions, matching),
+        nearest=looked_at[nearest],
+        matching=matching,
         covered=index.names.covered(terms)[index.rows.artifact_of[positions]],
         named=frozenset(named),
     )

@@ -1,5 +1,8 @@
 """Floors that a corpus finds by itself, and how answers are held against them."""
 
+import json
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from irclient.errors import QueryError
 from irdaemon.calibration import FEWEST_ARTIFACTS
 from irdaemon.floor import FORMULA, Floor, Strength, Usual
 from irdaemon.jobs import Job
+from irdaemon.strategy import Skill
 from irdaemon.types import Query, SelectSpec
 from tests.unit.corpus_builders import engine as built
 from tests.unit.corpus_builders import mapped
@@ -128,8 +132,6 @@ def test_a_floor_of_another_recipe_or_formula_is_not_applied(tmp_path, monkeypat
     first.request(Job("reconcile", "tools"))
     first.drain()
     first.ledger.close()
-    from irdaemon.strategy import Skill
-
     other = built(mapped(TOOLS, "tools", Skill()), path=path)
     assert other.snapshot.corpora["tools"].floors == {}
     other.ledger.close()
@@ -190,3 +192,51 @@ def test_search_shows_every_corpus_whatever_the_floors():
     engine = engine_of(TOOLS, cooking=COOKING)
     found = engine.search(Query("fill bread", k=50))
     assert {hit.corpus for hit in found.results} == {"tools", "cooking"}
+
+
+# -- labelled cases ------------------------------------------------------------------------------
+
+
+def labelled(path, inside, outside):
+    rows = [{"query": f"fill in invoices {n}", "gold": "fill-invoices"} for n in range(inside)]
+    rows += [{"query": f"how do i bake bread {n}"} for n in range(outside)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.mark.parametrize(("inside", "outside", "used"), [(20, 20, True), (20, 19, False)])
+def test_labelled_queries_set_the_floor_where_there_are_enough(tmp_path, inside, outside, used):
+    cases = labelled(tmp_path / "cases.jsonl", inside, outside)
+    made = built(replace(mapped(TOOLS, "tools", Skill()), cases=cases))
+    made.request(Job("reconcile", "tools"))
+    made.drain()
+    floor = made.snapshot.corpora["tools"].floors["hybrid"]
+    assert floor.labelled == used
+    assert (floor.n_inside == inside) == used
+    assert source(made.discover(Query("fill in invoices")))["floor"]["labelled"] == used
+
+
+def test_changed_labels_set_the_floor_anew_and_the_same_ones_do_not(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    made = built(replace(mapped(TOOLS, "tools", Skill()), cases=labelled(path, 20, 20)))
+    for size, calibrated in ((20, 1), (20, 1), (25, 2)):
+        labelled(path, size, size)
+        made.request(Job("reconcile", "tools"))
+        made.drain()
+        jobs = [p for p in made._progress.values() if p.job.kind == "calibrate"]
+        assert len(jobs) == calibrated
+    assert made.snapshot.corpora["tools"].floors["hybrid"].n_inside == 25
+
+
+def test_a_file_of_labels_that_cannot_be_read_is_told_and_leaves_the_made_up_floor(tmp_path):
+    told = []
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("{")
+    made = built(
+        replace(mapped(TOOLS, "tools", Skill()), cases=str(cases)),
+        notify=lambda topic, data: told.append((topic, data)),
+    )
+    made.request(Job("reconcile", "tools"))
+    made.drain()
+    assert not made.snapshot.corpora["tools"].floors["hybrid"].labelled
+    assert any(topic == "failure" and "cases.jsonl:1" in data["reason"] for topic, data in told)

@@ -21,8 +21,8 @@ def legs(cosine, bm25, covered=None):
         bm25=bm25,
         dense_top=np.sort(cosine),
         lexical_top=np.sort(bm25[bm25 > 0]),
-        near=np.ones(n, np.bool_),
-        matched=bm25 > 0,
+        nearest=np.arange(n),
+        matching=np.flatnonzero(bm25 > 0),
         covered=np.zeros(n, np.float32) if covered is None else np.array(covered, np.float32),
     )
 
