@@ -54,13 +54,12 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Queries that a person says a corpus answers, or does not; the digest of where they stand."""
+    """Queries that a person says a corpus answers, or does not."""
 
     snapshot: Snapshot
     corpus: str
     inside: tuple[str, ...]
     outside: tuple[str, ...]
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,6 @@ def try_out(
 
 def with_labels(trial: Trial, labelled: Labelled, embed: Embed) -> Trial:
     """Return the trial with labelled queries in place of those made up, where there are enough."""
-    trial = replace(trial, labels=labelled.digest)
     if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
         return trial
     asker = _Asker(labelled.snapshot, labelled.snapshot.corpora[labelled.corpus], embed)

@@ -330,7 +330,6 @@ class Engine:
             corpus.name,
             tuple(case.query for case in cases if case.gold),
             tuple(case.query for case in cases if not case.gold),
-            _digest(corpus.cases),
         )
 
     def _calibrate(self, job: Job, progress: Progress) -> str:
@@ -349,6 +348,8 @@ class Engine:
         trial = try_out(self.snapshot, corpus.name, vector, pause, reranker)
         if trial is None:
             return "too small to calibrate"
+        # Noted even where it cannot be used, so that it is tried again only once it has changed.
+        trial = replace(trial, labels=_digest(corpus.cases))
         if labelled := self._labelled(corpus):
             trial = with_labels(trial, labelled, vector)
         made = floors(trial, index, corpus.recipe, self._clock())

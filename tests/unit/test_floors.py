@@ -238,5 +238,8 @@ def test_a_file_of_labels_that_cannot_be_read_is_told_and_leaves_the_made_up_flo
     )
     made.request(Job("reconcile", "tools"))
     made.drain()
+    made.request(Job("reconcile", "tools"))
+    made.drain()
     assert not made.snapshot.corpora["tools"].floors["hybrid"].labelled
+    assert len([p for p in made._progress.values() if p.job.kind == "calibrate"]) == 1
     assert any(topic == "failure" and "cases.jsonl:1" in data["reason"] for topic, data in told)
