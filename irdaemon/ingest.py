@@ -259,7 +259,8 @@ def _planned(corpus: Corpus, artifact: Artifact) -> Decomposed:
         records,
         content_hash(plan.surfaces),
         version_hash(artifact, plan.filter_fields, corpus.recipe),
-        tuple(name_tokens(artifact.name)),
+        # A turn is called after its first words, which name nothing.
+        tuple(name_tokens(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
     )
 
 

@@ -5,7 +5,8 @@ quotes, or written with `-`, `_`, `.`, `/`, `:`, `@` or inner capitals, as prose
 case does not matter.
 
 Short of that, a query that holds the words of a name speaks for it: coverage is the share of a
-name's words, weighted by idf, that the query has.
+name's words, weighted by idf, that the query has, as if the name had a little more to it. So a name
+of several rare words says more than one of a single common word.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ _QUOTED = re.compile(r"[`'\"]([^`'\"\n]{2,100})[`'\"]")
 _IDENTIFIER = re.compile(r"@?\w[\w@./:+-]*[\w+]")
 _UNLIKE_PROSE = re.compile(r"[-_./:@+]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _LONGEST_NAME = 200
+# The idf of a word that one record in twenty holds.
+_MORE_TO_IT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
     """The names of a corpus' artifacts: whole, and word by word in columns.
 
-    Entry i says that the name of artifact `owners[i]` holds term `terms[i]` (ascending), and which
-    share of the name that is.
+    Entry i says that the name of artifact `owners[i]` holds term `terms[i]` (ascending), and what
+    that adds to its coverage.
     """
 
     rows: Rows
@@ -48,11 +51,11 @@ class Names:
         weights = lexical.weights(rows.name_ids)
         totals = np.bincount(owners, weights, minlength=len(rows.cards)).astype(np.float32)
         order = np.argsort(rows.name_ids, kind="stable")
-        shares = (weights / np.maximum(totals[owners], 1e-9)).astype(np.float32)
+        shares = (weights / (totals[owners] + _MORE_TO_IT)).astype(np.float32)
         return cls(rows, rows.name_ids[order], owners[order], shares[order])
 
     def covered(self, terms: Sequence[int]) -> NDArray[np.float32]:
-        """Return for each artifact the share of its name, 0 to 1, that `terms` (ids) cover."""
+        """Return for each artifact how much of its name, 0 to below 1, `terms` (ids) cover."""
         covered = np.zeros(len(self.rows.cards), np.float32)
         for term in terms:
             first, end = np.searchsorted(self.terms, (term, term + 1))

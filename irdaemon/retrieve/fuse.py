@@ -17,7 +17,7 @@ from irdaemon.retrieve.evidence import blended
 from irdaemon.retrieve.legs import Legs, Scores
 from irdaemon.retrieve.question import Question
 
-NAME_WEIGHT = 4.0
+NAME_WEIGHT = 7.0
 RRF_K = 60
 ALPHA = 0.7
 OVERLAP_BONUS = 0.05

@@ -25,6 +25,8 @@ class ClaudeTurn:
     the final answer. A title record (`record_type` "session_title") makes one surface of the title.
     """
 
+    named = False
+
     def __init__(self, include_full: bool = False):
         self.include_full = include_full
 
