@@ -122,10 +122,11 @@ def ask_peer(
     with tempfile.TemporaryDirectory() as scratch:
         asked, answers = Path(scratch, "asked.json"), Path(scratch, "answers.json")
         asked.write_text(json.dumps(questions), "utf-8")
-        script = [python, "-W", "ignore", str(ROOT / "bench" / "peer" / "answer.py")]
+        script = str(ROOT / "bench" / "peer" / "answer.py")
+        command = [os.path.abspath(python), "-W", "ignore", script, str(asked), str(answers)]
         # The peer writes its corpora under HOME: one that is thrown away.
         subprocess.run(
-            [*script, str(asked), str(answers), *([embedder] if embedder else [])],
+            [*command, *([embedder] if embedder else [])],
             check=True,
             cwd=scratch,
             env={**os.environ, "HOME": scratch, "PYTHONPATH": ""},

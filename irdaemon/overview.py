@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irdaemon.corpus import Corpus
+from irdaemon.floor import Floor
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger
 
@@ -54,12 +55,17 @@ def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
         **status(ledger, corpus, seen),
         "embedder": corpus.embedder,
         "served_by": seen.index.embedder,
-        "floors": {mode: floor.to_dict() for mode, floor in seen.index.floors.items()},
+        "floors": {mode: _floor(floor) for mode, floor in seen.index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(seen.index.columns.names()),
         "surfaces": sorted({shown.kind for shown in seen.index.rows.shown}),
         "skipped": ledger.entries.skipped(corpus.name),
     }
+
+
+def _floor(floor: Floor) -> dict[str, Any]:
+    names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
+    return {**{name: getattr(floor, name) for name in names}, "applied": floor.trusted}
 
 
 def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:

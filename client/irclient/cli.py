@@ -173,7 +173,9 @@ def _ls(client: Client, options: argparse.Namespace) -> int:
 
 def _info(client: Client, options: argparse.Namespace) -> int:
     info = client.info(options.corpus)
-    _print(options, info, "\n".join(f"{k}: {_said(v)}" for k, v in info.items()))
+    lines = [f"{k}: {_said(v)}" for k, v in info.items() if k != "floors"]
+    lines += [f"floor, {mode}: {show.floor(floor)}" for mode, floor in info["floors"].items()]
+    _print(options, info, "\n".join(lines))
     return COMMITTED
 
 

@@ -147,6 +147,17 @@ def status(state: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def floor(found: dict[str, Any]) -> str:
+    """Return a calibrated floor as one line: what it is, how good, on what grounds, since when."""
+    kind = "labelled" if found["labelled"] else "made-up"
+    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(found["calibrated_at"]))
+    return (
+        f"{found['at_least']:.2f}, J {found['j']:.2f} on {found['n_inside']} answerable and"
+        f" {found['n_outside']} other {kind} queries, {since}"
+        + ("" if found["applied"] else "; not applied, it separates badly")
+    )
+
+
 def corpora(states: Sequence[dict[str, Any]]) -> str:
     """Return one row for each corpus."""
     columns = ("name", "kind", "artifacts", "records", "vectors", "failures", "pending", "state")
