@@ -1,44 +1,32 @@
 """The read path on one page: a query and a snapshot become a selection.
 
-Per asked corpus: filter, rank, fuse (retrieve). Then: merge the corpora by evidence, collapse
-copies, select or abstain. It reads one immutable snapshot and writes nothing.
+Per asked corpus: filter, rank, fuse (retrieve), and hold what was found against the corpus' floor.
+Then: merge those that pass by confidence, collapse copies, select or abstain. It reads one
+immutable snapshot and writes nothing.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from irclient.errors import LimitError, QueryError, Unavailable
-from irclient.types import MODES
+from irdaemon.asking import Embed, analysed, asked, check_query
 from irdaemon.copies import collapsed
-from irdaemon.disclosure import check_level
-from irdaemon.embed import QueryVector
-from irdaemon.expansion import parse_expand
 from irdaemon.gate import Source, gated
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.load import did_you_mean
 from irdaemon.needs import needs
-from irdaemon.references import unknown_corpus
 from irdaemon.rerank import NOT_CONFIGURED, Reranker
-from irdaemon.retrieve import FUSIONS, Candidate, Question, retrieve
-from irdaemon.retrieve.where import check_fields, fields_in
+from irdaemon.retrieve import Candidate, retrieve
+from irdaemon.retrieve.where import check_fields
 from irdaemon.second_look import reranked
 from irdaemon.selection import Choice, Selector, check, select
-from irdaemon.text import tokenize
 from irdaemon.types import Hit, Query, Selection
 
-MAX_QUERY_CHARS = 200_000
-MAX_K = 1_000
-# Text beyond this says nothing more about what is wanted.
-_ANALYSED_CHARS = 20_000
 # A hit with this share of the best evidence for a part serves that part too.
 _SERVED = 0.3
-
-Embed = Callable[[str, str], QueryVector | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +106,7 @@ def gather(snapshot: Snapshot, query: Query, models: Models) -> Pool:
 
 def look(snapshot: Snapshot, query: Query, models: Models) -> tuple[Source, ...]:
     """Retrieve from every asked corpus, and hold each against its own floor."""
-    _check(query)
+    check_query(query)
     indexes = asked(snapshot, query.corpora)
     if query.where:
         check_fields(query.where, {name for index in indexes for name in index.columns.names()})
@@ -126,7 +114,7 @@ def look(snapshot: Snapshot, query: Query, models: Models) -> tuple[Source, ...]
 
 
 def _source(snapshot: Snapshot, index: CorpusIndex, query: Query, models: Models) -> Source:
-    question = _question(snapshot, index, query, models.embed)
+    question = analysed(snapshot, index, query, models.embed)
     retrieved = retrieve(index, question)
     if not query.rerank:
         return gated(index, question, retrieved, query)
@@ -159,84 +147,11 @@ def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, models
     return replace(choice, hits=tuple(hits), signals=signals, reason="needs")
 
 
-def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
-    """Return the indexes of the named corpora, all when none is named.
-
-    Raises NotFound naming the nearest corpus.
-    """
-    for name in corpora:
-        if name not in snapshot.corpora:
-            raise unknown_corpus(name, snapshot.corpora)
-    return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
-
-
 def _served(found: Sequence[Hit], hits: Sequence[Hit]) -> bool:
     """Say whether the hits already answer the part of a query that `found` is for."""
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]
     return max(theirs, default=0.0) > _SERVED * found[0].score
-
-
-def _check(query: Query) -> None:
-    if not isinstance(query.text, str) or not query.text.strip():
-        raise QueryError("the query is empty", "say in a few words what is needed")
-    if len(query.text) > MAX_QUERY_CHARS:
-        raise LimitError(
-            f"the query has {len(query.text):,} characters, the limit is {MAX_QUERY_CHARS:,}",
-            "send the part that says what is needed",
-        )
-    if query.mode not in MODES:
-        raise QueryError(
-            f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
-            f"modes: {', '.join(MODES)}",
-        )
-    if query.fusion not in FUSIONS:
-        raise QueryError(
-            f"unknown fusion {query.fusion!r}{did_you_mean(query.fusion, FUSIONS)}",
-            f"fusions: {', '.join(FUSIONS)}",
-        )
-    for kind, weight in query.weights.items():
-        if not _is_weight(weight):
-            raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
-    if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
-        raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
-    check_level(query.level)
-    parse_expand(query.expand)
-    list(fields_in(query.where))
-
-
-def _is_weight(value: Any) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and 0 <= value < float("inf")
-
-
-def _question(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Question:
-    text = query.text[:_ANALYSED_CHARS]
-    vocabulary = snapshot.vocabulary
-    tokens = dict.fromkeys(tokenize(text))
-    # Punctuation alone has a vector too, which means nothing.
-    says_something = any(map(str.isalnum, text))
-    vector = embed(text, index.embedder) if query.mode != "lexical" and says_something else None
-    if vector is None and query.mode == "dense" and says_something:
-        raise Unavailable(
-            f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
-            "use --mode lexical or hybrid meanwhile; `irc status` says why",
-        )
-    terms = tuple(vocabulary[token] for token in tokens if token in vocabulary)
-    return Question(
-        text=text,
-        terms=terms,
-        vector=vector.vector if vector else None,
-        mode=query.mode,
-        # Copies fall together later, so more is needed than is asked for.
-        k=2 * query.k + 5,
-        where=query.where,
-        surfaces=frozenset(query.surfaces),
-        fusion=query.fusion,
-        weights=query.weights,
-        trust=vector.trust if vector else 0.0,
-        unknown=len(tokens) - len(terms),
-    )
 
 
 def _merge(sources: Sequence[Source]) -> list[Candidate]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irdaemon import discovery, overview
+from irdaemon.asking import asked
 from irdaemon.calibration import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose, with_passage
@@ -426,7 +427,7 @@ class Engine:
     def evaluate(self, cases: Sequence[Case], query: Query) -> dict[str, Any]:
         """Ask every case, shaped as `query` is, and return how good the answers are."""
         catalogue = Catalogue()
-        for index in discovery.asked(self.snapshot, query.corpora):
+        for index in asked(self.snapshot, query.corpora):
             catalogue.add((card.artifact_id, card.name) for card in index.rows.cards)
         return report(self, cases, query, catalogue)
 

@@ -7,9 +7,9 @@ ROOT = Path(__file__).parents[1]
 
 LINE = (
     "irclient types load text source strategy embed rerank config corpus floor ledger index"
-    " retrieve second_look selection gate copies needs expansion disclosure references ingest"
-    " discovery explanation evaluate background calibration jobs host overview engine library"
-    " watch schedule serve"
+    " retrieve second_look selection gate copies needs expansion disclosure references asking"
+    " ingest discovery explanation evaluate background calibration jobs host overview"
+    " engine library watch schedule serve"
     " ownership settings sdnotify service logs initial daemon cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
