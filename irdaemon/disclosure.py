@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from irclient.errors import QueryError
+from irclient.errors import NotFound, QueryError
 from irclient.types import LEVELS
-from irdaemon.expansion import PASSAGE_CHARS, Passage
-from irdaemon.ledger import StoredArtifact
+from irdaemon.expansion import PASSAGE_CHARS, Expand, Passage, expanded
+from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.load import did_you_mean
 from irdaemon.source.tree import at_or_under, read_regular
-from irdaemon.types import BundledFile, Disclosure, SourceError
+from irdaemon.types import BundledFile, Disclosure, Hit, SourceError
 
 BODY_CHARS = 20_000
 BUNDLE_CHARS = 40_000
@@ -60,6 +60,34 @@ def disclose(artifact: StoredArtifact, level: str) -> Disclosure:
     plain = replace(plain, current_digest=digest)
     disclosed = _with_body(plain, content.decode("utf-8", "replace"), stale)
     return _with_bundle(disclosed) if level == "bundled" else disclosed
+
+
+def disclose_artifact(
+    ledger: Ledger, corpus: str, artifact_id: str, level: str, expand: Expand | None
+) -> Disclosure:
+    """Disclose one artifact, its first record expanded. Raises NotFound where it is gone."""
+    artifact = ledger.artifact(corpus, artifact_id)
+    if artifact is None:
+        raise NotFound(f"{corpus}/{artifact_id} is gone", "ask discover again")
+    return _expanded(ledger, artifact, level, None, expand)
+
+
+def disclose_hit(ledger: Ledger, hit: Hit, level: str, expand: Expand | None) -> Hit:
+    """Return a hit with its disclosure, expanded around the record that matched."""
+    artifact = ledger.artifact(hit.corpus, hit.artifact_id)
+    if artifact is None:
+        return hit
+    return replace(hit, disclosure=_expanded(ledger, artifact, level, hit.surface_index, expand))
+
+
+def _expanded(
+    ledger: Ledger, artifact: StoredArtifact, level: str, around: int | None, expand: Expand | None
+) -> Disclosure:
+    disclosed = disclose(artifact, level)
+    if expand is None:
+        return disclosed
+    records = ledger.records_for_artifact(artifact.corpus, artifact.artifact_id)
+    return with_passage(disclosed, expanded(records, around, expand))
 
 
 def with_passage(disclosed: Disclosure, passage: Passage) -> Disclosure:

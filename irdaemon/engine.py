@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,21 +21,22 @@ from irdaemon import discovery, overview
 from irdaemon.asking import asked
 from irdaemon.calibration import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.corpus import Corpus
-from irdaemon.disclosure import check_level, disclose, with_passage
-from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
+from irdaemon.disclosure import check_level, disclose_artifact, disclose_hit
+from irdaemon.embed import Embedder, QueryVector
 from irdaemon.embed.absent import Absent
+from irdaemon.embedders import Embedders
 from irdaemon.evaluate import Case, Catalogue, load_cases, report
-from irdaemon.expansion import Expand, expanded, parse_expand
+from irdaemon.expansion import parse_expand
 from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
 from irdaemon.index import CorpusIndex, Snapshot, Space, drifted, index_corpus
 from irdaemon.ingest import embed, reconcile
-from irdaemon.jobs import CHANGE, Job, JobQueue, Progress
+from irdaemon.jobs import CHANGE, Job, Progress, Work
 from irdaemon.ledger import Ledger
 from irdaemon.references import resolve, unknown_corpus
 from irdaemon.rerank import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.selection import Selector
-from irdaemon.types import Disclosure, Hit, Query, Selection
+from irdaemon.types import Disclosure, Query, Selection
 
 Notify = Callable[[str, Mapping[str, Any]], None]
 
@@ -45,9 +45,6 @@ _EMBEDDED_AT_ONCE = 512
 # A change this small gets its vectors before it is published.
 _EMBEDDED_WITH_CHANGE = 64
 _PUBLISHED_EVERY_S = 0.5
-_JOBS_REMEMBERED = 256
-# A query vector is a function of its text: repeated prompts need not be embedded again.
-_VECTORS_REMEMBERED = 256
 _GONE = "the corpus is gone"
 
 
@@ -70,18 +67,13 @@ class Engine:
         self.host: Host = Library()
         self._hnsw_above = hnsw_above
         self._calibrating = calibrating
-        self._models = discovery.Models(self._vector, _reranker(reranker))
+        self._embedders = Embedders()
+        self._models = discovery.Models(self._embedders.vector, _reranker(reranker))
         self._clock = clock
         self._corpora: dict[str, Corpus] = {}
-        self._embedders: dict[str, Embedder] = {}
-        self._by_id: dict[str, Embedder] = {}
-        self._vectors: dict[tuple[str, str], QueryVector] = {}
-        self._queue = JobQueue()
-        self._progress: dict[int, Progress] = {}
-        self._wake = threading.Condition()
+        self._work = Work()
         self._published_at = 0.0
-        self._stopping = False
-        self._next_corpora: tuple[Corpus, ...] | None = None
+        self._next_corpora: tuple[Corpus, ...] = ()
         self.snapshot = Snapshot(ledger.generation(), {}, ledger.terms.table())
         self.set_corpora(corpora)
 
@@ -94,15 +86,11 @@ class Engine:
 
     def reconfigure(self, corpora: Iterable[Corpus]) -> list[int]:
         """Have the writer make these the corpora and look at each; return the jobs' numbers."""
-        with self._wake:
-            self._next_corpora = tuple(corpora)
+        self._next_corpora = tuple(corpora)
         return [self.request(Job("configure"))]
 
     def _configure(self, job: Job, progress: Progress) -> str:
-        with self._wake:
-            corpora, self._next_corpora = self._next_corpora, None
-        if corpora is None:
-            return "nothing to change"
+        corpora = self._next_corpora
         self.set_corpora(corpora)
         for corpus in corpora:
             self.request(Job("reconcile", corpus.name))
@@ -115,18 +103,18 @@ class Engine:
         A corpus whose recipe or embedder changed goes stale by itself at its next look. Only the
         writer may call this, or whoever opened the engine before the writer began.
         """
-        self._try_absent_again()
+        self._embedders.try_absent_again()
         chosen = {corpus.name: corpus for corpus in corpora}
         indexes: dict[str, CorpusIndex] = {}
         for name, corpus in chosen.items():
-            embedder = self._embedder(corpus.embedder)
+            embedder = self._embedders.named(corpus.embedder)
             self.ledger.declare(name, corpus.kind, corpus.recipe, embedder.id)
             if self.ledger.served(name) is None and not isinstance(embedder, Absent):
                 self.ledger.serve(name, corpus.embedder, embedder.id)
             indexes[name] = self._index(corpus, self.snapshot.corpora.get(name))
         for name in self.ledger.corpora():
             if name not in chosen:
-                self._drop_jobs(name)
+                self._work.drop(name, _GONE)
                 self.ledger.forget_corpus(name)
         self._corpora = chosen
         generation = self.ledger.generation()
@@ -134,38 +122,8 @@ class Engine:
             generation = self.ledger.next_generation()
         self.snapshot = Snapshot(generation, indexes, self.ledger.terms.table())
 
-    def _drop_jobs(self, corpus: str) -> None:
-        with self._wake:
-            for job in self._queue.drop(corpus):
-                self._progress[job.number] = Progress(job, "failed", report=_GONE)
-
-    def _embedder(self, name: str) -> Embedder:
-        """Return an embedder by its configured name; a stand-in where it cannot be made now."""
-        if name not in self._embedders:
-            try:
-                embedder = make_embedder(name)
-            except Unavailable as error:
-                embedder = Absent(name, error)
-            self._embedders[name] = self._by_id[embedder.id] = embedder
-        return self._embedders[name]
-
-    def _try_absent_again(self) -> None:
-        """Forget the stand-ins: what was missing may have come."""
-        absent = [n for n, each in self._embedders.items() if isinstance(each, Absent)]
-        for name in absent:
-            del self._embedders[name]
-
     def _serving(self, corpus: Corpus) -> Embedder:
-        """Return the embedder whose vectors answer: the old one until the new one's are all there.
-
-        Where the old one cannot be made any more its vectors are of no use to a query.
-        """
-        target = self._embedder(corpus.embedder)
-        name, served = self.ledger.served(corpus.name) or ("", target.id)
-        if served == target.id:
-            return target
-        old = self._embedder(name)
-        return old if old.id == served else target
+        return self._embedders.serving(corpus.embedder, self.ledger.served(corpus.name))
 
     # -- the write side --------------------------------------------------------------------------
 
@@ -173,18 +131,11 @@ class Engine:
         """Queue a job and return its number; equal wishes become one."""
         if job.corpus and job.corpus not in self._corpora:
             raise self._unknown(job.corpus)
-        with self._wake:
-            job = self._queue.add(job)
-            self._remember(Progress(job))
-            self._wake.notify()
-        return job.number
+        return self._work.add(job)
 
     def step(self, timeout: float | None = 0) -> bool:
         """Do the most urgent job, waiting up to `timeout` seconds for one; say if one was done."""
-        with self._wake:
-            if not len(self._queue) and timeout != 0:
-                self._wake.wait(timeout)
-            job = self._queue.take()
+        job = self._work.take(timeout)
         if job is None:
             return False
         self._run(job)
@@ -197,38 +148,24 @@ class Engine:
 
     def stop(self) -> None:
         """Make a waiting `step` return, and a running job end after its present transaction."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
+        self._work.stop()
 
     def progress(self, number: int) -> Progress:
         """Return how far a job is. Raises NotFound for one that is not remembered."""
-        if number not in self._progress:
-            raise NotFound(f"no job {number}", "the last few hundred are remembered")
-        return self._progress[number]
+        return self._work.progress(number)
 
     @property
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
-        return self._queue.paths() + sum(map(self._unread, self._corpora))
+        return self._work.paths() + sum(map(self._unread, self._corpora))
 
     @property
     def queued(self) -> int:
         """Count the jobs that wait or run."""
-        return len(self._queue) + len(self._running())
-
-    def _running(self) -> list[Progress]:
-        return [p for p in list(self._progress.values()) if p.state == "running"]
-
-    def _remember(self, progress: Progress) -> None:
-        self._progress[progress.job.number] = progress
-        if len(self._progress) > _JOBS_REMEMBERED:
-            ended = (n for n, p in self._progress.items() if p.state in ("done", "failed"))
-            self._progress.pop(next(ended, 0), None)
+        return self._work.queued
 
     def _run(self, job: Job) -> None:
-        progress = self._progress.setdefault(job.number, Progress(job))
-        progress.state = "running"
+        progress = self._work.begin(job)
         started = self._clock()
         try:
             progress.report = _DOERS[job.kind](self, job, progress)
@@ -264,17 +201,11 @@ class Engine:
         if report.changed or not job.look.under:
             self._publish(corpus)
         index = self.snapshot.corpora[corpus.name]
-        if index.unembedded or index.embedder != self._embedder(corpus.embedder).id:
+        if index.unembedded or index.embedder != self._embedders.named(corpus.embedder).id:
             self.request(Job("embed", corpus.name))
         self._calibrate_if_due(corpus)
         self._tell_failures(corpus.name, failed_before)
         return str(report)
-
-    def _take_urgent(self, running: Job) -> Job | None:
-        if running.urgency == CHANGE:
-            return None
-        with self._wake:
-            return self._queue.take(at_most=CHANGE)
 
     def _tell_failures(self, corpus: str, before: set[str]) -> None:
         for failure in self.ledger.failures.all(corpus):
@@ -285,7 +216,7 @@ class Engine:
 
     def _embed_few(self, corpus: Corpus, above: int) -> None:
         """Embed what a small change brought, so that it is published with its vectors."""
-        for embedder in {self._serving(corpus), self._embedder(corpus.embedder)}:
+        for embedder in {self._serving(corpus), self._embedders.named(corpus.embedder)}:
             # Who cannot embed now says so in the embed job, and holds up no change.
             with contextlib.suppress(Unavailable):
                 next(embed(self.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
@@ -293,7 +224,7 @@ class Engine:
     def _embed(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):
             return _GONE
-        embedder = self._embedder(corpus.embedder)
+        embedder = self._embedders.named(corpus.embedder)
         index = self.snapshot.corpora[corpus.name]
         switching = index.embedder != embedder.id
         progress.todo = len(index.rows.shown) if switching else index.unembedded
@@ -342,8 +273,7 @@ class Engine:
             self._let_others_go_first(job, corpus)
 
         def vector(text: str) -> QueryVector | None:
-            embedder = self._by_id.get(index.embedder)
-            return query_vector(embedder, text) if embedder else None
+            return self._embedders.fresh_vector(text, index.embedder)
 
         reranker = self._models.reranker if self._models.reranker.id else None
         trial = try_out(self.snapshot, corpus.name, vector, pause, reranker)
@@ -364,18 +294,21 @@ class Engine:
         self._let_others_go_first(job, corpus)
 
     def _let_others_go_first(self, job: Job, corpus: Corpus) -> None:
-        if self._stopping:
+        if self._work.stopping:
             raise Unavailable("stopped; the next start goes on from here")
-        while urgent := self._take_urgent(job):
+        while urgent := self._work.take_before(job):
             self._run(urgent)
         if corpus.name not in self._corpora:
             raise NotFound(_GONE)
 
     def _retry(self, job: Job, progress: Progress) -> str:
-        self._try_absent_again()
+        self._embedders.try_absent_again()
         retried = self.ledger.failures.retry()
         for corpus in self._corpora.values():
-            if self.snapshot.corpora[corpus.name].embedder != self._embedder(corpus.embedder).id:
+            if (
+                self.snapshot.corpora[corpus.name].embedder
+                != self._embedders.named(corpus.embedder).id
+            ):
                 self.request(Job("reconcile", corpus.name))
         for name in {failure.corpus for failure in self.ledger.failures.all()}:
             self.request(Job("reconcile", name))
@@ -442,7 +375,8 @@ class Engine:
         check_level(level)
         wish = parse_expand(expand)
         with self.ledger.reading() as ledger:
-            return [self._disclose_one(ledger, each, level, wish) for each in references]
+            found = [resolve(ledger, each, self._corpora) for each in references]
+            return [disclose_artifact(ledger, *each, level, wish) for each in found]
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
@@ -471,7 +405,7 @@ class Engine:
                 **self.host.facts(),
                 "generation": self.snapshot.generation,
                 "queue": self.queued,
-                "jobs": [progress.to_dict() for progress in self._running()],
+                "jobs": [progress.to_dict() for progress in self._work.running()],
                 "corpora": [
                     overview.status(ledger, corpus, self._seen(corpus.name))
                     for corpus in self._corpora.values()
@@ -479,66 +413,28 @@ class Engine:
             }
 
     def _seen(self, name: str) -> overview.Seen:
-        target = self._embedder(self._corpora[name].embedder)
+        target = self._embedders.named(self._corpora[name].embedder)
         why = target.error.message if isinstance(target, Absent) else ""
         return overview.Seen(self.snapshot.corpora[name], self._unread(name), target.id, why)
 
     def _unread(self, name: str) -> int:
         """Count the entries of a corpus that a running look has still to read."""
-        looks = (p for p in self._running() if p.job.kind == "reconcile" and p.job.corpus == name)
+        looks = (
+            p for p in self._work.running() if p.job.kind == "reconcile" and p.job.corpus == name
+        )
         return sum(look.todo - look.done for look in looks)
-
-    def _vector(self, text: str, embedder: str) -> QueryVector | None:
-        # Another query may clear the memory at any moment: look once, answer from what was found.
-        vector = self._vectors.get((text, embedder))
-        if vector is None and embedder in self._by_id:
-            vector = self._embedded(text, embedder)
-            if vector is None:
-                return None
-            if len(self._vectors) >= _VECTORS_REMEMBERED:
-                self._vectors.clear()
-            self._vectors[(text, embedder)] = vector
-        return vector
-
-    def _embedded(self, text: str, embedder: str) -> QueryVector | None:
-        """Embed a query; where an endpoint does not answer, the words answer alone."""
-        try:
-            return query_vector(self._by_id[embedder], text)
-        except Unavailable:
-            return None
 
     def _disclosed(self, found: Selection, query: Query) -> Selection:
         expand = parse_expand(query.expand)
         if (query.level == "metadata" and expand is None) or not found.results:
             return found
         with self.ledger.reading() as ledger:
-            results = tuple(
-                self._with_disclosure(ledger, hit, query.level, expand) for hit in found.results
+            return replace(
+                found,
+                results=tuple(
+                    disclose_hit(ledger, hit, query.level, expand) for hit in found.results
+                ),
             )
-        return replace(found, results=results)
-
-    def _with_disclosure(self, ledger: Ledger, hit: Hit, level: str, expand: Expand | None) -> Hit:
-        artifact = ledger.artifact(hit.corpus, hit.artifact_id)
-        if artifact is None:
-            return hit
-        disclosed = disclose(artifact, level)
-        if expand is not None:
-            records = ledger.records_for_artifact(hit.corpus, hit.artifact_id)
-            disclosed = with_passage(disclosed, expanded(records, hit.surface_index, expand))
-        return replace(hit, disclosure=disclosed)
-
-    def _disclose_one(
-        self, ledger: Ledger, reference: str, level: str, expand: Expand | None
-    ) -> Disclosure:
-        corpus, artifact_id = resolve(ledger, reference, self._corpora)
-        artifact = ledger.artifact(corpus, artifact_id)
-        if artifact is None:
-            raise NotFound(f"{reference!r} is gone", "ask discover again")
-        disclosed = disclose(artifact, level)
-        if expand is None:
-            return disclosed
-        records = ledger.records_for_artifact(corpus, artifact_id)
-        return with_passage(disclosed, expanded(records, None, expand))
 
     def _unknown(self, name: str) -> NotFound:
         return unknown_corpus(name, self._corpora)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from irclient.errors import NotFound
 from irdaemon.ingest import Look
 
 # Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
 _URGENCY = {"configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "calibrate": 3, "compact": 4}
 CHANGE = 0
+_JOBS_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,82 @@ class JobQueue:
         dropped = [job for job in self._waiting.values() if job.corpus == corpus]
         self._waiting = {key: job for key, job in self._waiting.items() if job not in dropped}
         return dropped
+
+
+class Work:
+    """What is to be done and how far it is; any thread may add, one writer takes."""
+
+    def __init__(self) -> None:
+        self._queue = JobQueue()
+        self._progress: dict[int, Progress] = {}
+        self._wake = threading.Condition()
+        self.stopping = False
+
+    def add(self, job: Job) -> int:
+        """Queue a job, wake the writer and return the job's number."""
+        with self._wake:
+            job = self._queue.add(job)
+            self._remember(Progress(job))
+            self._wake.notify()
+        return job.number
+
+    def take(self, timeout: float | None = 0) -> Job | None:
+        """Remove and return the most urgent job, waiting up to `timeout` seconds for one."""
+        with self._wake:
+            if not len(self._queue) and timeout != 0:
+                self._wake.wait(timeout)
+            return self._queue.take()
+
+    def take_before(self, running: Job) -> Job | None:
+        """Remove and return a change that need not wait for the job that runs."""
+        if running.urgency == CHANGE:
+            return None
+        with self._wake:
+            return self._queue.take(at_most=CHANGE)
+
+    def begin(self, job: Job) -> Progress:
+        """Mark a taken job as running."""
+        progress = self._progress.setdefault(job.number, Progress(job))
+        progress.state = "running"
+        return progress
+
+    def drop(self, corpus: str, why: str) -> None:
+        """Fail what waits for a corpus that is no more."""
+        with self._wake:
+            for job in self._queue.drop(corpus):
+                self._progress[job.number] = Progress(job, "failed", report=why)
+
+    def stop(self) -> None:
+        """Wake the writer for the last time."""
+        with self._wake:
+            self.stopping = True
+            self._wake.notify()
+
+    def progress(self, number: int) -> Progress:
+        """Return how far a job is. Raises NotFound for one that is not remembered."""
+        if number not in self._progress:
+            raise NotFound(f"no job {number}", "the last few hundred are remembered")
+        return self._progress[number]
+
+    def running(self) -> list[Progress]:
+        """Return the jobs that run now."""
+        return [p for p in list(self._progress.values()) if p.state == "running"]
+
+    def paths(self) -> int:
+        """Count the changed paths that wait, a whole look as one."""
+        with self._wake:
+            return self._queue.paths()
+
+    @property
+    def queued(self) -> int:
+        """Count the jobs that wait or run."""
+        return len(self._queue) + len(self.running())
+
+    def _remember(self, progress: Progress) -> None:
+        self._progress[progress.job.number] = progress
+        if len(self._progress) > _JOBS_REMEMBERED:
+            ended = (n for n, p in self._progress.items() if p.state in ("done", "failed"))
+            self._progress.pop(next(ended, 0), None)
 
 
 def _joined(one: Look, other: Look) -> Look:

@@ -9,7 +9,7 @@ LINE = (
     "irclient types load text source strategy embed rerank config corpus floor ledger index"
     " retrieve second_look selection gate copies needs expansion disclosure references asking"
     " ingest discovery explanation evaluate background calibration jobs host overview"
-    " engine library watch schedule serve"
+    " embedders engine library watch schedule serve"
     " ownership settings sdnotify service logs initial daemon cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
@@ -60,7 +60,7 @@ def test_neighbours_that_must_not_know_each_other_do_not():
 def test_threads_signals_and_sockets_stay_at_the_edges():
     edge = place("watch")
     for path, module in modules():
-        if module and module != "__main__" and place(module) < edge and module != "engine":
+        if module and module != "__main__" and place(module) < edge and module != "jobs":
             roots = {name.split(".")[0] for name in imports(path)}
             assert not roots & ONLY_AT_THE_EDGES, f"{module} imports {roots & ONLY_AT_THE_EDGES}"
 

@@ -219,12 +219,13 @@ def test_labelled_queries_set_the_floor_where_there_are_enough(tmp_path, inside,
 def test_changed_labels_set_the_floor_anew_and_the_same_ones_do_not(tmp_path):
     path = tmp_path / "cases.jsonl"
     made = built(replace(mapped(TOOLS, "tools", Skill()), cases=labelled(path, 20, 20)))
+    jobs = []
+    made.notify = lambda topic, data: jobs.append(data.get("kind"))
     for size, calibrated in ((20, 1), (20, 1), (25, 2)):
         labelled(path, size, size)
         made.request(Job("reconcile", "tools"))
         made.drain()
-        jobs = [p for p in made._progress.values() if p.job.kind == "calibrate"]
-        assert len(jobs) == calibrated
+        assert jobs.count("calibrate") == calibrated
     assert made.snapshot.corpora["tools"].floors["hybrid"].n_inside == 25
 
 
@@ -241,5 +242,5 @@ def test_a_file_of_labels_that_cannot_be_read_is_told_and_leaves_the_made_up_flo
     made.request(Job("reconcile", "tools"))
     made.drain()
     assert not made.snapshot.corpora["tools"].floors["hybrid"].labelled
-    assert len([p for p in made._progress.values() if p.job.kind == "calibrate"]) == 1
+    assert [data["kind"] for topic, data in told if topic == "job"].count("calibrate") == 1
     assert any(topic == "failure" and "cases.jsonl:1" in data["reason"] for topic, data in told)
