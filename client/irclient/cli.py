@@ -26,10 +26,11 @@ from irclient.errors import (
     Unavailable,
     Unreachable,
 )
+from irclient.exits import ABSTAINED, COMMITTED, UNKNOWN, UNREACHABLE, WRONG, exit_of
 from irclient.progress import ProgressLine
+from irclient.show_answer import answer_lines, disclosure_lines, footer, safe
 from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, Selection, SelectSpec
 
-COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN = range(5)
 # A job that waits on a slow disk is still alive; only silence is a reason to give up.
 _POLL_S = 0.1
 # Thousands of cases take seconds; hundreds of thousands are not for a terminal.
@@ -68,19 +69,11 @@ def _failed(error: IRError, as_json: bool) -> int:
 
 
 def _discover(client: Client, options: argparse.Namespace) -> int:
-    answer = client.discover(_query(options))
-    _print_answer(answer, options)
-    if not answer.abstained:
-        return COMMITTED
-    return UNKNOWN if answer.reason == "nothing_indexed" else ABSTAINED
+    return _print_answer(client.discover(_query(options)), options)
 
 
 def _search(client: Client, options: argparse.Namespace) -> int:
-    answer = client.search(_query(options))
-    _print_answer(answer, options)
-    if answer.results:
-        return COMMITTED
-    return UNKNOWN if answer.reason == "nothing_indexed" else ABSTAINED
+    return _print_answer(client.search(_query(options)), options)
 
 
 def _query(options: argparse.Namespace) -> Query:
@@ -148,20 +141,18 @@ def _cases(path: str) -> list[dict[str, Any]]:
     return cases
 
 
-def _print_answer(answer: Selection, options: argparse.Namespace) -> None:
-    if options.json:
-        return _print_json(answer.to_dict())
-    print(show.selection(answer))
-    if sys.stderr.isatty():
-        print(show.footer(answer), file=sys.stderr)
+def _print_answer(answer: Selection, options: argparse.Namespace) -> int:
+    told = answer.to_dict()
+    _print(options, told, "\n".join(answer_lines(told)))
+    if sys.stderr.isatty() and not options.json:
+        print(footer(told), file=sys.stderr)
+    return exit_of(told)
 
 
 def _disclose(client: Client, options: argparse.Namespace) -> int:
     found = client.disclose(options.reference, options.level, options.expand)
-    if options.json:
-        _print_json([each.to_dict() for each in found])
-    else:
-        print("\n\n".join(show.disclosure(each) for each in found))
+    told = [each.to_dict() for each in found]
+    _print(options, told, "\n\n".join("\n".join(disclosure_lines(each)) for each in told))
     return COMMITTED
 
 
@@ -184,12 +175,12 @@ def _said(value: Any) -> str:
         return ", ".join(map(_said, value)) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{key} {item}" for key, item in value.items()) or "none"
-    return show.safe(str(value))
+    return safe(str(value))
 
 
 def _records(client: Client, options: argparse.Namespace) -> int:
     records = client.records(options.reference)
-    lines = [f"{r['surface_index']}  {r['kind']}  {show.safe(r['text'])[:100]!r}" for r in records]
+    lines = [f"{r['surface_index']}  {r['kind']}  {safe(r['text'])[:100]!r}" for r in records]
     _print(options, records, "\n".join(lines))
     return COMMITTED
 

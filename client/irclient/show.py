@@ -1,115 +1,12 @@
-"""What a person sees: answers and tables as plain lines, wrapped to the terminal.
-
-Text from indexed files is data: control characters, which could drive a terminal, are replaced.
-"""
+"""What a person sees of the daemon and its corpora: tables as plain lines."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import time
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from irclient.types import Disclosure, Hit, Selection
-
-_BAR = 10
-_REASONS = {
-    "below_floor": "the nearest is too far from what was asked",
-    "no_candidates": "nothing indexed shares anything with the query",
-    "nothing_indexed": "there is nothing in the index yet",
-    "filtered_out": "the filters leave nothing to choose from",
-}
-
-
-def safe(text: str) -> str:
-    """Replace control and direction-changing characters, save line ends and tabs."""
-    return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
-    )
-
-
-def _bold(text: str) -> str:
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    return f"\x1b[1m{text}\x1b[0m" if colour else text
-
-
-def clipped(text: str, width: int) -> str:
-    """Return `text`, or its beginning and an ellipsis where it is longer than `width`."""
-    return text if len(text) <= width else text[: max(1, width - 3)] + "..."
-
-
-def _width() -> int:
-    return max(40, shutil.get_terminal_size((100, 24)).columns)
-
-
-def selection(answer: Selection) -> str:
-    """Return an answer as lines: the hits, or why there are none, then how fresh it is."""
-    lines = [line for hit in answer.results for line in hit_lines(hit)]
-    if answer.abstained:
-        lines.append(f"nothing applies: {_REASONS.get(answer.reason, answer.reason)}")
-    return "\n".join(lines)
-
-
-def hit_lines(hit: Hit) -> list[str]:
-    """Return one hit as a few lines, and its disclosure where it has one."""
-    filled = round(_BAR * max(0.0, min(1.0, hit.score)))
-    bar = "█" * filled + "·" * (_BAR - filled)
-    lines = [f"{bar} {hit.score:.2f}  {_bold(safe(hit.name))}  {hit.corpus}"]
-    lines.append("    " + clipped(safe(hit.summary), _width() - 5))
-    if place := hit.pointer or hit.artifact_id:
-        lines.append("    " + safe(place))
-    if hit.copies:
-        lines.append(f"    also: {', '.join(map(safe, hit.copies))}")
-    if hit.disclosure is not None:
-        lines += ["", disclosure(hit.disclosure), ""]
-    return lines
-
-
-def footer(answer: Selection) -> str:
-    """Return one line on how the answer came about, for stderr."""
-    fresh = answer.freshness
-    parts = [
-        f"{answer.n_selected} of {answer.n_retrieved} candidates",
-        f"{answer.reason}",
-        f"{answer.took_ms:.1f} ms",
-        f"generation {answer.generation}",
-        f"legs {'+'.join(fresh.get('legs') or ['none'])}",
-    ]
-    if fresh.get("pending"):
-        parts.append(f"{fresh['pending']:,} changes pending")
-    if fresh.get("building"):
-        parts.append(f"still building: {', '.join(fresh['building'])}")
-    if fresh.get("degraded"):
-        parts.append(f"roots missing: {', '.join(fresh['degraded'])}")
-    return " · ".join(parts)
-
-
-def disclosure(found: Disclosure) -> str:
-    """Return a payload: what was wrong with it, its text, and the files that go with it."""
-    lines = []
-    if found.note:
-        lines.append(f"[{found.corpus}/{found.artifact_id}: {found.note}]")
-    if found.stale and found.current_digest:
-        was, now = found.indexed_digest[:12], found.current_digest[:12]
-        lines.append(f"[indexed {was}, now {now}]")
-    if found.passage is not None:
-        count = len(found.passage_records)
-        lines.append(f"[{count} records{f', {found.expansion}' if found.expansion else ''}]")
-        lines.append(safe(found.passage).rstrip("\n"))
-    if found.body is not None:
-        lines.append(safe(found.body).rstrip("\n"))
-    if found.truncated:
-        lines.append("[cut here; the file goes on]")
-    for file in found.files:
-        lines.append(f"--- {safe(file.path)} ({file.size:,} bytes)")
-        if file.text is not None:
-            lines.append(safe(file.text).rstrip("\n"))
-    if found.files_omitted:
-        lines.append(f"[and {found.files_omitted:,} more files]")
-    return "\n".join(lines)
+from irclient.show_answer import safe
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

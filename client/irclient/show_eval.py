@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irclient.show import safe, table
+from irclient.show import table
+from irclient.show_answer import safe
 
 
 def report(told: Mapping[str, Any], *, sweep: bool = False) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irclient.show import clipped, safe, table
+from irclient.show import table
+from irclient.show_answer import clipped, safe
 
 _SHOWN = 10
 _TERMS = 4

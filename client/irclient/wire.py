@@ -14,8 +14,8 @@ from typing import Any
 import msgpack
 
 from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError
+from irclient.packing import PROTOCOL as PROTOCOL
 
-PROTOCOL = 1
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 _MAX_ITEMS = 10_000
 

@@ -43,12 +43,12 @@ class Home:
         return path
 
     def run(self, module: str, *words: str) -> subprocess.CompletedProcess:
-        """Run `irc` (irclient.cli) or `irdaemon` and return what it did."""
+        """Run `irc` (irclient.quick) or `irdaemon` and return what it did."""
         command = [sys.executable, "-m", module, *words]
         return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60)
 
     def irc(self, *words: str) -> subprocess.CompletedProcess:
-        return self.run("irclient.cli", *words)
+        return self.run("irclient.quick", *words)
 
     def answer(self, *words: str) -> dict:
         """Run `irc ... --json` and return what it printed."""

@@ -24,6 +24,20 @@ def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home
     assert answer["freshness"]["legs"] == ["dense", "lexical"]
 
 
+def test_the_short_way_and_the_whole_command_line_say_the_same(daemon, home):
+    home.env["COLUMNS"] = "60"
+    for words in (
+        ["fill a", "pdf form"],
+        ["-c", "skills", "write"],
+        ["zzzz"],
+        ["-c", "skils", "x"],
+    ):
+        short = home.run("irclient.quick", "discover", *words)
+        whole = home.run("irclient.cli", "discover", *words)
+        assert (short.returncode, short.stdout) == (whole.returncode, whole.stdout)
+        assert short.stderr == whole.stderr
+
+
 def test_status_has_every_promised_field(daemon, home):
     state = home.answer("status")
     assert {"version", "pid", "uptime_s", "generation", "socket", "queue", "corpora"} <= set(state)

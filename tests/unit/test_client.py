@@ -6,10 +6,12 @@ import sys
 
 import pytest
 
-from irclient import places, show
+from irclient import places
 from irclient.cli import main
 from irclient.conditions import parse_where
 from irclient.errors import QueryError, Unavailable
+from irclient.quick import plain_discover
+from irclient.show_answer import answer_lines, hit_lines, safe
 from irclient.types import Hit, Selection
 
 
@@ -90,26 +92,54 @@ def test_without_a_daemon_every_command_says_so_and_exits_3(nowhere, tmp_path, c
 
 
 def test_text_from_files_cannot_drive_the_terminal():
-    assert show.safe("a\x1b[31mb\u202ec\x07\n\td") == "a\ufffd[31mb\ufffdc\ufffd\n\td"
+    assert safe("a\x1b[31mb\u202ec\x07\n\td") == "a\ufffd[31mb\ufffdc\ufffd\n\td"
 
 
 def test_an_abstention_is_said_in_words():
     empty = Selection("q", "hybrid", (), True, "below_floor", {}, 0, 0, 1, {}, 0.1)
-    assert "nothing applies" in show.selection(empty)
+    assert "nothing applies" in "".join(answer_lines(empty.to_dict()))
     hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {}, ("c/b",))
-    lines = show.hit_lines(hit)
+    lines = list(hit_lines(hit.to_dict()))
     assert "0.50" in lines[0]
     assert "also: c/b" in lines[-1]
 
 
-def test_importing_the_client_loads_neither_numpy_nor_the_daemon_nor_zmq():
-    code = (
-        "import sys, irclient, irclient.types, irclient.errors;"
-        "print([m for m in ('numpy', 'irdaemon', 'zmq') if m in sys.modules])"
-    )
+def loaded_by(statement, *modules):
+    code = f"import sys; {statement}; print([m for m in {modules!r} if m in sys.modules])"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
-    assert done.stdout.strip() == "[]"
-    code = code.replace("import sys, irclient", "import sys, irclient.cli, irclient")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
-    assert done.stdout.strip() == "['zmq']"
+    # Not the site's own imports: an editable install loads half the library at start.
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    return done.stdout.strip() or done.stderr
+
+
+HEAVY = ("numpy", "irdaemon", "zmq", "argparse", "typing", "dataclasses", "socket")
+
+
+def test_importing_the_client_loads_neither_numpy_nor_the_daemon_nor_zmq():
+    assert loaded_by("import irclient, irclient.types, irclient.errors", *HEAVY[:3]) == "[]"
+    assert loaded_by("import irclient.cli", *HEAVY[:3]) == "['zmq']"
+
+
+def test_the_way_of_a_plain_discover_loads_nothing_heavy():
+    modules = "quick zmtp packing places show_answer exits".split()
+    statement = "import " + ", ".join(f"irclient.{module}" for module in modules)
+    assert loaded_by(statement, *HEAVY, "msgpack") == "[]"
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["discover", "fill", "a pdf"], {"text": "fill a pdf", "corpora": [], "json": False}),
+        (["discover", "-c", "s", "x", "--json"], {"text": "x", "corpora": ["s"], "json": True}),
+        (["discover", "x", "--corpus", "s"], {"text": "x", "corpora": ["s"], "json": False}),
+        (["discover", "x", "-k", "3"], None),
+        (["discover", "--", "x"], None),
+        (["discover", "x", "-c"], None),
+        (["discover"], None),
+        (["search", "x"], None),
+        ([], None),
+    ],
+)
+def test_only_a_plain_discover_takes_the_short_way(words, asked):
+    assert plain_discover(words) == asked
