@@ -91,7 +91,7 @@ def try_out(
     With a reranker fewer are asked again, through it.
     """
     index = snapshot.corpora[name]
-    if len(index.rows.cards) < FEWEST_ARTIFACTS:
+    if index.rows.n_artifacts < FEWEST_ARTIFACTS:
         return None
     asker = _Asker(snapshot, index, embed)
     others = [each for each in snapshot.corpora.values() if each is not index]
@@ -154,7 +154,7 @@ def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float)
         n_inside=len(trial.inside),
         n_outside=len(outside),
         calibrated_at=now,
-        artifacts=len(index.rows.cards),
+        artifacts=index.rows.n_artifacts,
         last=index.rows.last,
         labelled=trial.labelled,
         labels=trial.labels,
@@ -203,7 +203,7 @@ def _usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
 def _probes(index: CorpusIndex, wanted: int) -> Iterator[Probe]:
     """Yield queries out of the corpus' surfaces, several of each where there are few."""
     shown = index.rows.shown
-    order = sorted(range(len(shown)), key=lambda at: shown[at].digest)
+    order = sorted(index.rows.positions(), key=lambda at: shown[at].digest)
     rounds = -(-wanted // max(len(order), 1))
     for turn in range(min(rounds, 4)):
         for position in order[:wanted]:
@@ -223,7 +223,8 @@ def _sentences(text: str) -> list[str]:
 
 def _sentences_of(others: Sequence[CorpusIndex], wanted: int) -> Iterator[str]:
     for other in others:
-        ordered = sorted(other.rows.shown, key=lambda shown: shown.digest)
+        present = [other.rows.shown[at] for at in other.rows.positions()]
+        ordered = sorted(present, key=lambda shown: shown.digest)
         for shown in ordered[: wanted // len(others)]:
             yield random.Random(shown.digest).choice(_sentences(shown.summary))
 
@@ -239,8 +240,8 @@ class _Asker:
         self._index = index
         self._embed = embed
         self._copies: dict[str, list[int]] = {}
-        for owner, card in enumerate(index.rows.cards):
-            self._copies.setdefault(card.content, []).append(owner)
+        for owner in index.rows.owners():
+            self._copies.setdefault(index.rows.cards[owner].content, []).append(owner)
 
     def strength(self, text: str) -> Strength:
         """Return what a query finds at best."""
@@ -249,8 +250,9 @@ class _Asker:
     def held_out(self, probe: Probe) -> Strength:
         """Return what a query finds at best where its own surface has only the words left."""
         rows = self._index.rows
-        content = rows.cards[rows.artifact_of[probe.position]].content
-        hidden = np.isin(rows.artifact_of, self._copies[content])
+        owner_of = rows.artifact_of.array
+        content = rows.cards[owner_of[probe.position]].content
+        hidden = np.isin(owner_of, self._copies[content])
         vector, left = self._embed(probe.asking), self._embed(probe.left)
         found = self._strength(probe.asking, vector, ~hidden)
         own = float(vector.vector @ left.vector) if vector and left else 0.0
@@ -276,7 +278,7 @@ class _Asker:
         )
         rows, hidden = self._index.rows, ""
         if without is not None:
-            hidden = rows.cards[rows.artifact_of[without.position]].content
+            hidden = rows.cards[rows.artifact_of.array[without.position]].content
         found = retrieve(self._index, question).candidates
         return [rows.shown[c.position].summary for c in found if c.content != hidden]
 

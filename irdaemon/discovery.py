@@ -180,7 +180,7 @@ def _merge(sources: Sequence[Source]) -> list[Candidate]:
 
 
 def _why_empty(pool: Pool, query: Query) -> str:
-    if not any(len(source.index.rows.shown) for source in pool.sources):
+    if not any(source.index.rows.n_records for source in pool.sources):
         return "nothing_indexed"
     retrieved = [source.retrieved for source in pool.sources]
     if (query.where or query.surfaces) and not any(each.eligible for each in retrieved):

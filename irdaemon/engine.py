@@ -29,7 +29,16 @@ from irdaemon.evaluate import Case, Catalogue, load_cases, report
 from irdaemon.expansion import parse_expand
 from irdaemon.explanation import explain
 from irdaemon.host import Host, Library
-from irdaemon.index import CorpusIndex, Snapshot, Space, drifted, index_corpus
+from irdaemon.index import (
+    CorpusIndex,
+    Graph,
+    Snapshot,
+    Space,
+    build_graph,
+    drifted,
+    graph_is_due,
+    index_corpus,
+)
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, Progress, Work
 from irdaemon.ledger import Ledger
@@ -227,7 +236,7 @@ class Engine:
         embedder = self._embedders.named(corpus.embedder)
         index = self.snapshot.corpora[corpus.name]
         switching = index.embedder != embedder.id
-        progress.todo = len(index.rows.shown) if switching else index.unembedded
+        progress.todo = index.rows.n_records if switching else index.unembedded
         for batch in embed(self.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE):
             progress.done += batch
             progress.todo = max(progress.todo, progress.done)
@@ -242,7 +251,7 @@ class Engine:
         """Ask for new floors where there are none, or where the corpus has drifted from them."""
         index = self.snapshot.corpora[corpus.name]
         whole = index.last_reconcile is not None and not index.unembedded
-        enough = len(index.rows.cards) >= FEWEST_ARTIFACTS
+        enough = index.rows.n_artifacts >= FEWEST_ARTIFACTS
         if self._calibrating and whole and enough and drifted(index, _digest(corpus.cases)):
             self.request(Job("calibrate", corpus.name))
 
@@ -288,6 +297,23 @@ class Engine:
         self._publish(corpus)
         return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
 
+    def _graph(self, job: Job, progress: Progress) -> str:
+        """Build a graph of what there is now, letting changes through all the while."""
+        if not (corpus := self._corpora.get(job.corpus)):
+            return _GONE
+        index = self.snapshot.corpora[corpus.name]
+        if not graph_is_due(index.dense, self._hnsw_above):
+            return "the graph there is will do"
+
+        def pause(done: int, todo: int) -> None:
+            progress.done, progress.todo = done, todo
+            self._let_others_go_first(job, corpus)
+
+        graph = build_graph(index.rows, pause)
+        if self.snapshot.corpora[corpus.name].embedder == index.embedder:
+            self._publish(corpus, graph)
+        return f"a graph of {len(graph.keys)} vectors"
+
     def _breathe(self, job: Job, corpus: Corpus) -> None:
         """Pause a long job: end it if told to, publish what there is, let changes through."""
         self._publish_if_due(corpus)
@@ -327,19 +353,23 @@ class Engine:
             took = time.monotonic() - started
             self._published_at = started + max(_PUBLISHED_EVERY_S, 5 * took)
 
-    def _publish(self, corpus: Corpus) -> None:
+    def _publish(self, corpus: Corpus, graph: Graph | None = None) -> None:
         if corpus.name not in self._corpora:
             return
-        index = self._index(corpus, self.snapshot.corpora.get(corpus.name))
+        index = self._index(corpus, self.snapshot.corpora.get(corpus.name), graph)
+        if graph_is_due(index.dense, self._hnsw_above):
+            self.request(Job("graph", corpus.name))
         indexes = {**self.snapshot.corpora, corpus.name: index}
         generation = self.ledger.next_generation()
         self.snapshot = Snapshot(generation, indexes, self.ledger.terms.table())
         self.notify("generation", {"generation": generation, "corpus": corpus.name})
 
-    def _index(self, corpus: Corpus, previous: CorpusIndex | None) -> CorpusIndex:
+    def _index(
+        self, corpus: Corpus, previous: CorpusIndex | None, graph: Graph | None = None
+    ) -> CorpusIndex:
         embedder = self._serving(corpus)
-        space = Space(corpus.recipe, embedder.id, embedder.dim, self._hnsw_above)
-        return index_corpus(self.ledger, corpus.name, space, previous)
+        space = Space(corpus.recipe, embedder.id, embedder.dim)
+        return index_corpus(self.ledger, corpus.name, space, previous, graph)
 
     # -- the read side ---------------------------------------------------------------------------
 
@@ -361,7 +391,8 @@ class Engine:
         """Ask every case, shaped as `query` is, and return how good the answers are."""
         catalogue = Catalogue()
         for index in asked(self.snapshot, query.corpora):
-            catalogue.add((card.artifact_id, card.name) for card in index.rows.cards)
+            cards = [index.rows.cards[owner] for owner in index.rows.owners()]
+            catalogue.add((card.artifact_id, card.name) for card in cards)
         return report(self, cases, query, catalogue)
 
     def disclose(
@@ -464,5 +495,6 @@ _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {
     "embed": Engine._embed,
     "retry": Engine._retry,
     "calibrate": Engine._calibrate,
+    "graph": Engine._graph,
     "compact": Engine._compact,
 }

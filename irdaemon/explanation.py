@@ -70,7 +70,7 @@ def _source(snapshot: Snapshot, source: Source, answer: Selection, hits: tuple[H
     legs, question = source.retrieved.legs, source.question
     told: Plain = {
         "corpus": source.index.corpus,
-        "records": len(source.index.rows.shown),
+        "records": source.index.rows.n_records,
         "eligible": source.retrieved.eligible,
         "legs": list(source.retrieved.took_part),
         "trust": round(question.trust, 3),
@@ -154,11 +154,12 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, int]:
     corpus, _, wanted = reference.partition("/")
     if corpus not in snapshot.corpora:
         raise unknown_corpus(corpus, snapshot.corpora)
-    cards = snapshot.corpora[corpus].rows.cards
-    exact = [owner for owner, card in enumerate(cards) if card.artifact_id == wanted]
-    if owners := exact or [owner for owner, card in enumerate(cards) if _is_called(card, wanted)]:
+    rows = snapshot.corpora[corpus].rows
+    cards = {owner: rows.cards[owner] for owner in rows.owners()}
+    exact = [owner for owner, card in cards.items() if card.artifact_id == wanted]
+    if owners := exact or [owner for owner, card in cards.items() if _is_called(card, wanted)]:
         return corpus, owners[0]
-    near = did_you_mean(wanted, {card.name for card in cards})
+    near = did_you_mean(wanted, {card.name for card in cards.values()})
     raise NotFound(
         f"no artifact {wanted!r} in the index of {corpus!r}{near}",
         "irc status --failures lists what could not be read",
@@ -225,7 +226,7 @@ def _below(source: Source) -> str:
 
 def _own_scores(source: Source, owner: int) -> Plain:
     """Return the artifact's best raw score in each leg, and its rank among all records."""
-    mine = source.index.rows.artifact_of == owner
+    mine = source.index.rows.artifact_of.array == owner
     told: Plain = {}
     bm25 = source.index.lexical.ranked(source.question.terms)
     for leg, scores in (
@@ -241,7 +242,7 @@ def _own_scores(source: Source, owner: int) -> Plain:
 
 
 def _failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str]:
-    mine = index.rows.artifact_of == owner
+    mine = index.rows.artifact_of.array == owner
     conditions: list[Mapping[str, Any]] = [{name: value} for name, value in query.where.items()]
     failed = [str(each) for each in conditions if not mask_of(each, index.columns)[mine].any()]
     if query.surfaces and not index.columns.kinds(frozenset(query.surfaces))[mine].any():

@@ -11,14 +11,15 @@ from irclient.errors import NotFound
 from irdaemon.ingest import Look
 
 # Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
-_URGENCY = {"configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "calibrate": 3, "compact": 4}
+_URGENCY = {"configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "calibrate": 3}
+_URGENCY |= {"graph": 4, "compact": 5}
 CHANGE = 0
 _JOBS_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One thing to do: `kind` is configure, reconcile, embed, retry, calibrate or compact."""
+    """One thing to do: `kind` is one of those above."""
 
     kind: str
     corpus: str = ""

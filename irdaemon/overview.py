@@ -51,6 +51,7 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
 
 def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     """Return the status of a corpus with what can be asked of it."""
+    rows = seen.index.rows
     return {
         **status(ledger, corpus, seen),
         "embedder": corpus.embedder,
@@ -58,7 +59,7 @@ def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
         "floors": {mode: _floor(floor) for mode, floor in seen.index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(seen.index.columns.names()),
-        "surfaces": sorted({shown.kind for shown in seen.index.rows.shown}),
+        "surfaces": sorted({rows.shown[at].kind for at in rows.positions()}),
         "skipped": ledger.entries.skipped(corpus.name),
     }
 

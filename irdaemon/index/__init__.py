@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from irdaemon.floor import DRIFT, Floor
 from irdaemon.index.columns import Columns
-from irdaemon.index.dense import Dense, make_dense
+from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_dense
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Card, Rows, Shown
@@ -22,11 +24,14 @@ __all__ = [
     "Columns",
     "CorpusIndex",
     "Dense",
+    "Graph",
     "Lexical",
     "Names",
     "Rows",
     "Shown",
     "Snapshot",
+    "build_graph",
+    "graph_is_due",
 ]
 
 
@@ -53,7 +58,7 @@ class CorpusIndex:
     @property
     def unembedded(self) -> int:
         """Count the records whose vector is still to come."""
-        return int(len(self.rows.shown) - self.rows.embedded.sum())
+        return self.rows.n_records - int(np.count_nonzero(self.rows.embedded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +72,39 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """How records are searched: the recipe they are made by, the embedder's id and dimension.
-
-    From `hnsw_above` vectors on an HNSW graph is used.
-    """
+    """How records are searched: the recipe they are made by, the embedder's id and dimension."""
 
     recipe: str
     embedder: str
     dim: int
-    hnsw_above: int
 
 
 def index_corpus(
-    ledger: Ledger, corpus: str, space: Space, previous: CorpusIndex | None = None
+    ledger: Ledger,
+    corpus: str,
+    space: Space,
+    previous: CorpusIndex | None = None,
+    graph: Graph | None = None,
 ) -> CorpusIndex:
-    """Return the index of a corpus as the ledger now has it, reusing what has not changed."""
+    """Return the index of a corpus as the ledger now has it, reusing what has not changed.
+
+    `graph` takes the place of the previous index's.
+    """
     if previous is not None and previous.embedder != space.embedder:
         previous = None
     before = previous.rows if previous else Rows.empty(space.dim)
     rows = before.synced(ledger, corpus, space.embedder)
     reconciled, problems = ledger.state_of(corpus)
     floors = ledger.floors_of(corpus)
-    same = previous is not None and rows is before
-    terms_same = previous is not None and rows.term_ids is before.term_ids
-    lexical = previous.lexical if previous and terms_same else Lexical(rows)
+    lexical = Lexical.of(rows, previous.lexical if previous else None)
     return CorpusIndex(
         corpus=corpus,
         embedder=space.embedder,
         rows=rows,
         lexical=lexical,
-        dense=previous.dense
-        if previous and same
-        else make_dense(rows, previous.dense if previous else None, space.hnsw_above),
-        columns=previous.columns if previous and same else Columns(rows),
-        names=previous.names if previous and same else Names.of(rows, lexical),
+        dense=make_dense(rows, graph or (previous.dense.graph if previous else None)),
+        columns=Columns.of(rows, previous.columns if previous else None),
+        names=Names.of(rows, lexical, previous.names if previous else None),
         floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),
@@ -126,6 +130,6 @@ def drifted(index: CorpusIndex, labels: str = "") -> bool:
 
 def drift(floor: Floor, rows: Rows) -> float:
     """Return the share of artifacts that came or went since a floor was calibrated."""
-    stayed = int((rows.numbers <= floor.last).sum())
-    came, went = len(rows.numbers) - stayed, floor.artifacts - stayed
+    stayed = int(np.count_nonzero(rows.alive & (rows.numbers.array <= floor.last)))
+    came, went = rows.n_artifacts - stayed, floor.artifacts - stayed
     return (came + went) / max(floor.artifacts, 1)

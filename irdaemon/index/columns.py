@@ -1,7 +1,7 @@
 """Filter columns: for one field, its distinct values and each record's value among them.
 
-A predicate is evaluated once per distinct value, whatever the number of records. Columns are built
-when a filter first names them and kept for the life of the index they belong to.
+A predicate is evaluated once per distinct value, whatever the number of records. The columns are
+built together when a filter first names a field; from then on each generation adds what is new.
 """
 
 from __future__ import annotations
@@ -30,16 +30,28 @@ MISSING = Missing()
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of one field: `values[codes[i]]` is that of record i."""
+    """The values of one field: `values[codes[i]]` is that of record i.
+
+    `values` and `code_of` are shared between generations, and grow; value 0 is MISSING.
+    """
 
     codes: NDArray[np.int32]
-    values: tuple[Any, ...]
+    values: list[Any] = field(default_factory=lambda: [MISSING])
+    code_of: dict[Any, int] = field(default_factory=dict)
 
     def mask(self, accepts: Callable[[Any], bool]) -> NDArray[np.bool_]:
         """Return which records hold a value that `accepts` says yes to."""
-        verdicts = np.array([accepts(value) for value in self.values], np.bool_)
+        verdicts = np.array([accepts(value) for value in tuple(self.values)], np.bool_)
         mask: NDArray[np.bool_] = verdicts[self.codes]
         return mask
+
+    def code(self, value: Any) -> int:
+        """Return the code of a value, a new one if need be."""
+        key = (type(value).__name__, repr(value) if isinstance(value, (list, dict)) else value)
+        if (code := self.code_of.get(key)) is None:
+            self.values.append(value)
+            code = self.code_of[key] = len(self.values) - 1
+        return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,49 +59,58 @@ class Columns:
     """The fields of a corpus: those of its artifacts, and those of their surfaces."""
 
     rows: Rows
-    _fields: list[Mapping[str, Any]] = field(default_factory=list)
     _built: dict[str, Column] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Rows, previous: Columns | None = None) -> Columns:
+        """Return the columns of `rows`, adding what is new to the previous ones."""
+        if previous is None or previous.rows.epoch != rows.epoch or not previous._built:
+            return cls(rows)
+        return cls(rows, _with_records(previous._built, rows, len(previous.rows.present)))
 
     def names(self) -> set[str]:
         """Return every field name some record has."""
-        return {name for fields in self._per_record() for name in fields}
+        return set(self._columns())
 
     def column(self, name: str) -> Column:
         """Return the column of a field; records without it hold MISSING."""
-        if name not in self._built:
-            self._built[name] = _encode([f.get(name, MISSING) for f in self._per_record()])
-        return self._built[name]
+        found = self._columns().get(name)
+        return found or Column(np.zeros(len(self.rows.present), np.int32))
 
     def kinds(self, wanted: frozenset[str]) -> NDArray[np.bool_]:
         """Return which records are surfaces of a wanted kind."""
-        return np.array([shown.kind in wanted for shown in self.rows.shown], np.bool_)
+        shown = self.rows.shown[: len(self.rows.present)]
+        return np.array([each.kind in wanted for each in shown], np.bool_)
 
-    def _per_record(self) -> list[Mapping[str, Any]]:
-        if len(self._fields) != len(self.rows.shown):
-            of_artifact = [card.fields for card in self.rows.cards]
-            own = [_unpack(shown.packed) for shown in self.rows.shown]
-            # One assignment of the whole list: a query on another thread sees all or nothing.
-            self._fields[:] = [
-                {**of_artifact[owner], **mine} if mine else of_artifact[owner]
-                for owner, mine in zip(self.rows.artifact_of, own, strict=True)
-            ]
-        return self._fields
+    def _columns(self) -> Mapping[str, Column]:
+        if not self._built:
+            # All at once: a query on another thread sees all or nothing.
+            self._built.update(_with_records({}, self.rows, 0))
+        return self._built
+
+
+def _with_records(columns: Mapping[str, Column], rows: Rows, start: int) -> dict[str, Column]:
+    """Return the columns with the records from `start` on."""
+    end = len(rows.present)
+    grown = {name: _longer(column, end) for name, column in columns.items()}
+    owner, of_artifact = -1, dict[str, Any]()
+    for position in range(start, end):
+        if owner != (owner := int(rows.artifact_of.array[position])):
+            of_artifact = rows.cards[owner].fields
+        for name, value in {**of_artifact, **_unpack(rows.shown[position].packed)}.items():
+            if name not in grown:
+                grown[name] = Column(np.zeros(end, np.int32))
+            grown[name].codes[position] = grown[name].code(value)
+    return grown
+
+
+def _longer(column: Column, end: int) -> Column:
+    codes = np.zeros(end, np.int32)
+    codes[: len(column.codes)] = column.codes
+    return Column(codes, column.values, column.code_of)
 
 
 @lru_cache(maxsize=4096)
 def _unpack(packed: bytes) -> Mapping[str, Any]:
     fields: Mapping[str, Any] = msgpack.unpackb(packed)
     return fields
-
-
-def _encode(values: list[Any]) -> Column:
-    code_of: dict[Any, int] = {}
-    distinct: list[Any] = []
-    codes = np.empty(len(values), np.int32)
-    for position, value in enumerate(values):
-        key = (type(value).__name__, repr(value) if isinstance(value, (list, dict)) else value)
-        if (code := code_of.get(key)) is None:
-            code = code_of[key] = len(distinct)
-            distinct.append(value)
-        codes[position] = code
-    return Column(codes, tuple(distinct))

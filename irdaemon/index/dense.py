@@ -1,13 +1,14 @@
 """The dense leg: cosines of a query with the records' vectors.
 
 Exact by matrix product; above a configurable number of vectors an HNSW graph (hnswlib) proposes
-candidates, which are scored exactly, together with every vector newer than the graph. A graph is
-never changed once published. Filtered queries are always exact: hnswlib's filters cost more than
-the product over what passes.
+candidates, which are scored exactly, together with every vector that the graph has not. A graph is
+built aside, a few vectors at a time, published whole and never changed then. Filtered queries are
+always exact: hnswlib's filters cost more than the product over what passes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import hnswlib
@@ -21,6 +22,7 @@ _EF_CONSTRUCTION = 200
 _EF_SEARCH = 200
 # Rebuild once this share of the vectors is newer than the graph, or gone from it.
 _DRIFT = 0.2
+_ADDED_AT_ONCE = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,11 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """Score a query vector against the embedded records of `rows`."""
+    """Score a query vector against the embedded records of `rows`.
+
+    With a graph, `position_of` says where its vectors are now (-1: gone) and `newer` lists the
+    positions that it has not.
+    """
 
     rows: Rows
     graph: Graph | None = None
@@ -45,15 +51,16 @@ class Dense:
 
     def scores(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine with every record, in row order; 0 where there is no vector."""
-        scores: NDArray[np.float32] = self.rows.vectors @ vector
-        return scores
+        scores: NDArray[np.float32] = self.rows.vectors.array @ vector
+        return scores if self.rows.embedded.all() else np.where(self.rows.embedded, scores, 0)
 
     def scores_of(
         self, vector: NDArray[np.float32], positions: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Return the cosine with the records at `positions`."""
-        scores: NDArray[np.float32] = self.rows.vectors[positions] @ vector
-        return scores
+        """Return the cosine with the records at `positions`; 0 where there is no vector."""
+        scores: NDArray[np.float32] = self.rows.vectors.array[positions] @ vector
+        embedded = self.rows.embedded[positions]
+        return scores if embedded.all() else np.where(embedded, scores, 0)
 
     def candidates(self, vector: NDArray[np.float32], depth: int) -> NDArray[np.int64]:
         """Return positions that hold the nearest `depth` records: all of them, without a graph."""
@@ -66,46 +73,44 @@ class Dense:
         return np.concatenate([found[found >= 0], self.newer])
 
 
-def make_dense(rows: Rows, previous: Dense | None, above: int) -> Dense:
-    """Return the dense leg of `rows`, reusing the previous one's graph while it still fits.
-
-    A graph is used from `above` embedded records on (0: never), and built anew when too much has
-    changed since.
-    """
-    embedded = np.flatnonzero(rows.embedded)
-    if not above or len(embedded) < above:
+def make_dense(rows: Rows, graph: Graph | None = None) -> Dense:
+    """Return the dense leg of `rows`, with a graph of them or of an earlier generation."""
+    if graph is None or not len(rows.present):
         return Dense(rows)
     keys = _keys(rows)
-    graph = previous.graph if previous else None
-    if graph is None or _drift(graph, keys[embedded]) > _DRIFT:
-        graph = _build(rows, keys, embedded)
-    return _placed(rows, graph, keys, embedded)
+    at = np.minimum(np.searchsorted(keys, graph.keys), len(keys) - 1)
+    held = (keys[at] == graph.keys) & rows.embedded[at]
+    elsewhere = rows.embedded.copy()
+    elsewhere[at[held]] = False
+    return Dense(rows, graph, np.where(held, at, -1), np.flatnonzero(elsewhere))
 
 
-def _placed(
-    rows: Rows, graph: Graph, keys: NDArray[np.int64], embedded: NDArray[np.int64]
-) -> Dense:
-    order = np.argsort(keys)
-    at = np.searchsorted(keys, graph.keys, sorter=order)
-    at = order[np.minimum(at, len(order) - 1)]
-    position_of = np.where(keys[at] == graph.keys, at, -1)
-    newer = embedded[~np.isin(keys[embedded], graph.keys)]
-    return Dense(rows, graph, position_of, newer)
+def graph_is_due(dense: Dense, above: int) -> bool:
+    """Say whether a new graph would help: there are enough vectors, and it has too few of them."""
+    embedded = int(np.count_nonzero(dense.rows.embedded))
+    if not above or embedded < above:
+        return False
+    if dense.graph is None or dense.newer is None:
+        return True
+    common = embedded - len(dense.newer)
+    return 1 - common / max(len(dense.graph.keys), embedded) > _DRIFT
+
+
+def build_graph(rows: Rows, pause: Callable[[int, int], None] = lambda done, todo: None) -> Graph:
+    """Build the graph of all embedded records, calling `pause(done, todo)` every few vectors."""
+    embedded = np.flatnonzero(rows.embedded)
+    index = hnswlib.Index(space="ip", dim=rows.vectors.buffer.shape[1])
+    index.init_index(len(embedded), ef_construction=_EF_CONSTRUCTION, M=_M, random_seed=0)
+    for start in range(0, len(embedded), _ADDED_AT_ONCE):
+        pause(start, len(embedded))
+        part = embedded[start : start + _ADDED_AT_ONCE]
+        labels = np.arange(start, start + len(part))
+        index.add_items(rows.vectors.array[part], labels, num_threads=1)
+    return Graph(index, _keys(rows)[embedded])
 
 
 def _keys(rows: Rows) -> NDArray[np.int64]:
-    surfaces = np.array([shown.surface_index for shown in rows.shown], np.int64)
-    keys: NDArray[np.int64] = (rows.numbers[rows.artifact_of] << 20) + surfaces
+    """Return the records' keys, which ascend as the records do."""
+    numbers = rows.numbers.array[rows.artifact_of.array]
+    keys: NDArray[np.int64] = (numbers << 20) + rows.surfaces.array
     return keys
-
-
-def _drift(graph: Graph, keys: NDArray[np.int64]) -> float:
-    common = len(np.intersect1d(graph.keys, keys, assume_unique=True))
-    return 1 - common / max(len(graph.keys), len(keys), 1)
-
-
-def _build(rows: Rows, keys: NDArray[np.int64], embedded: NDArray[np.int64]) -> Graph:
-    index = hnswlib.Index(space="ip", dim=rows.vectors.shape[1])
-    index.init_index(len(embedded), ef_construction=_EF_CONSTRUCTION, M=_M, random_seed=0)
-    index.add_items(rows.vectors[embedded], np.arange(len(embedded)), num_threads=1)
-    return Graph(index, keys[embedded])

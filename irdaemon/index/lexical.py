@@ -1,110 +1,147 @@
-"""The lexical leg: Okapi BM25 over the corpus' records, by bm25s.
+"""The lexical leg: Okapi BM25 over the corpus' records, brought level by what changed.
 
-bm25s scores from a column-compressed matrix and lets a subclass build that matrix its own way.
-This one builds it from the term counts the ledger keeps, in a few array operations, so that a
-change costs milliseconds where re-indexing texts would cost seconds. Statistics are those of the
-whole corpus, whatever a query filters.
+The score of a record is the sum over query terms of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b *
+length / mean)), with idf = ln(1 + (N - df + 0.5) / (df + 0.5)) (Robertson and Zaragoza 2009,
+Lucene's idf). Statistics are those of the whole corpus, whatever a query filters.
 
-Score: sum over query terms of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)), with
-idf = ln(1 + (N - df + 0.5) / (df + 0.5)) (Robertson and Zaragoza 2009, Lucene's idf).
+Everything but idf is kept beside each posting, in a base and, for newer records, a small tail that
+each change builds anew; idf is counted at the query, without what is buried. So a change costs what
+the tail costs, and scores are those of a fresh build: the one number that postings hold of the
+corpus is its mean length, in steps of 2%, and when that moves on the base is built anew.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.index.postings import Postings
 from irdaemon.index.rows import Rows
 
 K1 = 1.5
 B = 0.75
 
+_MEAN_STEP = 1.02
+# The tail is taken into the base at this many records, or this share of all.
+_TAIL = 1_000
+_TAIL_SHARE = 0.02
 
-class Lexical(bm25s.BM25):  # type: ignore[misc]
-    """An immutable BM25 index over the records of `rows`."""
 
-    def __init__(self, rows: Rows):
-        super().__init__(k1=K1, b=B, method="lucene", backend="numpy")
-        self.nonoccurrence_array = None
-        self._weights = np.empty(0, np.float32)
-        self.mean_length = 0.0
-        self.scores = self._matrix(rows)
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """A BM25 index over the records of `rows`.
+
+    `base` holds the first `based` records, `tail` the others; `df` counts by term id, `n` in all,
+    the records that are present.
+    """
+
+    rows: Rows
+    mean_length: float
+    base: Postings
+    tail: Postings
+    based: int
+    df: NDArray[np.int64]
+    n: int
+
+    @classmethod
+    def of(cls, rows: Rows, previous: Lexical | None = None) -> Lexical:
+        """Return the index of `rows`, on the base of the previous one where that still holds."""
+        mean, end = _mean_length(rows), len(rows.present)
+        same_rows = previous is not None and previous.rows.epoch == rows.epoch
+        if previous is not None and same_rows and _base_holds(previous, mean, end):
+            base, based = previous.base, previous.based
+        else:
+            base, based = _postings(rows, 0, end, mean), end
+        df = _updated_df(previous, rows) if previous is not None and same_rows else _df(rows)
+        return cls(rows, mean, base, _postings(rows, based, end, mean), based, df, rows.n_records)
 
     def ranked(self, terms: Sequence[int]) -> NDArray[np.float32]:
         """Score every record against the ids of a query's terms; unknown ids add nothing."""
-        known = [term for term in terms if term < self._n_terms]
-        if not known:
-            return np.zeros(self.scores["num_docs"], np.float32)
-        scores: NDArray[np.float32] = self.get_scores_from_ids(known)
+        scores = np.zeros(len(self.rows.present), np.float32)
+        for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
+            for postings in (self.base, self.tail):
+                records, values = postings.of_term(term)
+                np.add.at(scores, records, weight * values)
+        if self.n < len(scores):
+            scores *= self.rows.present
         return scores
 
-    def weights(self, terms: NDArray[np.int32]) -> NDArray[np.float32]:
+    def weights(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the idf of terms, by id; one that no record holds weighs as much as any can."""
-        weights: NDArray[np.float32] = self._weights[np.minimum(terms, self._n_terms)]
+        df = np.zeros(len(terms), np.int64)
+        known = terms < len(self.df)
+        df[known] = self.df[terms[known]]
+        weights: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
         return weights
 
     def parts(self, position: int, terms: Sequence[int]) -> list[float]:
         """Return what each term adds to one record's score."""
-        starts, records = self.scores["indptr"], self.scores["indices"]
-        parts = []
-        for term in terms:
-            part = 0.0
-            if term < self._n_terms:
-                start, end = int(starts[term]), int(starts[term + 1])
-                at = start + int(np.searchsorted(records[start:end], position))
-                if at < end and records[at] == position:
-                    part = float(self.scores["data"][at])
-            parts.append(part)
-        return parts
+        counts = self.rows.counts_of(position)
+        length = float(self.rows.lengths.array[position])
+        return [
+            self.score({term: counts[term]}, length) if term in counts else 0.0 for term in terms
+        ]
 
     def mass(self, terms: Sequence[int], unknown: int) -> float:
         """Return ln(1 + the sum of the idf) of distinct terms by id, and of unknown ones."""
-        ids = np.array([*terms, *[self._n_terms] * unknown], np.int32)
+        ids = np.array([*terms, *[len(self.df)] * unknown], np.int64)
         return float(np.log1p(self.weights(ids).sum()))
 
     def score(self, counts: Mapping[int, float], length: float) -> float:
         """Return the BM25 score of a record of a length that holds `counts` of a query's terms."""
-        norm = K1 * (1 - B + B * length / self.mean_length)
-        idf = self.weights(np.array(list(counts), np.int32))
+        idf = self.weights(np.array(list(counts), np.int64))
         held = np.array(list(counts.values()), np.float32)
-        return float((idf * held * (K1 + 1) / (held + norm)).sum())
-
-    @property
-    def _n_terms(self) -> int:
-        return len(self.scores["indptr"]) - 1
-
-    def _matrix(self, rows: Rows) -> dict[str, Any]:
-        n_records = len(rows.shown)
-        sizes = rows.lengths()
-        record_of = np.repeat(np.arange(n_records, dtype=np.int32), sizes)
-        order = _by_term(rows.term_ids)
-        term_ids, records = rows.term_ids[order], record_of[order]
-        df = np.bincount(term_ids)
-        counts = rows.term_counts[order]
-        lengths = np.bincount(record_of, rows.term_counts, minlength=n_records)
-        mean = self.mean_length = max(float(lengths.mean()) if n_records else 0.0, 1e-9)
-        norm = (K1 * (1 - B + B * lengths / mean)).astype(np.float32)
-        idf = np.log1p((n_records - df + 0.5) / (df + 0.5)).astype(np.float32)
-        # The last is the weight of a term that no record holds.
-        self._weights = np.append(idf, np.float32(np.log1p((n_records + 0.5) / 0.5)))
-        data = idf[term_ids] * (counts * np.float32(K1 + 1) / (counts + norm[records]))
-        return {
-            "data": data,
-            "indices": records,
-            "indptr": np.concatenate([[0], np.cumsum(df)]),
-            "num_docs": n_records,
-        }
+        return float((idf * _saturated(held, _norm(length, self.mean_length))).sum())
 
 
-def _by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the stable order of term ids.
+def _norm(length: float | NDArray[np.float64], mean: float) -> Any:
+    return K1 * (1 - B + B * length / mean)
 
-    Sorting (id, place) packed into one number each is several times faster than an argsort.
-    """
-    packed = (term_ids.astype(np.int64) << 32) | np.arange(len(term_ids))
-    packed.sort()
-    return packed & 0xFFFFFFFF
+
+def _saturated(counts: NDArray[np.float32], norm: Any) -> NDArray[np.float32]:
+    saturated: NDArray[np.float32] = (counts * (K1 + 1) / (counts + norm)).astype(np.float32)
+    return saturated
+
+
+def _mean_length(rows: Rows) -> float:
+    """Return the mean length of the records, to the nearest step."""
+    mean = float(rows.lengths.array.sum(where=rows.present)) / max(rows.n_records, 1)
+    return _MEAN_STEP ** round(math.log(max(mean, 1e-9), _MEAN_STEP))
+
+
+def _base_holds(previous: Lexical, mean: float, end: int) -> bool:
+    tail = end - previous.based
+    return previous.mean_length == mean and tail <= max(_TAIL, _TAIL_SHARE * end)
+
+
+def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
+    records = np.arange(start, end)
+    places, of = rows.terms.of_rows(records)
+    term_ids, counts = (values.array[places] for values in rows.terms.values)
+    norm = _norm(rows.lengths.array[start:end], mean).astype(np.float32)
+    return Postings.of(term_ids, (of + start).astype(np.int32), _saturated(counts, norm[of]))
+
+
+def _df(rows: Rows) -> NDArray[np.int64]:
+    return _counted(rows, np.flatnonzero(rows.present), 0)
+
+
+def _updated_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:
+    """Return the counts of before, with what has come and without what went."""
+    before = len(previous.rows.present)
+    went = np.flatnonzero(previous.rows.present & ~rows.present[:before])
+    came = np.flatnonzero(rows.present[before:]) + before
+    df = _counted(rows, came, len(previous.df))
+    df[: len(previous.df)] += previous.df
+    lost = _counted(rows, went, len(df))
+    return df - lost
+
+
+def _counted(rows: Rows, records: NDArray[np.int64], n_terms: int) -> NDArray[np.int64]:
+    places, _ = rows.terms.of_rows(records)
+    return np.bincount(rows.terms.values[0].array[places], minlength=n_terms)

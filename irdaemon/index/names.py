@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,51 +31,48 @@ _MORE_TO_IT = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of a corpus' artifacts: whole, and word by word in columns.
+    """The names of a corpus' artifacts.
 
-    Entry i says that the name of artifact `owners[i]` holds term `terms[i]` (ascending), and what
-    that adds to its coverage.
+    `owners` gives the positions of those of a name; it is shared between generations, and grows.
     """
 
     rows: Rows
-    terms: NDArray[np.int32]
-    owners: NDArray[np.int32]
-    shares: NDArray[np.float32]
-    _positions: dict[str, list[int]] = field(default_factory=dict)
+    lexical: Lexical
+    owners: dict[str, list[int]]
 
     @classmethod
-    def of(cls, rows: Rows, lexical: Lexical) -> Names:
-        """Return the names of `rows`, their words weighted as the lexical leg weighs them."""
-        lengths = np.diff(rows.name_ends, prepend=0)
-        owners = np.repeat(np.arange(len(rows.cards), dtype=np.int32), lengths)
-        weights = lexical.weights(rows.name_ids)
-        totals = np.bincount(owners, weights, minlength=len(rows.cards)).astype(np.float32)
-        order = np.argsort(rows.name_ids, kind="stable")
-        shares = (weights / (totals[owners] + _MORE_TO_IT)).astype(np.float32)
-        return cls(rows, rows.name_ids[order], owners[order], shares[order])
+    def of(cls, rows: Rows, lexical: Lexical, previous: Names | None = None) -> Names:
+        """Return the names of `rows`, adding what is new to the previous ones."""
+        owners: dict[str, list[int]] = {}
+        start = 0
+        if previous is not None and previous.rows.epoch == rows.epoch:
+            owners, start = previous.owners, len(previous.rows.alive)
+        for owner in range(start, len(rows.alive)):
+            owners.setdefault(rows.cards[owner].name.casefold(), []).append(owner)
+        return cls(rows, lexical, owners)
 
-    def covered(self, terms: Sequence[int]) -> NDArray[np.float32]:
-        """Return for each artifact how much of its name, 0 to below 1, `terms` (ids) cover."""
-        covered = np.zeros(len(self.rows.cards), np.float32)
-        for term in terms:
-            first, end = np.searchsorted(self.terms, (term, term + 1))
-            covered[self.owners[first:end]] += self.shares[first:end]
+    def covered(self, terms: Sequence[int], owners: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return for artifacts, by position, how much of their names (0 to below 1) terms cover."""
+        places, of = self.rows.names.of_rows(owners)
+        ids = self.rows.names.values[0].array[places]
+        weights = self.lexical.weights(ids)
+        asked = (ids[:, np.newaxis] == np.array(terms, np.int32)).any(axis=1)
+        whole = np.bincount(of, weights, minlength=len(owners))
+        held = np.bincount(of, weights * asked, minlength=len(owners))
+        covered: NDArray[np.float32] = (held / (whole + _MORE_TO_IT)).astype(np.float32)
         return covered
 
     def called(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
-        owners = self._table()
-        names = {name.casefold() for name in _names_in(text)}
-        return sorted({owner for name in names for owner in owners.get(name, ())})
-
-    def _table(self) -> dict[str, list[int]]:
-        if not self._positions:
-            table: dict[str, list[int]] = {}
-            for owner, card in enumerate(self.rows.cards):
-                table.setdefault(card.name.casefold(), []).append(owner)
-            # All at once: a query on another thread sees the whole table or none.
-            self._positions.update(table)
-        return self._positions
+        alive = self.rows.alive
+        found = {
+            owner
+            for name in {name.casefold() for name in _names_in(text)}
+            for owner in self.owners.get(name, ())
+            # The table may be ahead of these rows.
+            if owner < len(alive) and alive[owner]
+        }
+        return sorted(found)
 
 
 def _names_in(text: str) -> Iterator[str]:

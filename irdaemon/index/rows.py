@@ -1,8 +1,8 @@
 """A corpus in columns: what the ledger holds of it, laid out for scoring.
 
-Rows are immutable. `synced` gives the next ones by dropping what the ledger no longer has and
-appending what is new, so a change costs what it changes; ledger row numbers only grow and are
-never reused, which makes both parts a comparison of numbers.
+`synced` gives the next rows by appending what is new and burying what is gone, so a change costs
+what it changes. Ledger row numbers only grow and are never reused, and the ledger tells which
+artifacts went; when too many lie buried, the rows are laid out anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
+from irdaemon.index.growing import Growing, Ragged
 from irdaemon.ledger import Ledger
+
+# Buried rows are carried along until they are this many, and this share of all.
+_BURIED = 256
+_BURIED_SHARE = 0.2
+# Vectors read from the ledger in one go: a kilobyte each.
+_READ_AT_ONCE = 4_096
 
 
 class Card(NamedTuple):
@@ -47,141 +54,198 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Artifacts and records of one corpus, position by position.
+    """Artifacts and records of one corpus, position by position, buried ones among them.
 
     `numbers` are the ledger's row numbers of the artifacts, ascending; `artifact_of` gives each
-    record's artifact position. The terms of record i lie in `term_ids` and `term_counts` from
-    `term_ends[i - 1]` (0 for the first) to `term_ends[i]`; those of artifact j's name likewise in
-    `name_ids`. `vectors` has a row per record, zeros
-    where `embedded` is false.
+    record's artifact position. `alive` (of artifacts) and `present` (of records) are false for what
+    is buried. `terms` holds each record's term ids and counts, `names` the term ids of each
+    artifact's name, `lengths` and `surfaces` each record's summed counts and surface index,
+    `vectors` a row per record, of which only those that are `embedded` mean anything. `cards` and
+    `shown` are shared between generations: only the first `len(alive)` and `len(present)` are of
+    these rows. `epoch` changes when positions do. `last` is the highest row number ever seen,
+    `buried` the ledger's last word on what went.
     """
 
-    numbers: NDArray[np.int64]
-    cards: tuple[Card, ...]
-    artifact_of: NDArray[np.int32]
-    shown: tuple[Shown, ...]
-    term_ends: NDArray[np.int64]
-    term_ids: NDArray[np.int32]
-    term_counts: NDArray[np.float32]
-    name_ends: NDArray[np.int64]
-    name_ids: NDArray[np.int32]
-    vectors: NDArray[np.float32]
+    numbers: Growing
+    cards: list[Card]
+    alive: NDArray[np.bool_]
+    artifact_of: Growing
+    shown: list[Shown]
+    present: NDArray[np.bool_]
+    terms: Ragged
+    names: Ragged
+    lengths: Growing
+    surfaces: Growing
+    vectors: Growing
     embedded: NDArray[np.bool_]
     last: int = 0
+    buried: int = 0
+    epoch: int = 0
 
     @classmethod
     def empty(cls, dim: int) -> Rows:
         """Return the rows of a corpus without artifacts."""
-        return cls._build([], [], dim, 0)
+        return cls._build([], [], dim)
 
     @classmethod
     def _build(
-        cls,
-        artifacts: Sequence[tuple[Any, ...]],
-        records: Sequence[tuple[Any, ...]],
-        dim: int,
-        last: int,
+        cls, artifacts: Sequence[tuple[Any, ...]], records: Sequence[tuple[Any, ...]], dim: int
     ) -> Rows:
         numbers = np.array([row[0] for row in artifacts], np.int64)
         owners = np.array([row[0] for row in records], np.int64)
-        sizes = [len(row[6]) // 4 for row in records]
+        terms = Ragged.of(
+            _sizes(records, 6),
+            np.frombuffer(b"".join(row[6] for row in records), np.int32),
+            np.frombuffer(b"".join(row[7] for row in records), np.float32),
+        )
+        of = np.repeat(np.arange(len(records)), terms.lengths)
+        lengths = np.bincount(of, terms.values[1].array, minlength=len(records))
         return cls(
-            numbers=numbers,
-            cards=tuple(Card(*row[1:6]) for row in artifacts),
-            artifact_of=np.searchsorted(numbers, owners).astype(np.int32),
-            shown=tuple(Shown(*row[1:6]) for row in records),
-            term_ends=np.cumsum(sizes, dtype=np.int64),
-            term_ids=np.frombuffer(b"".join(row[6] for row in records), np.int32),
-            term_counts=np.frombuffer(b"".join(row[7] for row in records), np.float32),
-            name_ends=np.cumsum([len(row[6]) // 4 for row in artifacts], dtype=np.int64),
-            name_ids=np.frombuffer(b"".join(row[6] for row in artifacts), np.int32),
-            vectors=np.zeros((len(records), dim), np.float32),
+            numbers=Growing.of(numbers),
+            cards=[Card(*row[1:6]) for row in artifacts],
+            alive=np.ones(len(artifacts), np.bool_),
+            artifact_of=Growing.of(np.searchsorted(numbers, owners).astype(np.int32)),
+            shown=[Shown(*row[1:6]) for row in records],
+            present=np.ones(len(records), np.bool_),
+            terms=terms,
+            names=Ragged.of(
+                _sizes(artifacts, 6), np.frombuffer(b"".join(row[6] for row in artifacts), np.int32)
+            ),
+            lengths=Growing.of(lengths),
+            surfaces=Growing.of(np.array([row[2] for row in records], np.int64)),
+            vectors=Growing.of(np.zeros((len(records), dim), np.float32)),
             embedded=np.zeros(len(records), np.bool_),
-            last=max([last, *(row[0] for row in artifacts)]),
+            last=int(numbers[-1]) if len(numbers) else 0,
         )
 
-    def synced(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
-        """Return these rows brought level with the ledger, vectors included."""
-        alive = np.isin(self.numbers, ledger.artifact_numbers(corpus), assume_unique=True)
-        rows = self if alive.all() else self._keep(alive)
-        artifacts = ledger.artifact_rows(corpus, self.last)
-        if artifacts:
-            records = ledger.record_rows(corpus, self.last)
-            added = Rows._build(artifacts, records, self.vectors.shape[1], self.last)
-            rows = rows._append(added)
-        return rows._with_vectors(ledger, embedder)
+    # -- what there is ---------------------------------------------------------------------------
+
+    @property
+    def n_artifacts(self) -> int:
+        """Count the artifacts there are."""
+        return int(np.count_nonzero(self.alive))
+
+    @property
+    def n_records(self) -> int:
+        """Count the records there are."""
+        return int(np.count_nonzero(self.present))
+
+    def owners(self) -> list[int]:
+        """Return the positions of the artifacts there are, ascending."""
+        positions: list[int] = np.flatnonzero(self.alive).tolist()
+        return positions
+
+    def positions(self) -> list[int]:
+        """Return the positions of the records there are, ascending."""
+        positions: list[int] = np.flatnonzero(self.present).tolist()
+        return positions
 
     def counts_of(self, position: int) -> dict[int, float]:
         """Return the term counts of one record, by term id."""
-        end = int(self.term_ends[position])
-        start = int(self.term_ends[position - 1]) if position else 0
-        return dict(
-            zip(
-                self.term_ids[start:end].tolist(), self.term_counts[start:end].tolist(), strict=True
-            )
-        )
+        place = self.terms.row(position)
+        ids, counts = (values.array[place].tolist() for values in self.terms.values)
+        return dict(zip(ids, counts, strict=True))
 
-    def lengths(self) -> NDArray[np.int64]:
-        """Return how many distinct terms each record has."""
-        return np.diff(self.term_ends, prepend=0)
+    # -- the next ones ---------------------------------------------------------------------------
 
-    def _keep(self, alive: NDArray[np.bool_]) -> Rows:
-        kept = alive[self.artifact_of]
-        position = np.cumsum(alive, dtype=np.int32) - 1
-        lengths = self.lengths()
-        terms = np.repeat(kept, lengths)
-        name_lengths = np.diff(self.name_ends, prepend=0)
-        return replace(
-            self,
-            numbers=self.numbers[alive],
-            cards=tuple(card for card, keep in zip(self.cards, alive, strict=True) if keep),
-            artifact_of=position[self.artifact_of[kept]],
-            shown=tuple(shown for shown, keep in zip(self.shown, kept, strict=True) if keep),
-            term_ends=np.cumsum(lengths[kept], dtype=np.int64),
-            term_ids=self.term_ids[terms],
-            term_counts=self.term_counts[terms],
-            name_ends=np.cumsum(name_lengths[alive], dtype=np.int64),
-            name_ids=self.name_ids[np.repeat(alive, name_lengths)],
-            vectors=self.vectors[kept],
-            embedded=self.embedded[kept],
-        )
+    def synced(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
+        """Return these rows brought level with the ledger, vectors included."""
+        gone, buried = ledger.gone_since(corpus, self.buried)
+        rows = self._bury(gone)
+        artifacts = ledger.artifact_rows(corpus, self.last)
+        if artifacts:
+            records = ledger.record_rows(corpus, self.last)
+            rows = rows._append(Rows._build(artifacts, records, self.vectors.buffer.shape[1]))
+        if buried != self.buried:
+            rows = replace(rows, buried=buried)
+        if rows._crowded():
+            rows = rows._laid_out_anew()
+        return rows._with_vectors(ledger, embedder)
+
+    def _bury(self, gone: Sequence[int]) -> Rows:
+        """Mark artifacts as gone, by row number; those that were never here do not matter."""
+        numbers = self.numbers.array
+        at = np.searchsorted(numbers, gone)
+        found = at[at < len(numbers)]
+        found = found[numbers[found] == np.asarray(gone, np.int64)[at < len(numbers)]]
+        if not len(found):
+            return self
+        alive = self.alive.copy()
+        alive[found] = False
+        present = alive[self.artifact_of.array]
+        return replace(self, alive=alive, present=present, embedded=self.embedded & present)
 
     def _append(self, more: Rows) -> Rows:
-        offset = np.int64(len(self.term_ids))
-        name_offset = np.int64(len(self.name_ids))
-        return Rows(
-            numbers=np.concatenate([self.numbers, more.numbers]),
-            cards=self.cards + more.cards,
-            artifact_of=np.concatenate(
-                [self.artifact_of, more.artifact_of + np.int32(len(self.cards))]
-            ),
-            shown=self.shown + more.shown,
-            term_ends=np.concatenate([self.term_ends, more.term_ends + offset]),
-            term_ids=np.concatenate([self.term_ids, more.term_ids]),
-            term_counts=np.concatenate([self.term_counts, more.term_counts]),
-            name_ends=np.concatenate([self.name_ends, more.name_ends + name_offset]),
-            name_ids=np.concatenate([self.name_ids, more.name_ids]),
-            vectors=np.concatenate([self.vectors, more.vectors]),
+        if not len(self.alive):
+            return replace(more, buried=self.buried, epoch=self.epoch)
+        # Whatever lies behind these rows is of a generation that was never published.
+        del self.cards[len(self.alive) :], self.shown[len(self.present) :]
+        self.cards.extend(more.cards)
+        self.shown.extend(more.shown)
+        return replace(
+            self,
+            numbers=self.numbers.append(more.numbers.array),
+            alive=np.concatenate([self.alive, more.alive]),
+            artifact_of=self.artifact_of.append(more.artifact_of.array + np.int32(len(self.alive))),
+            present=np.concatenate([self.present, more.present]),
+            terms=self.terms.append(more.terms),
+            names=self.names.append(more.names),
+            lengths=self.lengths.append(more.lengths.array),
+            surfaces=self.surfaces.append(more.surfaces.array),
+            vectors=self.vectors.append(more.vectors.array),
             embedded=np.concatenate([self.embedded, more.embedded]),
             last=more.last,
         )
 
+    def _crowded(self) -> bool:
+        buried = len(self.present) - self.n_records + len(self.alive) - self.n_artifacts
+        everything = len(self.present) + len(self.alive)
+        return buried > max(_BURIED, _BURIED_SHARE * everything)
+
+    def _laid_out_anew(self) -> Rows:
+        """Return the rows without what is buried, in arrays of their own."""
+        position = np.cumsum(self.alive, dtype=np.int32) - 1
+        return replace(
+            self,
+            numbers=Growing.of(self.numbers.array[self.alive]),
+            cards=[self.cards[at] for at in self.owners()],
+            alive=np.ones(self.n_artifacts, np.bool_),
+            artifact_of=Growing.of(position[self.artifact_of.array[self.present]]),
+            shown=[self.shown[at] for at in self.positions()],
+            present=np.ones(self.n_records, np.bool_),
+            terms=self.terms.keep(self.present),
+            names=self.names.keep(self.alive),
+            lengths=Growing.of(self.lengths.array[self.present]),
+            surfaces=Growing.of(self.surfaces.array[self.present]),
+            vectors=Growing.of(self.vectors.array[self.present]),
+            embedded=self.embedded[self.present],
+            epoch=self.epoch + 1,
+        )
+
     def _with_vectors(self, ledger: Ledger, embedder: str) -> Rows:
-        if not self.vectors.shape[1]:  # nobody can embed a query for them
+        dim = self.vectors.buffer.shape[1]
+        if not dim:  # nobody can embed a query for them
             return self
-        waiting = np.flatnonzero(~self.embedded)
-        digests = list({self.shown[i].digest for i in waiting})
-        if not (stored := ledger.vectors.get(embedder, digests)):
+        waiting = np.flatnonzero(self.present & ~self.embedded).tolist()
+        embedded = self.embedded.copy()
+        for start in range(0, len(waiting), _READ_AT_ONCE):
+            part = waiting[start : start + _READ_AT_ONCE]
+            stored = ledger.vectors.get(embedder, list({self.shown[i].digest for i in part}))
+            if any(len(vector) != 4 * dim for vector in stored.values()):
+                raise Unavailable(
+                    f"the vectors kept for embedder {embedder!r} have another dimension than its"
+                    f" own, {dim}",
+                    "an embedder that changes needs another id",
+                )
+            found = [i for i in part if self.shown[i].digest in stored]
+            packed = b"".join(stored[self.shown[i].digest] for i in found)
+            # In place: no generation reads the vector of a record that it knows as not embedded.
+            self.vectors.array[found] = np.frombuffer(packed, np.float32).reshape(-1, dim)
+            embedded[found] = True
+        if np.array_equal(embedded, self.embedded):
             return self
-        if any(len(vector) != 4 * self.vectors.shape[1] for vector in stored.values()):
-            raise Unavailable(
-                f"the vectors kept for embedder {embedder!r} have another dimension than its own,"
-                f" {self.vectors.shape[1]}",
-                "an embedder that changes needs another id",
-            )
-        found = np.array([i for i in waiting if self.shown[i].digest in stored], np.int64)
-        packed = b"".join(stored[self.shown[i].digest] for i in found)
-        vectors, embedded = self.vectors.copy(), self.embedded.copy()
-        vectors[found] = np.frombuffer(packed, np.float32).reshape(len(found), -1)
-        embedded[found] = True
-        return replace(self, vectors=vectors, embedded=embedded)
+        return replace(self, embedded=embedded)
+
+
+def _sizes(rows: Sequence[tuple[Any, ...]], column: int) -> NDArray[np.int64]:
+    return np.array([len(row[column]) // 4 for row in rows], np.int64)

@@ -61,6 +61,8 @@ class Ledger:
     def __init__(self, path: str, *, read_only: bool = False):
         self.path = path
         self._store = Store(path, read_only=read_only)
+        if not read_only:
+            self._store.run("DELETE FROM gone")
         self.terms = Terms(self._store)
         self.entries = Entries(self._store, self.terms)
         self.failures = Failures(self._store)
@@ -181,16 +183,22 @@ class Ledger:
         row = self._store.one("SELECT coalesce(max(id), 0) FROM records")
         return int(row[0]) if row else 0
 
-    def artifact_numbers(self, corpus: str) -> list[int]:
-        """Return the row numbers of a corpus' artifacts, ascending; they are never reused."""
-        rows = self._store.all("SELECT id FROM artifacts WHERE corpus = ? ORDER BY id", corpus)
-        return [number for (number,) in rows]
+    def gone_since(self, corpus: str, last: int) -> tuple[list[int], int]:
+        """Return the row numbers of artifacts that went after word `last`, and the last word now.
+
+        Words are forgotten when the ledger is opened: who keeps an index begins anew then.
+        """
+        words = self._store.all(
+            "SELECT artifact, id FROM gone WHERE id > ? AND corpus = ?", last, corpus
+        )
+        return sorted(number for number, _ in words), max((word for _, word in words), default=last)
 
     def artifact_rows(self, corpus: str, after: int = 0) -> list[tuple[Any, ...]]:
         """Return (row, artifact_id, name, pointer, fields, content, name terms) beyond a row."""
+        # The plus keeps SQLite from going through the whole corpus for the few beyond.
         return self._store.all(
             "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
-            " WHERE corpus = ? AND id > ? ORDER BY id",
+            " WHERE +corpus = ? AND id > ? ORDER BY id",
             corpus,
             after,
         )
@@ -204,8 +212,8 @@ class Ledger:
         return self._store.all(
             "SELECT artifact, records.kind, surface_index, substr(text, 1, ?), metadata,"
             " records.digest, terms, counts FROM artifacts"
-            " JOIN records ON records.artifact = artifacts.id"
-            " WHERE corpus = ? AND artifacts.id > ? ORDER BY artifact, surface_index",
+            " CROSS JOIN records ON records.artifact = artifacts.id"
+            " WHERE +corpus = ? AND artifacts.id > ? ORDER BY artifact, surface_index",
             _SUMMARY_CHARS,
             corpus,
             after,

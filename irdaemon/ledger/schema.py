@@ -135,11 +135,24 @@ def add_served(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE corpora ADD COLUMN served TEXT NOT NULL DEFAULT ''")
 
 
+def add_gone(connection: sqlite3.Connection) -> None:
+    """Note every artifact row that goes, whatever made it go, for whoever holds an index of it."""
+    connection.execute(
+        "CREATE TABLE gone ("
+        "id INTEGER PRIMARY KEY AUTOINCREMENT, corpus TEXT NOT NULL, artifact INTEGER NOT NULL)"
+    )
+    connection.execute(
+        "CREATE TRIGGER artifact_gone AFTER DELETE ON artifacts BEGIN"
+        " INSERT INTO gone(corpus, artifact) VALUES (old.corpus, old.id); END"
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
     add_floors,
     add_served,
+    add_gone,
 )
 
 

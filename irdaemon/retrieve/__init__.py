@@ -95,7 +95,7 @@ class Retrieved:
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     """Return the `k` best artifacts of a corpus: filtered first, then ranked, fused, collapsed."""
     mask = _mask(index, question)
-    eligible = len(index.rows.shown) if mask is None else int(mask.sum())
+    eligible = index.rows.n_records if mask is None else int(np.count_nonzero(mask))
     dense = question.vector is not None and bool(index.rows.embedded.any())
     lexical = question.mode != "dense"
     took_part = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
@@ -107,11 +107,15 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
 
 
 def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
-    mask = mask_of(question.where, index.columns) if question.where else None
-    if not question.surfaces:
-        return mask
-    kinds = index.columns.kinds(question.surfaces)
-    return kinds if mask is None else mask & kinds
+    """Return which present records the filters let through; None where there is no filter."""
+    if not question.where and not question.surfaces:
+        return None
+    mask = index.rows.present
+    if question.where:
+        mask = mask & mask_of(question.where, index.columns)
+    if question.surfaces:
+        mask = mask & index.columns.kinds(question.surfaces)
+    return mask
 
 
 def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Candidate, ...]:
@@ -121,7 +125,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     """
     scores = np.round(fused(index, question, legs), _EXACT).tolist()
     best: dict[int, int] = {}
-    for place, owner in enumerate(index.rows.artifact_of[legs.positions].tolist()):
+    for place, owner in enumerate(index.rows.artifact_of.array[legs.positions].tolist()):
         if owner not in best or scores[place] > scores[best[owner]]:
             best[owner] = place
     cards = index.rows.cards

@@ -102,7 +102,7 @@ def marginal_relevance(index: CorpusIndex, question: Question, legs: Legs) -> Sc
     """
     relevance = blended(legs.cosine, legs.bm25)
     first = np.argsort(-relevance, kind="stable")[: _MMR_DEPTH * question.k]
-    vectors = index.rows.vectors[legs.positions[first]]
+    vectors = index.rows.vectors.array[legs.positions[first]]
     likeness = np.zeros(len(first), np.float32)
     waiting = np.ones(len(first), np.bool_)
     scores = relevance - 2  # below any that is taken

@@ -19,6 +19,8 @@ Positions = NDArray[np.int64]
 
 # How much of a ranking's top describes what is usual for this query.
 TOP = 100
+# From this share of the records on, scoring all costs less than gathering those wanted.
+_MOST = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def score_legs(
     matching = matching[_top(bm25[matching], depth)]
     positions = np.union1d(looked_at[nearest], matching)
     if named:
-        theirs = np.isin(index.rows.artifact_of, named)
+        theirs = np.isin(index.rows.artifact_of.array, named) & index.rows.present
         positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
     terms = question.terms if question.mode != "dense" else ()
     return Legs(
@@ -85,7 +87,7 @@ def score_legs(
         lexical_top=np.sort(bm25[matching])[-TOP:],
         nearest=looked_at[nearest],
         matching=matching,
-        covered=index.names.covered(terms)[index.rows.artifact_of[positions]],
+        covered=index.names.covered(terms, index.rows.artifact_of.array[positions]),
         named=frozenset(named),
     )
 
@@ -103,7 +105,7 @@ def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Sc
 
 def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
     if question.mode == "dense":
-        return np.zeros(len(index.rows.shown), np.float32)
+        return np.zeros(len(index.rows.present), np.float32)
     scores = index.lexical.ranked(question.terms)
     return scores if mask is None else np.where(mask, scores, 0)
 
@@ -118,8 +120,8 @@ def _dense(
         near = index.dense.candidates(question.vector, depth)
     else:
         near = np.flatnonzero(mask & index.rows.embedded)
-    if len(near) == len(index.rows.shown):
-        return near, index.dense.scores(question.vector)
+    if len(near) > _MOST * len(index.rows.present):
+        return near, index.dense.scores(question.vector)[near]
     return near, index.dense.scores_of(question.vector, near)
 
 

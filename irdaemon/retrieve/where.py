@@ -56,7 +56,7 @@ def fields_in(where: Mapping[str, Any]) -> Iterator[str]:
 
 def mask_of(where: Mapping[str, Any], columns: Columns) -> NDArray[np.bool_]:
     """Return which records of `columns` meet a filter that `fields_in` has checked."""
-    mask = np.ones(len(columns.rows.shown), np.bool_)
+    mask = np.ones(len(columns.rows.present), np.bool_)
     for name, condition in where.items():
         mask &= _part_mask(name, condition, columns)
     return mask
@@ -83,7 +83,7 @@ def _part_mask(name: str, condition: Any, columns: Columns) -> NDArray[np.bool_]
 
 
 def _fold(join: np.ufunc, start: bool, parts: Any, columns: Columns) -> NDArray[np.bool_]:
-    mask = np.full(len(columns.rows.shown), start, np.bool_)
+    mask = np.full(len(columns.rows.present), start, np.bool_)
     for part in parts:
         mask = join(mask, mask_of(part, columns))
     return mask

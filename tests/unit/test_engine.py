@@ -39,7 +39,7 @@ def test_an_answer_in_the_making_keeps_the_snapshot_it_began_with():
     items["new"] = "peel potatoes"
     made.request(Job("reconcile", "m"))
     made.drain()
-    assert len(before.corpora["m"].rows.cards) == 2
+    assert before.corpora["m"].rows.n_artifacts == 2
     assert found(made, "potatoes") == ["new"]
 
 
@@ -136,7 +136,7 @@ def test_a_stopped_engine_ends_its_look_and_the_next_start_completes_it(tmp_path
     assert first.progress(number).state == "failed"
     first.ledger.close()
     second = built(mapped(TOOLS), path=path)
-    assert len(second.snapshot.corpora["m"].rows.cards) == 2
+    assert second.snapshot.corpora["m"].rows.n_artifacts == 2
     second.ledger.close()
 
 

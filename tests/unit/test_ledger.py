@@ -136,9 +136,9 @@ def test_what_a_scan_does_not_cover_or_has_a_problem_with_is_not_gone():
 def test_an_unchanged_artifact_is_not_written_again():
     store = ledger()
     assert store.entries.put("c", upsert("a", {"a": "x", "b": "y"}), NOW) == (2, 0)
-    rows = store.artifact_numbers("c")
+    rows = store.artifact_rows("c")
     assert store.entries.put("c", upsert("a", {"a": "x", "b": "y"}, stamp="2"), NOW) == (0, 0)
-    assert store.artifact_numbers("c") == rows
+    assert store.artifact_rows("c") == rows
     assert store.entries.put("c", upsert("a", {"a": "z"}), NOW) == (1, 1)
 
 

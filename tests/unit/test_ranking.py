@@ -191,7 +191,7 @@ def test_lexical_answers_before_vectors_are_there_and_says_so():
 
     from irdaemon.index.dense import Dense
 
-    bare = replace(index.rows, embedded=np.zeros(len(index.rows.shown), bool))
+    bare = replace(index.rows, embedded=np.zeros(len(index.rows.present), bool))
     snapshot = replace(
         engine.snapshot, corpora={"tools": replace(index, rows=bare, dense=Dense(bare))}
     )

@@ -1,0 +1,92 @@
+"""Arrays that only grow: what a snapshot sees of one never changes under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ROOM = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """The first `size` rows of a buffer that may hold more.
+
+    Appending writes behind what anybody sees, so it costs what is appended; now and then the buffer
+    is copied into a larger one. Only the newest of a line of these may be appended to.
+    """
+
+    buffer: NDArray[Any]
+    size: int
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> Growing:
+        """Take over an array."""
+        return cls(array, len(array))
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """Return the rows there are."""
+        return self.buffer[: self.size]
+
+    def append(self, more: NDArray[Any]) -> Growing:
+        """Return these rows and `more`."""
+        if not len(more):
+            return self
+        size, buffer = self.size + len(more), self.buffer
+        if size > len(buffer):
+            buffer = np.empty((int(size * _ROOM), *buffer.shape[1:]), buffer.dtype)
+            buffer[: self.size] = self.array
+        buffer[self.size : size] = more
+        return Growing(buffer, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of different lengths, one after another: row i is `values[ends[i - 1]:ends[i]]`."""
+
+    ends: Growing
+    values: tuple[Growing, ...]
+
+    @classmethod
+    def of(cls, lengths: NDArray[np.int64], *values: NDArray[Any]) -> Ragged:
+        """Take over rows of these lengths; there may be several values for each place."""
+        ends = np.cumsum(lengths, dtype=np.int64)
+        return cls(Growing.of(ends), tuple(map(Growing.of, values)))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Return how long each row is."""
+        return np.diff(self.ends.array, prepend=0)
+
+    def row(self, number: int) -> slice:
+        """Return where the values of a row lie."""
+        ends = self.ends.array
+        return slice(int(ends[number - 1]) if number else 0, int(ends[number]))
+
+    def of_rows(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the places of the values of several rows, and for each its place in `rows`."""
+        ends = self.ends.array
+        starts = np.where(rows > 0, ends[rows - 1], 0)
+        lengths = ends[rows] - starts
+        of = np.repeat(np.arange(len(rows)), lengths)
+        before = np.cumsum(lengths) - lengths
+        return np.arange(len(of)) - before[of] + starts[of], of
+
+    def append(self, more: Ragged) -> Ragged:
+        """Return these rows and `more`."""
+        total = self.values[0].size
+        pairs = zip(self.values, more.values, strict=True)
+        return Ragged(
+            self.ends.append(more.ends.array + total),
+            tuple(mine.append(theirs.array) for mine, theirs in pairs),
+        )
+
+    def keep(self, kept: NDArray[np.bool_]) -> Ragged:
+        """Return the rows that `kept` says, in arrays of their own."""
+        lengths = self.lengths
+        inside = np.repeat(kept, lengths)
+        return Ragged.of(lengths[kept], *(values.array[inside] for values in self.values))
