@@ -1,7 +1,7 @@
 """The write path: what a source has becomes what the ledger holds.
 
-`reconcile` looks (scan), compares (diff), reads and decomposes what changed, and stores each entry
-in one transaction. It never stops for one artifact: what cannot be read is a failure in the
+`reconcile` looks (scan), compares (diff), reads and decomposes what changed, and stores it a few
+entries a transaction. It never stops for one artifact: what cannot be read is a failure in the
 ledger. What is gone is forgotten only where the source vouches for it; a root that is missing,
 unreadable or suddenly empty keeps all that was known of it until it is back or a person insists.
 """
@@ -9,6 +9,7 @@ unreadable or suddenly empty keeps all that was known of it until it is back or 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,7 @@ from irdaemon.ledger import (
     Decomposed,
     Delta,
     Failure,
+    KnownEntry,
     Ledger,
     Record,
     Upsert,
@@ -32,6 +34,11 @@ from irdaemon.source.tree import at_or_under
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, Problem, Reading, Scan, SourceError
 
+# Entries read and stored in one go: few enough that a change need not wait for the rest.
+_AT_ONCE = 32
+_AT_ONCE_S = 0.05
+# What reading an entry came to: what it holds, why it cannot be read, or None where it is gone.
+Outcome = Upsert | SourceError | None
 _NAMELESS = "its name is not valid UTF-8"
 
 
@@ -88,9 +95,14 @@ def reconcile(
         delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
     ledger.failures.drop_absent(corpus.name, (entry.key for entry in scan.entries), scan)
     report.unchanged, report.problems = delta.unchanged, scan.problems
-    for done, entry in enumerate(delta.stale):
+    done = 0
+    while done < len(delta.stale):
         progress(done, len(delta.stale))
-        _read_one(ledger, corpus, entry, delta, report, clock())
+        outcomes = _read_some(corpus, delta, done)
+        with ledger.transaction():
+            for entry, outcome in outcomes:
+                _keep(ledger, corpus, entry, outcome, report, clock())
+        done += len(outcomes)
     if not look.under:
         ledger.reconciled(corpus.name, scan.problems, _roots(ledger, corpus, look), clock())
     return report
@@ -176,25 +188,48 @@ def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) 
     return ledger.entries.known_under(corpus, root) > witnessed
 
 
-def _read_one(
-    ledger: Ledger, corpus: Corpus, entry: Entry, delta: Delta, report: Report, now: float
-) -> None:
-    known = delta.known.get(entry.key)
+def _read_some(corpus: Corpus, delta: Delta, start: int) -> list[tuple[Entry, Outcome]]:
+    """Read a few stale entries: at most so many, and for no longer than a moment."""
+    until = time.monotonic() + _AT_ONCE_S
+    outcomes: list[tuple[Entry, Outcome]] = []
+    for entry in delta.stale[start : start + _AT_ONCE]:
+        outcomes.append((entry, _read_one(corpus, entry, delta.known.get(entry.key))))
+        if time.monotonic() > until:
+            break
+    return outcomes
+
+
+def _read_one(corpus: Corpus, entry: Entry, known: KnownEntry | None) -> Outcome:
+    """Return what an entry holds, or why it cannot be read; None where it is gone."""
     same_recipe = known is not None and known.recipe == corpus.recipe
     try:
         reading = _read(corpus.source, entry, known.cursor if known and same_recipe else None)
-        upsert = _decomposed(corpus, entry, reading)
+        return _decomposed(corpus, entry, reading)
     except FileNotFoundError:
+        return None
+    except SourceError as error:
+        return error
+
+
+def _keep(
+    ledger: Ledger,
+    corpus: Corpus,
+    entry: Entry,
+    outcome: Outcome,
+    report: Report,
+    now: float,
+) -> None:
+    if outcome is None:
         if not _root_is_lost(corpus.source, entry.path):
             report.removed += ledger.entries.forget(corpus.name, [entry.key])
-    except SourceError as error:
+    elif isinstance(outcome, SourceError):
         report.failed += 1
-        reason = f"{error.message} ({error.hint})" if error.hint else error.message
+        reason = f"{outcome.message} ({outcome.hint})" if outcome.hint else outcome.message
         ledger.failures.put(
             Failure(corpus.name, entry.path or entry.key, entry.key, reason, entry.stamp, now)
         )
     else:
-        written, removed = ledger.entries.put(corpus.name, upsert, now)
+        written, removed = ledger.entries.put(corpus.name, outcome, now)
         report.written += written
         report.removed += removed
         report.unchanged += not (written or removed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import msgpack
@@ -22,6 +22,7 @@ from irdaemon.ledger.rows import (
     Decomposed,
     Delta,
     Failure,
+    KnownEntry,
     Record,
     StoredArtifact,
     Upsert,
@@ -41,6 +42,7 @@ __all__ = [
     "Decomposed",
     "Delta",
     "Failure",
+    "KnownEntry",
     "Ledger",
     "LedgerError",
     "Record",
@@ -83,6 +85,10 @@ class Ledger:
             yield view
         finally:
             view.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make all that is written within one transaction."""
+        return self._store.transaction()
 
     # -- corpora ---------------------------------------------------------------------------------
 

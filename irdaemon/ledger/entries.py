@@ -85,28 +85,38 @@ class Entries:
         """
         with self._store.transaction():
             held = self._held_elsewhere(corpus, upsert)
-            number = self._put_entry(corpus, upsert, len(held), now)
-            before = dict(
-                self._store.all(
-                    "SELECT artifact_id, version FROM artifacts WHERE entry = ?", number
-                )
+            known = self._store.one(
+                "SELECT id, skipped FROM entries WHERE corpus = ? AND key = ?",
+                corpus,
+                upsert.entry.key,
             )
+            skipped = json.loads(known[1]) if known and upsert.partial else {}
+            number = self._put_entry(corpus, upsert, Counter(skipped), len(held), now)
+            before = self._versions(number) if known else {}
             mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
             changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
-            for decomposed in changed:
-                self._put_artifact(corpus, number, decomposed, now)
             present = {d.artifact.artifact_id for d in mine}
             removed = [] if upsert.partial else [i for i in before if i not in present]
-            self._store.run_many(
-                "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
-                [(corpus, artifact_id) for artifact_id in removed],
-            )
+            replaced = [i for d in changed if (i := d.artifact.artifact_id) in before]
+            if removed or replaced:
+                self._store.run_many(
+                    "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+                    [(corpus, artifact_id) for artifact_id in (*removed, *replaced)],
+                )
+            for decomposed in changed:
+                self._put_artifact(corpus, number, decomposed, now)
             if removed:
                 self._reread_those_that_left_some(corpus)
             self._store.run(
                 "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
             )
         return len(changed), len(removed)
+
+    def _versions(self, entry: int) -> dict[str, str]:
+        """Return the versions of an entry's artifacts, by id."""
+        return dict(
+            self._store.all("SELECT artifact_id, version FROM artifacts WHERE entry = ?", entry)
+        )
 
     def _held_elsewhere(self, corpus: str, upsert: Upsert) -> set[str]:
         return {
@@ -121,9 +131,10 @@ class Entries:
             )
         }
 
-    def _put_entry(self, corpus: str, upsert: Upsert, held: int, now: float) -> int:
+    def _put_entry(
+        self, corpus: str, upsert: Upsert, skipped: Counter[str], held: int, now: float
+    ) -> int:
         entry = upsert.entry
-        skipped = Counter(self._skipped_before(corpus, entry.key) if upsert.partial else {})
         skipped.update(upsert.skipped)
         skipped.update({HELD_ELSEWHERE: held} if held else {})
         row = self._store.one(
@@ -144,20 +155,8 @@ class Entries:
         assert row is not None  # RETURNING gives the row it wrote
         return int(row[0])
 
-    def _skipped_before(self, corpus: str, key: str) -> dict[str, int]:
-        row = self._store.one(
-            "SELECT skipped FROM entries WHERE corpus = ? AND key = ?", corpus, key
-        )
-        before: dict[str, int] = json.loads(row[0]) if row else {}
-        return before
-
     def _put_artifact(self, corpus: str, entry: int, decomposed: Decomposed, now: float) -> None:
         artifact = decomposed.artifact
-        self._store.run(
-            "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
-            corpus,
-            artifact.artifact_id,
-        )
         inserted = self._store.run(
             "INSERT INTO artifacts(entry, corpus, artifact_id, name, pointer, fields, body, digest,"
             " content, version, indexed_at, name_terms)"

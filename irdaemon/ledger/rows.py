@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import msgpack
@@ -134,8 +134,7 @@ def version_hash(artifact: Artifact, fields: Mapping[str, Any], recipe: str) -> 
     """Hash everything an upsert would store; an equal version needs none."""
     place = [artifact.name, artifact.pointer, artifact.digest, artifact.body]
     # A strategy may use metadata in its surfaces that it does not hand on as a field.
-    known = [pack(artifact.metadata).hex(), pack(fields).hex()]
-    return _hash([_normal(artifact.raw), *place, *known, recipe])
+    return _hash([_normal(artifact.raw), *place, artifact.metadata, fields, recipe])
 
 
 def pack(value: Any) -> bytes:
@@ -162,14 +161,26 @@ def _plain(value: Any) -> Any:
 def _normal(raw: Any) -> Any:
     if isinstance(raw, str):
         text = raw.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-        return unicodedata.normalize("NFC", text)
+        return text if text.isascii() else unicodedata.normalize("NFC", text)
     if isinstance(raw, Mapping):
-        return {str(key): _normal(value) for key, value in raw.items()}
+        return {key: _normal(value) for key, value in raw.items()}
     if isinstance(raw, (list, tuple)):
         return [_normal(item) for item in raw]
     return raw
 
 
 def _hash(value: Any) -> str:
-    canonical = json.dumps(value, sort_keys=True, default=str, ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    packed = msgpack.packb(_ordered(value), default=_plain, unicode_errors="replace")
+    return hashlib.sha256(packed).hexdigest()
+
+
+def _ordered(value: Any) -> Any:
+    """Return plain data in one order: a mapping as its items by key, huge numbers as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        items = [(str(key), _ordered(item)) for key, item in value.items()]
+        return ["map", *sorted(items, key=itemgetter(0))]
+    if isinstance(value, (list, tuple)):
+        return [_ordered(item) for item in value]
+    return str(value) if isinstance(value, int) and value.bit_length() > 63 else value

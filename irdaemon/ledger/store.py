@@ -49,7 +49,13 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that happens within one transaction: wholly done, or not at all."""
+        """Make all that happens within one transaction: wholly done, or not at all.
+
+        Within another it is part of that one.
+        """
+        if self._db.in_transaction:
+            yield
+            return
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield

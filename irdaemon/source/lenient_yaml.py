@@ -52,12 +52,18 @@ def load(text: str) -> tuple[object, str]:
 
 def strict(text: str) -> object:
     """Parse YAML, all scalars as strings. Raises yaml.YAMLError."""
+    # Nothing nests without one of these signs: few of them need no closer look.
+    if sum(map(text.count, "[{-:?")) > MAX_DEPTH:
+        _check_depth(text)
+    return yaml.load(text, Loader=_LOADER)
+
+
+def _check_depth(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, _OPENING) - isinstance(event, _CLOSING)
         if depth > MAX_DEPTH:
             raise yaml.YAMLError(f"nested deeper than {MAX_DEPTH} levels")
-    return yaml.load(text, Loader=_LOADER)
 
 
 def _as_mapping(text: str, value: object) -> tuple[object, str]:

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import BinaryIO
 
 from irdaemon.types import Problem, Root, SourceError
@@ -49,7 +50,7 @@ class Walk:
             yield directory, entries
             if depth < max_depth:
                 below = [e for e in entries if is_directory(e) and descend(e)]
-                pending.extend((os.path.realpath(e.path), depth + 1) for e in reversed(below))
+                pending.extend((real_path(e), depth + 1) for e in reversed(below))
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:
@@ -97,10 +98,20 @@ def stamp_of(*stats: os.stat_result) -> str:
     return ";".join(f"{s.st_size}-{s.st_mtime_ns}-{s.st_ctime_ns}-{s.st_ino}" for s in stats)
 
 
+def real_path(entry: os.DirEntry[str]) -> str:
+    """Return the real path of an entry of a directory that was scanned by its own real path."""
+    return os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+
+
 def home_relative(path: str) -> str:
     """Shorten a path under the home directory to `~/...`: the form ids are shown in."""
-    home = os.path.realpath(os.path.expanduser("~")).rstrip("/")
+    home = _real_home(os.path.expanduser("~"))
     return "~" + path[len(home) :] if home and path.startswith(home + "/") else path
+
+
+@lru_cache(maxsize=8)
+def _real_home(home: str) -> str:
+    return os.path.realpath(home).rstrip("/")
 
 
 def at_or_under(path: str, top: str) -> bool:

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 # Raise when decomposition changes in a way no parameter shows.
-DECOMPOSITION = 3
+DECOMPOSITION = 4
 
 _SCALAR = (str, int, float, bool, type(None))
 

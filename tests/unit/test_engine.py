@@ -93,7 +93,8 @@ def test_a_corpus_may_be_removed_in_the_middle_of_its_own_look():
             return super().read(entry, cursor)
 
     corpus = mapped({})
-    object.__setattr__(corpus, "source", Meddling({"a": "x", "b": "y"}))
+    many = {f"text {n}": "x" for n in range(100)}
+    object.__setattr__(corpus, "source", Meddling(many))
     made = engine(corpus)
     number = made.request(Job("reconcile", "m"))
     made.drain()
@@ -103,12 +104,13 @@ def test_a_corpus_may_be_removed_in_the_middle_of_its_own_look():
 
 def test_a_change_is_let_through_in_the_middle_of_a_whole_look():
     order = []
-    items = {"a": "1", "b": "2"}
+    items = {f"text {n:03}": "x" for n in range(100)}
 
     class Watched(InMemory):
         def read(self, entry, cursor=None):
             order.append(entry.key)
-            made.request(Job("reconcile", "quick", Look(("/x",))))
+            if len(order) == 1:
+                made.request(Job("reconcile", "quick", Look(("/x",))))
             return super().read(entry, cursor)
 
     corpus = mapped({}, "slow")
@@ -117,7 +119,8 @@ def test_a_change_is_let_through_in_the_middle_of_a_whole_look():
     made.notify = lambda topic, data: order.append(data["corpus"]) if topic == "job" else None
     made.request(Job("reconcile", "slow"))
     made.drain()
-    assert order[:3] == ["a", "quick", "b"]
+    assert "quick" in order[:50]
+    assert order.index("slow") > 100
 
 
 def test_a_stopped_engine_ends_its_look_and_the_next_start_completes_it(tmp_path):
@@ -129,14 +132,16 @@ def test_a_stopped_engine_ends_its_look_and_the_next_start_completes_it(tmp_path
             return super().read(entry, cursor)
 
     corpus = mapped({})
-    object.__setattr__(corpus, "source", Stopping(TOOLS))
+    many = {f"text {n}": "x" for n in range(100)}
+    object.__setattr__(corpus, "source", Stopping(many))
     first = engine(corpus, path=path)
     number = first.request(Job("reconcile", "m"))
     first.step()
     assert first.progress(number).state == "failed"
     first.ledger.close()
-    second = built(mapped(TOOLS), path=path)
-    assert second.snapshot.corpora["m"].rows.n_artifacts == 2
+    assert first.snapshot.corpora["m"].rows.n_artifacts < 100
+    second = built(mapped(many), path=path)
+    assert second.snapshot.corpora["m"].rows.n_artifacts == 100
     second.ledger.close()
 
 

@@ -60,3 +60,12 @@ def test_any_text_has_tokens_that_are_lower_case_and_the_same_each_time(text):
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_plain_ascii_is_cut_the_same_with_and_without_another_script_beside_it(text):
     assert tokenize(text + " \u4e2d\u6587") == [*tokenize(text + " "), "\u4e2d\u6587"]
+
+
+@given(st.text())
+def test_a_text_without_special_characters_is_cut_the_same_by_the_plain_pattern(text):
+    from irdaemon import text as analyzer
+
+    normal = analyzer.unicodedata.normalize("NFKC", text)
+    if not analyzer._has_special(normal):
+        assert analyzer._words(text) == analyzer._WORD.findall(normal)
