@@ -26,11 +26,12 @@ class Seen:
 
 def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
-    counts = ledger.counts(corpus.name, seen.index.embedder)
+    rows = seen.index.rows
     reconciled, problems = ledger.state_of(corpus.name)
     switching = seen.embedder != seen.index.embedder and not seen.missing
-    done = ledger.counts(corpus.name, seen.embedder).vectors if switching else counts.vectors
-    waiting = counts.records - done
+    waiting = seen.index.unembedded
+    if switching:
+        waiting = rows.n_records - ledger.counts(corpus.name, seen.embedder).vectors
     said = [{"path": p.path, "reason": p.reason} for p in problems]
     if seen.missing:
         said.append({"path": corpus.embedder, "reason": seen.missing})
@@ -38,10 +39,10 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
         "name": corpus.name,
         "kind": corpus.kind,
         "roots": [root.path for root in corpus.source.roots()],
-        "artifacts": counts.artifacts,
-        "records": counts.records,
-        "vectors": counts.vectors,
-        "failures": counts.failures,
+        "artifacts": rows.n_artifacts,
+        "records": rows.n_records,
+        "vectors": rows.n_records - seen.index.unembedded,
+        "failures": ledger.failures.count(corpus.name),
         "pending": waiting + seen.unread,
         "last_reconcile": reconciled,
         "state": "re-embedding" if switching else _state(reconciled is None, bool(said), waiting),

@@ -50,6 +50,11 @@ class Failures:
         with self._store.transaction():
             return self._store.run("UPDATE failures SET stamp = ''").rowcount
 
+    def count(self, corpus: str) -> int:
+        """Count the failures of a corpus."""
+        row = self._store.one("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
+        return int(row[0]) if row else 0
+
     def all(self, corpus: str | None = None) -> list[Failure]:
         """Return failures, of one corpus or of all, oldest first."""
         rows = self._store.all(
