@@ -19,6 +19,7 @@ from irdaemon.text import tokenize
 from irdaemon.types import Query
 
 MAX_QUERY_CHARS = 200_000
+MAX_WAIT_MS = 60_000
 MAX_K = 1_000
 # Text beyond this says nothing more about what is wanted.
 _ANALYSED_CHARS = 20_000
@@ -61,9 +62,16 @@ def check_query(query: Query) -> None:
             raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
     if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
         raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
+    check_wait(query.wait_ms)
     check_level(query.level)
     parse_expand(query.expand)
     list(fields_in(query.where))
+
+
+def check_wait(wait_ms: Any) -> None:
+    """Raise QueryError for what is no time to wait."""
+    if not _is_weight(wait_ms) or wait_ms > MAX_WAIT_MS:
+        raise QueryError(f"wait_ms must be a number from 0 to {MAX_WAIT_MS:,}, not {wait_ms!r}")
 
 
 def _is_weight(value: Any) -> bool:

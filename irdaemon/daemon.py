@@ -208,6 +208,12 @@ class Daemon:
             ],
         }
 
+    writes = True
+
+    def caught_up(self, timeout: float) -> Collection[str]:
+        """Return the roots of which every change so far has been asked for."""
+        return self._watcher.caught_up(timeout)
+
     def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
         """Write a corpus into the configuration; return the corpora there are then."""
         self._settled.add(name, kind, roots)
@@ -263,6 +269,7 @@ class Daemon:
     def _stop(self) -> None:
         notify("STOPPING=1")
         log.info("stopping")
+        self.engine.stop()
         self._caretaker.stop()
         self._watcher.stop()
         self._schedule.stop()
@@ -321,4 +328,5 @@ def _watch_settings(config: Config, socket: str) -> Settings:
         poll_interval=config.watch.poll_s,
         settle=config.watch.settle_ms / 1e3,
         max_wait=config.watch.max_wait_ms / 1e3,
+        cookies=os.path.join(os.path.dirname(socket), "cookies"),
     )

@@ -28,6 +28,7 @@ from irdaemon.embedders import Embedders
 from irdaemon.evaluate import Case, Catalogue, load_cases, report
 from irdaemon.expansion import parse_expand
 from irdaemon.explanation import explain
+from irdaemon.freshness import catch_up
 from irdaemon.host import Host, Library
 from irdaemon.index import (
     CorpusIndex,
@@ -174,20 +175,22 @@ class Engine:
         return self._work.queued
 
     def _run(self, job: Job) -> None:
-        progress = self._work.begin(job)
+        progress = self._work.progress(job.number)
         started = self._clock()
+        state, report = "failed", ""
         try:
-            progress.report = _DOERS[job.kind](self, job, progress)
-            progress.state = "done"
+            report = _DOERS[job.kind](self, job, progress)
+            state = "done"
         except IRError as error:
-            progress.report, progress.state = error.message, "failed"
+            report = error.message
         except sqlite3.OperationalError as error:
             # A full disk, say: the snapshot goes on answering, and the next look tries again.
-            progress.report, progress.state = f"the ledger cannot be written: {error}", "failed"
+            report = f"the ledger cannot be written: {error}"
         except BaseException as error:
-            progress.report, progress.state = repr(error), "failed"
+            report = repr(error)
             raise
         finally:
+            self._work.end(job.number, state, report)
             took_ms = (self._clock() - started) * 1e3
             self.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
         if job.kind != "embed" and job.urgency != CHANGE:
@@ -362,6 +365,7 @@ class Engine:
         indexes = {**self.snapshot.corpora, corpus.name: index}
         generation = self.ledger.next_generation()
         self.snapshot = Snapshot(generation, indexes, self.ledger.terms.table())
+        self._work.tell()
         self.notify("generation", {"generation": generation, "corpus": corpus.name})
 
     def _index(
@@ -375,13 +379,34 @@ class Engine:
 
     def discover(self, query: Query, custom: Selector | None = None) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
+        unproved = self._catch_up(query)
         found = discovery.discover(self.snapshot, query, self._models, self.pending, custom)
-        return self._disclosed(found, query)
+        return self._disclosed(_with_proof(found, unproved), query)
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
+        unproved = self._catch_up(query)
         found = discovery.search(self.snapshot, query, self._models, self.pending)
-        return self._disclosed(found, query)
+        return self._disclosed(_with_proof(found, unproved), query)
+
+    def _catch_up(self, query: Query) -> tuple[str, ...] | None:
+        """Where a fresh answer is asked for, wait for it and return the roots not proved."""
+        if not query.fresh:
+            return None
+        corpora = [self._corpora[i.corpus] for i in asked(self.snapshot, query.corpora)]
+        wait = self._work.wait_until if self.host.writes else self._drained
+        timeout = query.wait_ms / 1e3
+        return catch_up(corpora, self._work, self.host.caught_up, wait, timeout)
+
+    def _drained(self, happened: Callable[[], bool], timeout: float) -> None:
+        self.drain()
+
+    def wait(self, generation: int, timeout: float) -> int:
+        """Wait, at most `timeout` seconds, for a generation; return the one there is then."""
+        if not self.host.writes:
+            self.drain()
+        self._work.wait_until(lambda: self.snapshot.generation >= generation, timeout)
+        return self.snapshot.generation
 
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
@@ -469,6 +494,12 @@ class Engine:
 
     def _unknown(self, name: str) -> NotFound:
         return unknown_corpus(name, self._corpora)
+
+
+def _with_proof(found: Selection, unproved: tuple[str, ...] | None) -> Selection:
+    if unproved is None:
+        return found
+    return replace(found, freshness={**found.freshness, "unproved": list(unproved)})
 
 
 def _reranker(name: str) -> Reranker:

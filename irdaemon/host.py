@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from irclient.errors import Unavailable
@@ -12,8 +12,20 @@ from irdaemon.corpus import Corpus
 class Host(Protocol):
     """What an engine may ask of the process it runs in: its facts, and its configuration."""
 
+    @property
+    def writes(self) -> bool:
+        """Say whether a thread of its own does the engine's jobs."""
+        ...
+
     def facts(self) -> Mapping[str, Any]:
         """Return what the status says of the process."""
+        ...
+
+    def caught_up(self, timeout: float) -> Collection[str]:
+        """Return the real paths of roots of which every change so far has been asked for.
+
+        Takes at most `timeout` seconds.
+        """
         ...
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
@@ -32,9 +44,15 @@ class Host(Protocol):
 class Library:
     """The host of an engine that runs in somebody's own process: no configuration to edit."""
 
+    writes = False
+
     def facts(self) -> Mapping[str, Any]:
         """Return no facts."""
         return {}
+
+    def caught_up(self, timeout: float) -> Collection[str]:
+        """Return none: nobody watches."""
+        return ()
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
         """Refuse: see Host."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,6 +43,11 @@ class Progress:
     done: int = 0
     todo: int = 0
     report: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Say whether the job is done or has failed."""
+        return self.state in ("done", "failed")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the progress as plain data."""
@@ -105,14 +111,16 @@ class Work:
     def __init__(self) -> None:
         self._queue = JobQueue()
         self._progress: dict[int, Progress] = {}
-        self._wake = threading.Condition()
+        lock = threading.RLock()
+        self._wake, self._ended = threading.Condition(lock), threading.Condition(lock)
         self.stopping = False
 
     def add(self, job: Job) -> int:
         """Queue a job, wake the writer and return the job's number."""
         with self._wake:
             job = self._queue.add(job)
-            self._remember(Progress(job))
+            if job.number not in self._progress:
+                self._remember(Progress(job))
             self._wake.notify()
         return job.number
 
@@ -121,32 +129,59 @@ class Work:
         with self._wake:
             if not len(self._queue) and timeout != 0:
                 self._wake.wait(timeout)
-            return self._queue.take()
+            return self._begun(self._queue.take())
 
     def take_before(self, running: Job) -> Job | None:
         """Remove and return a change that need not wait for the job that runs."""
         if running.urgency == CHANGE:
             return None
         with self._wake:
-            return self._queue.take(at_most=CHANGE)
+            return self._begun(self._queue.take(at_most=CHANGE))
 
-    def begin(self, job: Job) -> Progress:
-        """Mark a taken job as running."""
-        progress = self._progress.setdefault(job.number, Progress(job))
-        progress.state = "running"
-        return progress
+    def _begun(self, job: Job | None) -> Job | None:
+        if job is not None:
+            self._progress.setdefault(job.number, Progress(job)).state = "running"
+        return job
+
+    def end(self, number: int, state: str, report: str) -> None:
+        """Mark a job as done or failed, and tell whoever waits."""
+        with self._wake:
+            progress = self._progress[number]
+            progress.report, progress.state = report, state
+            self._ended.notify_all()
+
+    def tell(self) -> None:
+        """Let whoever waits look again."""
+        with self._wake:
+            self._ended.notify_all()
+
+    def wait_until(self, happened: Callable[[], bool], timeout: float) -> bool:
+        """Wait until something is so, looking whenever a job ends; say whether it is."""
+        with self._wake:
+            return self._ended.wait_for(lambda: happened() or self.stopping, timeout) and happened()
+
+    def looks(self, corpus: str) -> list[Progress]:
+        """Return the looks at a corpus that wait or run now."""
+        with self._wake:
+            return [
+                progress
+                for progress in self._progress.values()
+                if (progress.job.kind, progress.job.corpus) == ("reconcile", corpus)
+                and not progress.ended
+            ]
 
     def drop(self, corpus: str, why: str) -> None:
         """Fail what waits for a corpus that is no more."""
         with self._wake:
             for job in self._queue.drop(corpus):
-                self._progress[job.number] = Progress(job, "failed", report=why)
+                self.end(job.number, "failed", why)
 
     def stop(self) -> None:
         """Wake the writer for the last time."""
         with self._wake:
             self.stopping = True
             self._wake.notify()
+            self._ended.notify_all()
 
     def progress(self, number: int) -> Progress:
         """Return how far a job is. Raises NotFound for one that is not remembered."""
@@ -171,7 +206,7 @@ class Work:
     def _remember(self, progress: Progress) -> None:
         self._progress[progress.job.number] = progress
         if len(self._progress) > _JOBS_REMEMBERED:
-            ended = (n for n, p in self._progress.items() if p.state in ("done", "failed"))
+            ended = (n for n, p in self._progress.items() if p.ended)
             self._progress.pop(next(ended, 0), None)
 
 

@@ -16,13 +16,14 @@ import socket as unix
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import zmq
 
 from irclient import wire
 from irclient.errors import InternalError, IRError, QueryError, Unavailable
 from irdaemon import __version__
+from irdaemon.asking import check_wait
 from irdaemon.engine import Engine
 from irdaemon.evaluate import Case
 from irdaemon.ingest import Look
@@ -33,18 +34,27 @@ from irdaemon.types import Query
 log = logging.getLogger(__name__)
 
 _SLOW_WORKERS = 2
+# These do nothing but wait for the writer.
+_WAITING_WORKERS = 16
 # Requests that may wait for the pool before others are told to come back.
 _SLOW_WAITING = 64
 _HANDLED_AT_ONCE = 64
 
 
+Pace = Literal["quick", "slow", "waiting"]
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operation. `args` names its arguments; a `slow` one may read files or the ledger."""
+    """One operation. `args` names its arguments.
+
+    A `slow` one may read files or the ledger; one that `waits` mostly waits for the writer.
+    """
 
     run: Callable[[Engine, Mapping[str, Any]], Any]
     args: Mapping[str, type | tuple[type, ...]]
     slow: bool = False
+    waits: bool = False
 
 
 def _ping(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -121,6 +131,14 @@ def _reload(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.reconfigure(engine.host.reload())
 
 
+def _wait(engine: Engine, args: Mapping[str, Any]) -> Any:
+    wait_ms = args.get("wait_ms", 1000.0)
+    check_wait(wait_ms)
+    wanted = args.get("generation", 0)
+    generation = engine.wait(wanted, wait_ms / 1e3)
+    return {"generation": generation, "reached": generation >= wanted}
+
+
 _OPTIONAL_TEXT = (str, type(None))
 _NUMBER = (int, float)
 _QUERY_ARGS: Mapping[str, type | tuple[type, ...]] = {
@@ -136,6 +154,8 @@ _QUERY_ARGS: Mapping[str, type | tuple[type, ...]] = {
     "weights": dict,
     "expand": str,
     "rerank": bool,
+    "fresh": bool,
+    "wait_ms": _NUMBER,
 }
 
 OPS: Mapping[str, Op] = {
@@ -154,6 +174,7 @@ OPS: Mapping[str, Op] = {
     "add": Op(_add, {"name": str, "kind": str, "roots": list}, slow=True),
     "rm": Op(_rm, {"name": str}, slow=True),
     "reload": Op(_reload, {}, slow=True),
+    "wait": Op(_wait, {"generation": int, "wait_ms": _NUMBER}, waits=True),
 }
 
 
@@ -193,16 +214,20 @@ def _check_args(request: wire.Request, op: Op) -> None:
             raise QueryError(f"{request.op}: {name} is of the wrong type ({value!r:.60})")
 
 
-def is_slow(data: bytes) -> bool:
-    """Say whether a request may take long; a broken one is answered quickly."""
+def pace(data: bytes) -> Pace:
+    """Say how long a request may take; a broken one is answered quickly."""
     try:
         request = wire.unpack_request(data)
     except IRError:
-        return False
+        return "quick"
     op = OPS.get(request.op)
     args = request.args
+    if op is None:
+        return "quick"
+    if op.waits or args.get("fresh"):
+        return "waiting"
     plain = (args.get("level", "metadata"), args.get("expand", "none")) == ("metadata", "none")
-    return op is not None and (op.slow or not plain or bool(args.get("rerank")))
+    return "slow" if op.slow or not plain or args.get("rerank") else "quick"
 
 
 class Server:
@@ -211,7 +236,10 @@ class Server:
     def __init__(self, engine: Engine, path: str, max_message_bytes: int):
         self._engine = engine
         self._limit = max_message_bytes
-        self._pool = ThreadPoolExecutor(_SLOW_WORKERS, thread_name_prefix="slow-op")
+        self._pools: Mapping[Pace, ThreadPoolExecutor] = {
+            "slow": ThreadPoolExecutor(_SLOW_WORKERS, thread_name_prefix="slow-op"),
+            "waiting": ThreadPoolExecutor(_WAITING_WORKERS, thread_name_prefix="waiting-op"),
+        }
         self._done: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
         self._waiting = 0
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -248,7 +276,8 @@ class Server:
 
     def close(self) -> None:
         """Finish what is being answered, then let go of the socket."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=True, cancel_futures=True)
         while not self._done.empty():
             self._reply(self._done.get())
         self._router.close()
@@ -273,13 +302,14 @@ class Server:
                 self._answer(frames[:-1], frames[-1])
 
     def _answer(self, route: list[bytes], data: bytes) -> None:
-        if not is_slow(data):
+        lane = pace(data)
+        if lane == "quick":
             self._reply([*route, handle(self._engine, data, self._limit)])
         elif self._waiting >= _SLOW_WAITING:
             self._reply([*route, wire.pack_error(_number(data), _BUSY)])
         else:
             self._waiting += 1
-            self._pool.submit(self._answer_slowly, route, data)
+            self._pools[lane].submit(self._answer_slowly, route, data)
 
     def _answer_slowly(self, route: list[bytes], data: bytes) -> None:
         self._done.put([*route, handle(self._engine, data, self._limit)])

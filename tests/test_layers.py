@@ -9,7 +9,7 @@ LINE = (
     "irclient types load text source strategy embed rerank config corpus floor ledger index"
     " retrieve second_look selection gate copies needs expansion disclosure references asking"
     " ingest discovery explanation evaluate background calibration jobs host overview"
-    " embedders engine library watch schedule serve"
+    " embedders freshness engine library watch schedule serve"
     " ownership settings sdnotify service logs initial daemon cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})

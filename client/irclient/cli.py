@@ -98,6 +98,8 @@ def _query(options: argparse.Namespace) -> Query:
         weights=dict(options.weight),
         expand=options.expand,
         rerank=options.rerank,
+        fresh=options.fresh,
+        wait_ms=options.wait_ms,
     )
 
 
@@ -144,6 +146,8 @@ def _cases(path: str) -> list[dict[str, Any]]:
 def _print_answer(answer: Selection, options: argparse.Namespace) -> int:
     told = answer.to_dict()
     _print(options, told, "\n".join(answer_lines(told)))
+    for path in told["freshness"].get("unproved", ()):
+        print(f"irc: it could not be shown that {safe(path)} is up to date", file=sys.stderr)
     if sys.stderr.isatty() and not options.json:
         print(footer(told), file=sys.stderr)
     return exit_of(told)
@@ -235,6 +239,12 @@ def _events(client: Client, options: argparse.Namespace) -> int:
     for topic, data in client.events(options.topic):
         print(json.dumps({"event": topic, **data}), flush=True)
     return COMMITTED
+
+
+def _wait(client: Client, options: argparse.Namespace) -> int:
+    told = client.wait(options.generation, options.wait_ms)
+    _print(options, told, f"generation {told['generation']}")
+    return COMMITTED if told["reached"] else UNREACHABLE
 
 
 def _ping(client: Client, options: argparse.Namespace) -> int:
@@ -363,7 +373,17 @@ def _add_query_shape(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--disclose", choices=LEVELS, default="metadata", metavar="LEVEL")
     _add_expand(parser)
     parser.add_argument(
+        "--fresh", action="store_true", help="wait until every change made so far is included"
+    )
+    _add_wait(parser)
+    parser.add_argument(
         "--rerank", action="store_true", help="let the configured reranker read the best again"
+    )
+
+
+def _add_wait(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--wait-ms", type=float, default=1000.0, metavar="N", help="wait at most N ms (1000)"
     )
 
 
@@ -389,6 +409,9 @@ def _add_reading_commands(commands: Any) -> None:
     status = _command(commands, "status", _status, "the state of the daemon")
     status.add_argument("--failures", action="store_true", help="what could not be read, and why")
     _command(commands, "ping", _ping, "whether the daemon answers")
+    wait = _command(commands, "wait", _wait, "wait until a generation is served")
+    wait.add_argument("generation", type=int)
+    _add_wait(wait)
     events = _command(commands, "events", _events, "follow what the daemon does")
     events.add_argument("topic", nargs="*", help="generation, job, failure (all)")
 

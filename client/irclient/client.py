@@ -64,11 +64,11 @@ class Client:
 
     def discover(self, query: Query) -> Selection:
         """Return the few artifacts that answer a query, or an abstention and its reason."""
-        return Selection.from_dict(self._mapping("discover", query.to_dict()))
+        return Selection.from_dict(self._mapping("discover", query.to_dict(), _waiting(query)))
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
-        return Selection.from_dict(self._mapping("search", query.to_dict()))
+        return Selection.from_dict(self._mapping("search", query.to_dict(), _waiting(query)))
 
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
@@ -113,6 +113,11 @@ class Client:
         """Return how far a job is."""
         return self._mapping("progress", {"job": job})
 
+    def wait(self, generation: int, wait_ms: float = 1000.0) -> dict[str, Any]:
+        """Wait until a generation is served; return the one that is, and whether it was reached."""
+        args = {"generation": generation, "wait_ms": wait_ms}
+        return self._mapping("wait", args, wait_ms / 1e3)
+
     def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         """Write a corpus into the configuration and begin to index it; return the jobs."""
         args = {"name": name, "kind": kind, "roots": list(roots)}
@@ -138,8 +143,8 @@ class Client:
 
     # -- one call --------------------------------------------------------------------------------
 
-    def _mapping(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        result = self.call(op, args)
+    def _mapping(self, op: str, args: Mapping[str, Any], waiting: float = 0.0) -> dict[str, Any]:
+        result = self.call(op, args, waiting)
         if not isinstance(result, dict):
             raise ProtocolError(f"the reply to {op} is not a map")
         return result
@@ -150,14 +155,15 @@ class Client:
             raise ProtocolError(f"the reply to {op} is not a list")
         return result
 
-    def call(self, op: str, args: Mapping[str, Any]) -> Any:
+    def call(self, op: str, args: Mapping[str, Any], waiting: float = 0.0) -> Any:
         """Run one operation by name and return its plain result.
 
-        Raises the error the daemon sent; Unreachable or Timeout when no reply came in time.
+        `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
+        error the daemon sent; Unreachable or Timeout when no reply came in time.
         """
         if not os.path.exists(self.endpoint):
             raise Unreachable(f"no daemon at {self.endpoint}", "irdaemon start --detach")
-        deadline = time.monotonic() + self.timeout
+        deadline = time.monotonic() + self.timeout + waiting
         number = next(self._numbers)
         data = wire.pack_request(wire.Request(number, op, args))
         try:
@@ -196,6 +202,10 @@ class Client:
             socket.connect(f"ipc://{self.endpoint}")
             self._socket = socket
         return self._socket
+
+
+def _waiting(query: Query) -> float:
+    return query.wait_ms / 1e3 if query.fresh else 0.0
 
 
 def _milliseconds(deadline: float) -> int:

@@ -69,7 +69,8 @@ class Query(_Plain):
     is a filter over fields, `surfaces` the surface kinds to look at (empty: all), `weights` what
     their fused scores are multiplied by. `fusion` names how the rankings become one. `expand` asks
     for the text around what matched: `none`, `window:K` (neighbouring records) or `artifact`.
-    `rerank` lets the configured reranker read the best candidates again.
+    `rerank` lets the configured reranker read the best candidates again. With `fresh` the answer
+    waits, at most `wait_ms`, until it includes every change made before it was asked for.
     """
 
     text: str
@@ -84,6 +85,8 @@ class Query(_Plain):
     weights: Mapping[str, float] = field(default_factory=dict)
     expand: str = "none"
     rerank: bool = False
+    fresh: bool = False
+    wait_ms: float = 1000.0
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
@@ -144,7 +147,8 @@ class Selection(_Plain):
     `reason` says why the selection stopped where it did, or one of ABSTENTIONS. `freshness` holds
     `pending` (changes seen and not yet served), `last_reconcile` (Unix seconds of the oldest full
     look at the asked corpora, None before the first), `building` and `degraded` (corpora not yet
-    whole, or with a root that cannot be read) and `legs` (the retrievers that took part).
+    whole, or with a root that cannot be read) and `legs` (the retrievers that took part). Where a
+    fresh answer was asked for, `unproved` lists the roots of which that could not be shown.
     """
 
     query: str

@@ -43,6 +43,10 @@ class Backend(Protocol):
         """Return how many directories are watched for `root`."""
         ...
 
+    def caught_up(self, timeout: float) -> bool:
+        """Say whether, within `timeout` seconds, every event up to now was seen to be reported."""
+        ...
+
 
 def native(report: Report, settings: Settings) -> Backend:
     """Return the backend of this system."""

@@ -54,6 +54,10 @@ class Debouncer:
         self._urgent = inf
         return tuple(paths)
 
+    def hasten(self, now: float) -> None:
+        """Make what waits due now."""
+        self._urgent = min(self._urgent, now)
+
     def next_due(self) -> float | None:
         """Return when `due` will next give paths, None while nothing waits."""
         if not self._waiting:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
 from irdaemon.source.tree import at_or_under
+from irdaemon.watch.cookies import Cookies
 from irdaemon.watch.limits import LimitReached, Refusal, watch_budget, watches_refusal
 from irdaemon.watch.plant import Planter
 from irdaemon.watch.settings import Mode, Report, Settings
@@ -33,6 +35,7 @@ class Trees:
         self._settings = settings
         self._budget = settings.max_watches
         self._roots: tuple[str, ...] = ()
+        self._cookies = Cookies(settings.cookies)
 
     def start(self) -> None:
         """Open inotify. Raises OSError when there is none to be had."""
@@ -70,15 +73,25 @@ class Trees:
             if refusal is not None:
                 refused[root] = refusal
                 self._planter.refuse(root)
+        if self._cookies.make_directory():
+            with contextlib.suppress(LimitReached):
+                self._watches.add(self._cookies.directory, "", "")
         self._watches.sweep()
         return refused
+
+    def caught_up(self, timeout: float) -> bool:
+        """Say whether, within `timeout` seconds, every event up to now was seen to be reported."""
+        holds = bool(self._cookies.directory) and self._watches.holds(self._cookies.directory)
+        return holds and not self.stale and self._cookies.wait(timeout) and not self.stale
 
     def on_event(self, event: InotifyEvent) -> None:
         """Turn one kernel event into a hint; called by the reading thread."""
         watch = self._watches.find(event.wd)
         if watch is None:
             return
-        if event.mask & UPROOTED:
+        if watch.path == self._cookies.directory:
+            self._cookie(event)
+        elif event.mask & UPROOTED:
             self._uprooted(event, watch)
         elif event.name:
             self._changed(event, watch, os.fsdecode(event.name))
@@ -92,6 +105,13 @@ class Trees:
         self.stale = True
         for root in self._roots:
             self._report(root, root, root)
+
+    def _cookie(self, event: InotifyEvent) -> None:
+        if event.mask & UPROOTED:
+            self._watches.drop_one(self._cookies.directory)
+            self.stale = True  # the next sync makes it again
+        else:
+            self._cookies.seen(os.fsdecode(event.name or b""))
 
     def _plant_root(self, root: str) -> Refusal | None:
         try:

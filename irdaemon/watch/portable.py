@@ -54,6 +54,10 @@ class Observed(FileSystemEventHandler):
         """Return 0: the system watches whole trees."""
         return 0
 
+    def caught_up(self, timeout: float) -> bool:
+        """Return False: nothing shows how far these events are."""
+        return False
+
     def forget(self, root: str) -> None:
         """Drop the watch on a path that now holds something else."""
         for top in [top for top in self._scheduled if at_or_under(top, root)]:

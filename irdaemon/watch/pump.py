@@ -17,6 +17,7 @@ class Pump:
         self._debouncer = debouncer
         self._changed = threading.Condition()
         self._stopping = False
+        self._taken = self._handed = 0
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -29,7 +30,7 @@ class Pump:
         """Stop after the hand-over in progress."""
         with self._changed:
             self._stopping = True
-            self._changed.notify()
+            self._changed.notify_all()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -46,17 +47,31 @@ class Pump:
             # Waking the thread for an event that only postpones it would cost a context switch
             # for each of the thousands of events in a checkout.
             if planned is None or (due is not None and due < planned):
-                self._changed.notify()
+                self._changed.notify_all()
+
+    def flush(self, timeout: float) -> bool:
+        """Hand over now whatever waits, and say whether that was done within `timeout` seconds."""
+        with self._changed:
+            self._debouncer.hasten(time.monotonic())
+            until = self._taken + (self._debouncer.next_due() is not None)
+            self._changed.notify_all()
+            return self._changed.wait_for(lambda: self._handed >= until, timeout)
 
     def _run(self) -> None:
         while paths := self._next():
-            self._on_dirty(paths)
+            try:
+                self._on_dirty(paths)
+            finally:
+                with self._changed:
+                    self._handed += 1
+                    self._changed.notify_all()
 
     def _next(self) -> tuple[str, ...]:
         with self._changed:
             while not self._stopping:
                 now = time.monotonic()
                 if paths := self._debouncer.due(now):
+                    self._taken += 1
                     return paths
                 due = self._debouncer.next_due()
                 self._changed.wait(None if due is None else max(0.0, due - now))

@@ -19,12 +19,14 @@ class Settings:
     """Tune the watcher; every duration is in seconds.
 
     `ignored` are absolute paths never watched nor hinted (the daemon's own state). `pruned` are
-    directory names not descended into. `polling` polls every root. `max_watches` overrides the
-    share of the user's inotify watches that may be taken. `settle`, `max_wait`, `eager` and
-    `limit` are the Debouncer's.
+    directory names not descended into. `cookies` is a directory of the daemon's own, in which a
+    file shows that all earlier events have been read ("": nothing can be shown). `polling` polls
+    every root. `max_watches` overrides the share of the user's inotify watches that may be taken.
+    `settle`, `max_wait`, `eager` and `limit` are the Debouncer's.
     """
 
     ignored: tuple[str, ...] = ()
+    cookies: str = ""
     pruned: frozenset[str] = PRUNED
     polling: bool = False
     poll_interval: float = 5.0

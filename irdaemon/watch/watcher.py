@@ -91,6 +91,25 @@ class Watcher:
                 self._hint_roots(place.path for place in places)
             self._poll(now)
 
+    def caught_up(self, timeout: float) -> frozenset[str]:
+        """Return the real paths of roots of which every change so far has been handed over.
+
+        Takes at most `timeout` seconds; a root that is polled, missing or watched without an order
+        of events is never among them.
+        """
+        until = time.monotonic() + timeout
+        if not self._care.acquire(timeout=timeout):
+            return frozenset()  # a large tree is being planted
+        try:
+            backend = self._running if self._active else None
+            there = {place.path for place in self._places if place.identity}
+            roots = frozenset(there.difference(self._polled))
+        finally:
+            self._care.release()
+        if backend is None or not roots or not backend.caught_up(_left(until)):
+            return frozenset()
+        return roots if self._pump.flush(_left(until)) else frozenset()
+
     def status(self) -> tuple[RootWatch, ...]:
         """Say for each root, in path order, how it is watched."""
         with self._care:
@@ -191,3 +210,7 @@ class Watcher:
             return RootWatch(place.path, "missing", "the watcher is stopped", 0, event)
         counted = self._running.directories(place.path)
         return RootWatch(place.path, self._running.mode, "", counted, event)
+
+
+def _left(until: float) -> float:
+    return max(0.0, until - time.monotonic())

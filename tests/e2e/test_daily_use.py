@@ -38,6 +38,23 @@ def test_the_short_way_and_the_whole_command_line_say_the_same(daemon, home):
         assert short.stderr == whole.stderr
 
 
+def test_a_fresh_answer_includes_what_was_written_just_before(daemon, home):
+    for number in range(10):
+        home.skill(f"new-{number}", f"Count the {'abcdefghij'[number] * 4}badgers at dawn")
+        wanted = f"{'abcdefghij'[number] * 4}badgers"
+        answer = home.answer("search", wanted, "--mode", "lexical", "--fresh")
+        assert [hit["name"] for hit in answer["results"]] == [f"new-{number}"]
+        assert answer["freshness"]["unproved"] == []
+
+
+def test_a_generation_can_be_waited_for(daemon, home):
+    now = home.answer("status")["generation"]
+    assert home.answer("wait", str(now)) == {"generation": now, "reached": True}
+    late = home.irc("wait", str(now + 1000), "--wait-ms", "20")
+    assert late.returncode == 3
+    assert "generation" in late.stdout
+
+
 def test_status_has_every_promised_field(daemon, home):
     state = home.answer("status")
     assert {"version", "pid", "uptime_s", "generation", "socket", "queue", "corpora"} <= set(state)
