@@ -63,6 +63,8 @@ def check_query(query: Query) -> None:
     if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
         raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
     check_wait(query.wait_ms)
+    if not _is_weight(query.budget_ms):
+        raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
     check_level(query.level)
     parse_expand(query.expand)
     list(fields_in(query.where))

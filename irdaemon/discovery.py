@@ -18,9 +18,11 @@ from irdaemon.copies import collapsed
 from irdaemon.gate import Source, gated
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.needs import needs
+from irdaemon.profile import note, stage
 from irdaemon.rerank import NOT_CONFIGURED, Reranker
 from irdaemon.retrieve import Candidate, retrieve
 from irdaemon.retrieve.where import check_fields
+from irdaemon.rungs import rung_of
 from irdaemon.second_look import reranked
 from irdaemon.selection import Choice, Selector, check, select
 from irdaemon.types import Hit, Query, Selection
@@ -72,11 +74,13 @@ def discover(
     started = time.perf_counter()
     check(query.select, custom)
     pool = gather(snapshot, query, models)
-    choice = select(pool.hits, query.select, custom)
+    with stage("select"):
+        choice = select(pool.hits, query.select, custom)
     if choice.abstained and not pool.hits:
         choice = replace(choice, reason=_why_empty(pool, query))
     elif custom is None and choice.hits and _may_have_needs(query):
-        choice = _with_further_needs(choice, snapshot, query, models)
+        with stage("needs"):
+            choice = _with_further_needs(choice, snapshot, query, models)
     return _selection(snapshot, query, pool, choice, pending, started)
 
 
@@ -100,8 +104,9 @@ def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -
 def gather(snapshot: Snapshot, query: Query, models: Models) -> Pool:
     """Ask every corpus, drop those below their floor, merge, and join copies; at most `k` hits."""
     sources = look(snapshot, query, models)
-    merged = _merge([source for source in sources if source.passed])
-    return Pool(sources, tuple(islice(collapsed(merged, near=True), query.k)))
+    with stage("merge"):
+        merged = _merge([source for source in sources if source.passed])
+        return Pool(sources, tuple(islice(collapsed(merged, near=True), query.k)))
 
 
 def look(snapshot: Snapshot, query: Query, models: Models) -> tuple[Source, ...]:
@@ -114,11 +119,14 @@ def look(snapshot: Snapshot, query: Query, models: Models) -> tuple[Source, ...]
 
 
 def _source(snapshot: Snapshot, index: CorpusIndex, query: Query, models: Models) -> Source:
-    question = analysed(snapshot, index, query, models.embed)
+    with stage("analyse"):
+        question = analysed(snapshot, index, query, models.embed)
     retrieved = retrieve(index, question)
-    if not query.rerank:
+    if query.rerank:
+        with stage("rerank"):
+            retrieved = reranked(retrieved, query.text, models.reranker)
+    with stage("gate"):
         return gated(index, question, retrieved, query)
-    return gated(index, question, reranked(retrieved, query.text, models.reranker), query)
 
 
 def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, models: Models) -> Choice:
@@ -192,6 +200,7 @@ def _why_empty(pool: Pool, query: Query) -> str:
 def _selection(
     snapshot: Snapshot, query: Query, pool: Pool, choice: Choice, pending: int, started: float
 ) -> Selection:
+    rung = rung_of(query)
     return Selection(
         query=query.text,
         mode=query.mode,
@@ -203,8 +212,15 @@ def _selection(
         n_selected=len(choice.hits),
         generation=snapshot.generation,
         freshness=_freshness(pool, pending),
-        took_ms=round((time.perf_counter() - started) * 1e3, 3),
+        took_ms=_noted(rung, started),
+        rung=rung,
     )
+
+
+def _noted(rung: str, started: float) -> float:
+    took = (time.perf_counter() - started) * 1e3
+    note(f"rung {rung}", took)
+    return round(took, 3)
 
 
 def _freshness(pool: Pool, pending: int) -> dict[str, Any]:

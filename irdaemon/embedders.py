@@ -5,6 +5,7 @@ from __future__ import annotations
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
 from irdaemon.embed.absent import Absent
+from irdaemon.profile import stage
 
 # A query vector is a function of its text: repeated prompts need not be embedded again.
 _VECTORS_REMEMBERED = 256
@@ -62,7 +63,8 @@ class Embedders:
         if embedder is None:
             return None
         try:
-            return query_vector(embedder, text)
+            with stage("embed"):
+                return query_vector(embedder, text)
         except Unavailable:
             return None
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irdaemon import discovery, overview
-from irdaemon.asking import asked
+from irdaemon.asking import asked, check_query
 from irdaemon.calibration import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose_artifact, disclose_hit
@@ -43,8 +43,10 @@ from irdaemon.index import (
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, Progress, Work
 from irdaemon.ledger import Ledger
+from irdaemon.profile import note, summary
 from irdaemon.references import resolve, unknown_corpus
 from irdaemon.rerank import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
+from irdaemon.rungs import Ladder
 from irdaemon.selection import Selector
 from irdaemon.types import Disclosure, Query, Selection
 
@@ -82,6 +84,7 @@ class Engine:
         self._clock = clock
         self._corpora: dict[str, Corpus] = {}
         self._work = Work()
+        self._discovering, self._searching = Ladder(), Ladder()
         self._published_at = 0.0
         self._next_corpora: tuple[Corpus, ...] = ()
         self.snapshot = Snapshot(ledger.generation(), {}, ledger.terms.table())
@@ -192,6 +195,7 @@ class Engine:
         finally:
             self._work.end(job.number, state, report)
             took_ms = (self._clock() - started) * 1e3
+            note(f"job {job.kind}", took_ms)
             self.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
         if job.kind != "embed" and job.urgency != CHANGE:
             with contextlib.suppress(sqlite3.OperationalError):
@@ -379,14 +383,27 @@ class Engine:
 
     def discover(self, query: Query, custom: Selector | None = None) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
-        unproved = self._catch_up(query)
-        found = discovery.discover(self.snapshot, query, self._models, self.pending, custom)
-        return self._disclosed(_with_proof(found, unproved), query)
+
+        def run(query: Query) -> Selection:
+            return discovery.discover(self.snapshot, query, self._models, self.pending, custom)
+
+        return self._answered(query, run, self._discovering)
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
+
+        def run(query: Query) -> Selection:
+            return discovery.search(self.snapshot, query, self._models, self.pending)
+
+        return self._answered(query, run, self._searching)
+
+    def _answered(
+        self, query: Query, run: Callable[[Query], Selection], ladder: Ladder
+    ) -> Selection:
+        """Run a query when it is time to, on the rung that it can afford, and read its payloads."""
+        check_query(query)
         unproved = self._catch_up(query)
-        found = discovery.search(self.snapshot, query, self._models, self.pending)
+        found = ladder.answer(query, run) if query.budget_ms else run(query)
         return self._disclosed(_with_proof(found, unproved), query)
 
     def _catch_up(self, query: Query) -> tuple[str, ...] | None:
@@ -454,10 +471,11 @@ class Engine:
         with self.ledger.reading() as ledger:
             return overview.info(ledger, self._corpora[name], self._seen(name))
 
-    def status(self) -> dict[str, Any]:
-        """Return generation, queue, and the state of every corpus."""
+    def status(self, profile: bool = False) -> dict[str, Any]:
+        """Return generation, queue, and the state of every corpus; on request, of every stage."""
         with self.ledger.reading() as ledger:
             return {
+                **({"profile": summary()} if profile else {}),
                 **self.host.facts(),
                 "generation": self.snapshot.generation,
                 "queue": self.queued,

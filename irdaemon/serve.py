@@ -29,7 +29,8 @@ from irdaemon.evaluate import Case
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.load import did_you_mean
-from irdaemon.types import Query
+from irdaemon.profile import lapped
+from irdaemon.types import Query, Selection
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ _WAITING_WORKERS = 16
 # Requests that may wait for the pool before others are told to come back.
 _SLOW_WAITING = 64
 _HANDLED_AT_ONCE = 64
+# A query that takes this long is worth a line in the log.
+_SLOW_MS = 200.0
 
 
 Pace = Literal["quick", "slow", "waiting"]
@@ -69,11 +72,24 @@ def _query(args: Mapping[str, Any]) -> Query:
 
 
 def _discover(engine: Engine, args: Mapping[str, Any]) -> Any:
-    return engine.discover(_query(args)).to_dict()
+    query = _query(args)
+    with lapped() as laps:
+        return _watched(engine.discover(query), query, laps).to_dict()
 
 
 def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
-    return engine.search(_query(args)).to_dict()
+    query = _query(args)
+    with lapped() as laps:
+        return _watched(engine.search(query), query, laps).to_dict()
+
+
+def _watched(answer: Selection, query: Query, laps: Mapping[str, float]) -> Selection:
+    """Log a slow query by its stages, not by its words: logs hold nobody's text."""
+    if answer.took_ms >= _SLOW_MS:
+        stages = ", ".join(f"{name} {ms:.1f}" for name, ms in laps.items())
+        said = f"{len(query.text)} characters, {query.mode}"
+        log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, said, stages)
+    return answer
 
 
 def _explain(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -97,7 +113,7 @@ def _records(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 
 def _status(engine: Engine, args: Mapping[str, Any]) -> Any:
-    return engine.status()
+    return engine.status(args.get("profile", False))
 
 
 def _failures(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -156,6 +172,7 @@ _QUERY_ARGS: Mapping[str, type | tuple[type, ...]] = {
     "rerank": bool,
     "fresh": bool,
     "wait_ms": _NUMBER,
+    "budget_ms": _NUMBER,
 }
 
 OPS: Mapping[str, Op] = {
@@ -166,7 +183,7 @@ OPS: Mapping[str, Op] = {
     "eval": Op(_eval, {**_QUERY_ARGS, "cases": list}, slow=True),
     "disclose": Op(_disclose, {"references": list, "level": str, "expand": str}, slow=True),
     "records": Op(_records, {"reference": str}, slow=True),
-    "status": Op(_status, {}, slow=True),
+    "status": Op(_status, {"profile": bool}, slow=True),
     "failures": Op(_failures, {"corpus": _OPTIONAL_TEXT}, slow=True),
     "info": Op(_info, {"corpus": str}, slow=True),
     "build": Op(_build, {"corpus": _OPTIONAL_TEXT, "full": bool, "prune": bool}),

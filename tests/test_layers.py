@@ -6,8 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 LINE = (
-    "irclient types load text source strategy embed rerank config corpus floor ledger index"
-    " retrieve second_look selection gate copies needs expansion disclosure references asking"
+    "irclient types profile load text source strategy embed rerank config corpus floor ledger index"
+    " retrieve second_look selection gate copies needs expansion disclosure references asking rungs"
     " ingest discovery explanation evaluate background calibration jobs host overview"
     " embedders freshness engine library watch schedule serve"
     " ownership settings sdnotify service logs initial daemon cli"

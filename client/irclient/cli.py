@@ -28,6 +28,7 @@ from irclient.errors import (
 )
 from irclient.exits import ABSTAINED, COMMITTED, UNKNOWN, UNREACHABLE, WRONG, exit_of
 from irclient.progress import ProgressLine
+from irclient.prometheus import prometheus
 from irclient.show_answer import answer_lines, disclosure_lines, footer, safe
 from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, Selection, SelectSpec
 
@@ -100,6 +101,7 @@ def _query(options: argparse.Namespace) -> Query:
         rerank=options.rerank,
         fresh=options.fresh,
         wait_ms=options.wait_ms,
+        budget_ms=options.budget_ms,
     )
 
 
@@ -193,8 +195,10 @@ def _status(client: Client, options: argparse.Namespace) -> int:
     if options.failures:
         failures = client.failures()
         _print(options, failures, show.failures(failures) or "no failures")
+    elif options.prometheus:
+        print(prometheus(client.status(profile=True)), end="")
     else:
-        state = client.status()
+        state = client.status(options.profile)
         _print(options, state, show.status(state))
     return COMMITTED
 
@@ -377,6 +381,9 @@ def _add_query_shape(parser: argparse.ArgumentParser) -> None:
     )
     _add_wait(parser)
     parser.add_argument(
+        "--budget-ms", type=float, default=0.0, metavar="N", help="answer from what fits into N ms"
+    )
+    parser.add_argument(
         "--rerank", action="store_true", help="let the configured reranker read the best again"
     )
 
@@ -408,6 +415,8 @@ def _add_reading_commands(commands: Any) -> None:
     records.add_argument("reference", metavar="CORPUS/ID")
     status = _command(commands, "status", _status, "the state of the daemon")
     status.add_argument("--failures", action="store_true", help="what could not be read, and why")
+    status.add_argument("--profile", action="store_true", help="where the time goes, by stage")
+    status.add_argument("--prometheus", action="store_true", help="as text for Prometheus")
     _command(commands, "ping", _ping, "whether the daemon answers")
     wait = _command(commands, "wait", _wait, "wait until a generation is served")
     wait.add_argument("generation", type=int)

@@ -90,9 +90,12 @@ class Client:
         """Return the records of one artifact in plan order."""
         return self._list("records", {"reference": reference})
 
-    def status(self) -> dict[str, Any]:
-        """Return version, pid, uptime, generation, queue and the state of every corpus."""
-        return self._mapping("status", {})
+    def status(self, profile: bool = False) -> dict[str, Any]:
+        """Return version, pid, uptime, generation, queue and the state of every corpus.
+
+        With `profile`, also how long each stage of queries and jobs takes.
+        """
+        return self._mapping("status", {"profile": profile})
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return what could not be read, why, and since when."""

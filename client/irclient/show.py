@@ -38,10 +38,19 @@ def status(state: dict[str, Any]) -> str:
     for corpus in state["corpora"]:
         for problem in corpus["problems"]:
             lines.append(f"{corpus['name']}: {safe(problem['path'])}: {problem['reason']}")
+    if "profile" in state:
+        lines += ["", stages(state["profile"])]
     for watch in state.get("watch", ()):
         if watch["reason"]:
             lines.append(f"{watch['mode']}: {safe(watch['path'])}: {watch['reason']}")
     return "\n".join(lines)
+
+
+def stages(profile: dict[str, dict[str, float]]) -> str:
+    """Return one row for each stage: how often, and how long in milliseconds."""
+    columns = ("stage", "n", "p50 ms", "p95 ms", "max ms")
+    rows = [[name, f["n"], f["p50"], f["p95"], f["max"]] for name, f in profile.items()]
+    return table(columns, rows)
 
 
 def floor(found: dict[str, Any]) -> str:

@@ -70,7 +70,8 @@ class Query(_Plain):
     their fused scores are multiplied by. `fusion` names how the rankings become one. `expand` asks
     for the text around what matched: `none`, `window:K` (neighbouring records) or `artifact`.
     `rerank` lets the configured reranker read the best candidates again. With `fresh` the answer
-    waits, at most `wait_ms`, until it includes every change made before it was asked for.
+    waits, at most `wait_ms`, until it includes every change made before it was asked for. With a
+    `budget_ms` above 0 it comes from the best rung that usually takes no longer.
     """
 
     text: str
@@ -87,6 +88,7 @@ class Query(_Plain):
     rerank: bool = False
     fresh: bool = False
     wait_ms: float = 1000.0
+    budget_ms: float = 0.0
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
@@ -148,7 +150,8 @@ class Selection(_Plain):
     `pending` (changes seen and not yet served), `last_reconcile` (Unix seconds of the oldest full
     look at the asked corpora, None before the first), `building` and `degraded` (corpora not yet
     whole, or with a root that cannot be read) and `legs` (the retrievers that took part). Where a
-    fresh answer was asked for, `unproved` lists the roots of which that could not be shown.
+    fresh answer was asked for, `unproved` lists the roots of which that could not be shown. `rung`
+    is what answered: `rerank`, a mode, or `cached`.
     """
 
     query: str
@@ -162,6 +165,7 @@ class Selection(_Plain):
     generation: int
     freshness: Mapping[str, Any]
     took_ms: float
+    rung: str = ""
 
     @property
     def sufficient(self) -> bool:

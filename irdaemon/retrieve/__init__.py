@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import Card, CorpusIndex
+from irdaemon.profile import stage
 from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.fuse import FUSIONS, fused
 from irdaemon.retrieve.legs import Legs, score_legs
@@ -94,7 +95,8 @@ class Retrieved:
 
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     """Return the `k` best artifacts of a corpus: filtered first, then ranked, fused, collapsed."""
-    mask = _mask(index, question)
+    with stage("filter"):
+        mask = _mask(index, question)
     eligible = index.rows.n_records if mask is None else int(np.count_nonzero(mask))
     dense = question.vector is not None and bool(index.rows.embedded.any())
     lexical = question.mode != "dense"
@@ -103,7 +105,8 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     if not eligible or not (dense or question.terms or named):
         return Retrieved((), eligible, took_part)
     legs = score_legs(index, question, mask, named)
-    return Retrieved(_candidates(index, question, legs), eligible, took_part, legs)
+    with stage("fuse"):
+        return Retrieved(_candidates(index, question, legs), eligible, took_part, legs)
 
 
 def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
+from irdaemon.profile import stage
 from irdaemon.retrieve.question import Question
 
 Scores = NDArray[np.float32]
@@ -69,11 +70,13 @@ def score_legs(
 ) -> Legs:
     """Score the records that `mask` lets through (None: all) by both legs."""
     depth = max(TOP, 5 * question.k)
-    bm25 = _lexical(index, question, mask)
-    looked_at, cosine = _dense(index, question, mask, depth)
-    nearest = _top(cosine, depth)
-    matching = np.flatnonzero(bm25 > 0)
-    matching = matching[_top(bm25[matching], depth)]
+    with stage("lexical"):
+        bm25 = _lexical(index, question, mask)
+        matching = np.flatnonzero(bm25 > 0)
+        matching = matching[_top(bm25[matching], depth)]
+    with stage("dense"):
+        looked_at, cosine = _dense(index, question, mask, depth)
+        nearest = _top(cosine, depth)
     positions = np.union1d(looked_at[nearest], matching)
     if named:
         theirs = np.isin(index.rows.artifact_of.array, named) & index.rows.present

@@ -1,0 +1,44 @@
+"""The status as Prometheus reads it: one gauge a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
+
+
+def prometheus(state: Mapping[str, Any]) -> str:
+    """Return a status, with its profile, in the text exposition format 0.0.4."""
+    return "".join(f"{line}\n" for line in _lines(state))
+
+
+def _lines(state: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("generation", "queue", "uptime_s"):
+        yield from _gauge(f"irdaemon_{name}", [("", state[name])])
+    for count in _COUNTS:
+        of_corpora = [(_labels(corpus=c["name"]), c[count]) for c in state["corpora"]]
+        yield from _gauge(f"irdaemon_{count}", of_corpora)
+    looks = [
+        (_labels(corpus=c["name"]), c["last_reconcile"])
+        for c in state["corpora"]
+        if c["last_reconcile"] is not None
+    ]
+    yield from _gauge("irdaemon_last_reconcile_seconds", looks)
+    for quantile in ("p50", "p95"):
+        stages = [(_labels(stage=n), f[quantile]) for n, f in state.get("profile", {}).items()]
+        yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)
+
+
+def _gauge(name: str, samples: list[tuple[str, float]]) -> Iterator[str]:
+    if samples:
+        yield f"# TYPE {name} gauge"
+    yield from (f"{name}{labels} {value}" for labels, value in samples)
+
+
+def _labels(**labels: str) -> str:
+    escaped = (
+        (name, value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n"))
+        for name, value in labels.items()
+    )
+    return "{" + ",".join(f'{name}="{value}"' for name, value in escaped) + "}"

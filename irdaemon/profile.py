@@ -1,0 +1,83 @@
+"""Where the time goes: the last durations of every stage of queries and jobs, in milliseconds.
+
+    with stage("lexical"):
+        ...
+
+Measuring costs about a microsecond. One record for the process, as logging has: whoever asks for it
+(`irc status --profile`, the slow-query log, the budget) sees all engines of the process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import TracebackType
+
+_KEPT = 1_000
+_samples: dict[str, deque[float]] = {}
+_laps: ContextVar[dict[str, float] | None] = ContextVar("laps", default=None)
+
+
+class stage:  # noqa: N801 (a context manager, used like a function)
+    """Measure what happens within, under a name."""
+
+    __slots__ = ("_name", "_started")
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        note(self._name, (time.perf_counter() - self._started) * 1e3)
+
+
+def note(name: str, ms: float) -> None:
+    """Keep one duration of a stage."""
+    samples = _samples.get(name)
+    if samples is None:
+        samples = _samples.setdefault(name, deque(maxlen=_KEPT))
+    samples.append(ms)
+    if (laps := _laps.get()) is not None:
+        laps[name] = laps.get(name, 0.0) + ms
+
+
+@contextmanager
+def lapped() -> Iterator[dict[str, float]]:
+    """Give the stages of what happens within, filled as they end."""
+    laps: dict[str, float] = {}
+    token = _laps.set(laps)
+    try:
+        yield laps
+    finally:
+        _laps.reset(token)
+
+
+def usual(name: str, share: float = 0.5, last: int = _KEPT) -> float | None:
+    """Return what a share of the last durations of a stage stayed below; None before the first."""
+    samples = sorted(list(_samples.get(name, ()))[-last:])
+    return samples[min(len(samples) - 1, int(len(samples) * share))] if samples else None
+
+
+def summary() -> dict[str, dict[str, float]]:
+    """Return for every stage how many durations are kept, their p50, p95 and the longest."""
+    return {name: _figures(list(samples)) for name, samples in sorted(_samples.items())}
+
+
+def _figures(samples: list[float]) -> dict[str, float]:
+    ordered = sorted(samples)
+    return {
+        "n": len(ordered),
+        "p50": round(ordered[len(ordered) // 2], 3),
+        "p95": round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))], 3),
+        "max": round(ordered[-1], 3),
+    }
