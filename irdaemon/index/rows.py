@@ -7,8 +7,9 @@ artifacts went; when too many lie buried, the rows are laid out anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgpack
@@ -22,8 +23,9 @@ from irdaemon.ledger import Ledger
 # Buried rows are carried along until they are this many, and this share of all.
 _BURIED = 256
 _BURIED_SHARE = 0.2
-# Vectors read from the ledger in one go: a kilobyte each.
-_READ_AT_ONCE = 4_096
+# Up to so many vectors are looked up one by one; for more, all of the embedder's are read.
+_LOOKED_UP = 1_000
+_READ_AT_ONCE = 2_000
 
 
 class Card(NamedTuple):
@@ -226,25 +228,41 @@ class Rows:
         dim = self.vectors.buffer.shape[1]
         if not dim:  # nobody can embed a query for them
             return self
-        waiting = np.flatnonzero(self.present & ~self.embedded).tolist()
+        waiting: dict[bytes, list[int]] = {}
+        for position in np.flatnonzero(self.present & ~self.embedded).tolist():
+            waiting.setdefault(self.shown[position].digest, []).append(position)
         embedded = self.embedded.copy()
-        for start in range(0, len(waiting), _READ_AT_ONCE):
-            part = waiting[start : start + _READ_AT_ONCE]
-            stored = ledger.vectors.get(embedder, list({self.shown[i].digest for i in part}))
-            if any(len(vector) != 4 * dim for vector in stored.values()):
+        for part in _in_parts(_stored(ledger, embedder, waiting)):
+            packed = b"".join(vector for _, vector in part)
+            if len(packed) != 4 * dim * len(part):
                 raise Unavailable(
                     f"the vectors kept for embedder {embedder!r} have another dimension than its"
                     f" own, {dim}",
                     "an embedder that changes needs another id",
                 )
-            found = [i for i in part if self.shown[i].digest in stored]
-            packed = b"".join(stored[self.shown[i].digest] for i in found)
+            rows = [row for row, (digest, _) in enumerate(part) for _ in waiting[digest]]
+            positions = [position for digest, _ in part for position in waiting[digest]]
             # In place: no generation reads the vector of a record that it knows as not embedded.
-            self.vectors.array[found] = np.frombuffer(packed, np.float32).reshape(-1, dim)
-            embedded[found] = True
-        if np.array_equal(embedded, self.embedded):
-            return self
-        return replace(self, embedded=embedded)
+            read = np.frombuffer(packed, np.float32).reshape(-1, dim)
+            self.vectors.array[positions] = read[rows]
+            embedded[positions] = True
+        return replace(self, embedded=embedded) if embedded.sum() > self.embedded.sum() else self
+
+
+def _in_parts(
+    stored: Iterable[tuple[bytes, bytes]],
+) -> Iterator[list[tuple[bytes, bytes]]]:
+    each = iter(stored)
+    while part := list(islice(each, _READ_AT_ONCE)):
+        yield part
+
+
+def _stored(
+    ledger: Ledger, embedder: str, wanted: Collection[bytes]
+) -> Iterable[tuple[bytes, bytes]]:
+    if len(wanted) <= _LOOKED_UP:
+        return ledger.vectors.get(embedder, list(wanted)).items()
+    return ((digest, v) for digest, v in ledger.vectors.all(embedder) if digest in wanted)
 
 
 def _sizes(rows: Sequence[tuple[Any, ...]], column: int) -> NDArray[np.int64]:

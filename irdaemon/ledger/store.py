@@ -34,6 +34,10 @@ class Store:
         """Run a query and return its rows."""
         return self._db.execute(statement, values).fetchall()
 
+    def each(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Run a query and yield its rows as they are read."""
+        return iter(self._db.execute(statement, values))
+
     def one(self, statement: str, *values: Any) -> tuple[Any, ...] | None:
         """Run a query and return its first row, or None."""
         row: tuple[Any, ...] | None = self._db.execute(statement, values).fetchone()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,10 @@ class Vectors:
             )
             found.update((digest, vector) for digest, vector in rows)
         return found
+
+    def all(self, embedder: str) -> Iterator[tuple[bytes, bytes]]:
+        """Yield (digest, vector) of an embedder: faster than `get` from some thousands on."""
+        return self._store.each("SELECT digest, vector FROM vectors WHERE embedder = ?", embedder)
 
     def missing(
         self, corpus: str, embedder: str, limit: int, rows: tuple[int, int] = ALL_ROWS
