@@ -21,7 +21,7 @@ from irclient.client import Client
 from irclient.errors import IRError, Unreachable
 from irclient.places import socket_path
 from irclient.progress import ProgressLine
-from irdaemon import __version__, logs
+from irdaemon import __version__, logs, memory
 from irdaemon.ownership import holder, make_private
 
 DONE, FAILED, WRONG, NOT_RUNNING = range(4)
@@ -55,6 +55,7 @@ def _start_here(options: argparse.Namespace) -> int:
     # small the threads spin against each other and against everybody else.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    memory.be_modest()
     from irdaemon.daemon import Daemon, Settled
 
     settled = Settled(options.config, options.fallback)

@@ -29,6 +29,7 @@ from irdaemon.engine import Engine
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
+from irdaemon.memory import settle
 from irdaemon.ownership import Lock, clear_socket
 from irdaemon.schedule import Schedule
 from irdaemon.sdnotify import notify, watchdog_interval
@@ -134,17 +135,23 @@ class Writer(threading.Thread):
 
 
 class Caretaker(threading.Thread):
-    """Keep the watcher on the corpora's roots. A slow disk holds up this thread and no other."""
+    """Keep the watcher on the corpora's roots. A slow disk holds up this thread and no other.
 
-    def __init__(self, engine: Engine, watcher: Watcher):
+    It also starts what nobody waits for: the watches of a large tree, the schedule.
+    """
+
+    def __init__(self, engine: Engine, watcher: Watcher, schedule: Schedule):
         super().__init__(name="caretaker", daemon=True)
         self._engine = engine
         self._watcher = watcher
+        self._schedule = schedule
         self._watched: Mapping[str, Corpus] = {}
         self._stopping = threading.Event()
 
     def run(self) -> None:
-        """Tick about once a second until told to stop."""
+        """Start the watcher and the schedule, then tick about once a second until told to stop."""
+        self._watcher.start()
+        self._schedule.start()
         while not self._stopping.is_set():
             self.tick(time.monotonic())
             self._stopping.wait(_TICK_S)
@@ -188,7 +195,7 @@ class Daemon:
         self._writer = Writer(self.engine, events_path(socket))
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
-        self._caretaker = Caretaker(self.engine, self._watcher)
+        self._caretaker = Caretaker(self.engine, self._watcher, self._schedule)
         self._signals: list[int] = []
         self._reported = 0.0
 
@@ -242,13 +249,12 @@ class Daemon:
         return 1 if self._writer.fault else 0
 
     def _start(self) -> None:
+        settle()
         self._writer.start()
         notify("READY=1", "STATUS=serving; looking at every corpus")
         log.info("serving at %s", self._socket)
         for name in self.engine.corpora:
             self.engine.request(Job("reconcile", name))
-        self._schedule.start()
-        self._watcher.start()
         self._caretaker.start()
 
     def _tick(self) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-
-from apscheduler.schedulers.background import BackgroundScheduler
+from typing import TYPE_CHECKING
 
 from irdaemon.config import ScheduleConfig
 from irdaemon.engine import Engine
 from irdaemon.jobs import Job
+
+if TYPE_CHECKING:
+    from apscheduler.schedulers.background import BackgroundScheduler
 
 
 class Schedule:
@@ -16,25 +18,30 @@ class Schedule:
 
     def __init__(self, engine: Engine, intervals: ScheduleConfig):
         self._engine = engine
-        self._scheduler = BackgroundScheduler(
-            timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
-        )
-        logging.getLogger("apscheduler").setLevel(logging.WARNING)
-        for wish, minutes in (
-            (self.reconcile_all, intervals.reconcile_minutes),
-            (self.retry_failures, intervals.retry_minutes),
-            (self.compact, intervals.compact_minutes),
-        ):
-            if minutes > 0:
-                self._scheduler.add_job(wish, "interval", minutes=minutes)
+        self._intervals = intervals
+        self._scheduler: BackgroundScheduler | None = None
 
     def start(self) -> None:
         """Begin; the first round comes after the first interval."""
+        # Imported here: it takes 45 ms, and nobody waits for the first interval.
+        from apscheduler.schedulers.background import BackgroundScheduler
+
+        logging.getLogger("apscheduler").setLevel(logging.WARNING)
+        self._scheduler = BackgroundScheduler(
+            timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
+        )
+        for wish, minutes in (
+            (self.reconcile_all, self._intervals.reconcile_minutes),
+            (self.retry_failures, self._intervals.retry_minutes),
+            (self.compact, self._intervals.compact_minutes),
+        ):
+            if minutes > 0:
+                self._scheduler.add_job(wish, "interval", minutes=minutes)
         self._scheduler.start()
 
     def stop(self) -> None:
         """Stop asking; what was asked for is the engine's."""
-        if self._scheduler.running:
+        if self._scheduler is not None and self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
     def reconcile_all(self) -> None:

@@ -56,13 +56,16 @@ _KNOWN_WELL, _KNOWN_BADLY = 0.7, 0.3
 def query_vector(embedder: Embedder, text: str) -> QueryVector:
     """Embed a query, trusting it as far as the embedder says that it knows the words.
 
-    An embedder may have a method `known(text)`: the share, 0 to 1, of a text in words of its own;
-    and `embed_query(text)`, where its model wants queries embedded otherwise than documents.
+    An embedder may have a method `read(text)`: a text's vector, and the share, 0 to 1, of it in
+    words of its own; and `embed_query(text)`, where its model wants queries embedded otherwise than
+    documents.
     """
-    known = embedder.known(text) if hasattr(embedder, "known") else 1.0
+    if read := getattr(embedder, "read", None):
+        vector, known = read(text)
+    else:
+        embed_query = getattr(embedder, "embed_query", None)
+        vector, known = embed_query(text) if embed_query else embedder.embed([text])[0], 1.0
     trust = (known - _KNOWN_BADLY) / (_KNOWN_WELL - _KNOWN_BADLY)
-    embed_query = getattr(embedder, "embed_query", None)
-    vector = embed_query(text) if embed_query else embedder.embed([text])[0]
     return QueryVector(vector, min(1.0, max(0.0, trust)))
 
 

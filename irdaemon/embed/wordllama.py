@@ -55,27 +55,34 @@ class WordLlama:
             self._embed_into(vectors[start : start + _BATCH], texts[start : start + _BATCH])
         return vectors
 
-    def known(self, text: str) -> float:
-        """Return the share of a text's letters and digits in words this model knows; see Embedder.
+    def read(self, text: str) -> tuple[NDArray[np.float32], float]:
+        """Return a text's vector, and the share of its letters and digits in known words.
 
         A word of an unknown script or language falls into pieces of one or two letters.
         """
+        text = text[:_CHARS]
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
         known = total = 0
-        encoding = self._tokenizer.encode(text[:_CHARS], add_special_tokens=False)
         for piece, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
-            size = sum(map(str.isalnum, text[start:end]))
+            part = text[start:end]
+            size = len(part) if part.isalnum() else sum(map(str.isalnum, part))
             total += size
             whole = piece.startswith(_WORD_START) and not text[end : end + 1].isalnum()
-            latin = max(text[start:end], default="") < _BEYOND_LATIN
+            latin = part.isascii() or max(part) < _BEYOND_LATIN
             known += size if latin and (size > _SHORT_PIECE or whole) else 0
-        return known / total if total else 0.0
+        vector = np.zeros((1, self.dim), np.float32)
+        self._sum_into(vector, [encoding.ids])
+        return vector[0], known / total if total else 0.0
 
     def _embed_into(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
         encoded = self._tokenizer.encode_batch_fast(
             [text[:_CHARS] for text in texts], add_special_tokens=False
         )
-        for row, encoding in zip(out, encoded, strict=True):
-            if ids := encoding.ids:
+        self._sum_into(out, [encoding.ids for encoding in encoded])
+
+    def _sum_into(self, out: NDArray[np.float32], pieces: Sequence[Sequence[int]]) -> None:
+        for row, ids in zip(out, pieces, strict=True):
+            if ids:
                 # The norm of the mean and of the sum differ only by a factor.
                 words = self._rows.take(ids, axis=0, mode="clip").astype(np.float32)
                 row[:] = words.sum(axis=0)

@@ -120,14 +120,15 @@ def _base_holds(previous: Lexical, mean: float, end: int) -> bool:
 
 
 def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
-    records = np.arange(start, end)
-    places, of = rows.terms.of_rows(records)
-    term_ids, counts = (values.array[places] for values in rows.terms.values)
-    norm = _norm(rows.lengths.array[start:end], mean).astype(np.float32)
-    return Postings.of(term_ids, (of + start).astype(np.int32), _saturated(counts, norm[of]))
+    place, of = rows.terms.span(start, end)
+    term_ids, counts = (values.array[place] for values in rows.terms.values)
+    norm = _norm(rows.lengths.array, mean).astype(np.float32)
+    return Postings.of(term_ids, of.astype(np.int32), _saturated(counts, norm[of]))
 
 
 def _df(rows: Rows) -> NDArray[np.int64]:
+    if rows.n_records == len(rows.present):
+        return np.bincount(rows.terms.values[0].array)
     return _counted(rows, np.flatnonzero(rows.present), 0)
 
 

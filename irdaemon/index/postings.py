@@ -38,8 +38,11 @@ class Postings:
 def _by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the stable order of term ids.
 
-    Sorting (id, place) packed into one number each is several times faster than an argsort.
+    numpy sorts 16-bit numbers by radix, several times faster than wider ones: first the lower half,
+    then, where there are so many terms, the upper.
     """
-    packed = (term_ids.astype(np.int64) << 32) | np.arange(len(term_ids))
-    packed.sort()
-    return packed & 0xFFFFFFFF
+    order = np.argsort(term_ids.astype(np.uint16), kind="stable")
+    if not len(term_ids) or int(term_ids.max()) < 1 << 16:
+        return order
+    upper = (term_ids >> 16).astype(np.uint16)
+    return order[np.argsort(upper[order], kind="stable")]

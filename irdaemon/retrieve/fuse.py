@@ -7,6 +7,7 @@ relevance: Carbonell and Goldstein 1998).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -56,10 +57,14 @@ def standardise(scores: Scores, top: Scores) -> Scores:
 
     A top of one, or of equals, says nothing and gives zeros.
     """
-    spread = float(top.std()) if len(top) else 0.0
+    if not len(top):
+        return np.zeros_like(scores)
+    mean = top.sum() / len(top)
+    apart = top - mean
+    spread = math.sqrt(float(apart @ apart) / len(top))
     if spread < 1e-6:
         return np.zeros_like(scores)
-    standardised: Scores = (scores - top.mean()) / spread
+    standardised: Scores = (scores - mean) / np.float32(spread)
     return standardised
 
 

@@ -77,7 +77,7 @@ def score_legs(
     with stage("dense"):
         looked_at, cosine = _dense(index, question, mask, depth)
         nearest = _top(cosine, depth)
-    positions = np.union1d(looked_at[nearest], matching)
+    positions = _united(looked_at[nearest], matching)
     if named:
         theirs = np.isin(index.rows.artifact_of.array, named) & index.rows.present
         positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
@@ -126,6 +126,13 @@ def _dense(
     if len(near) > _MOST * len(index.rows.present):
         return near, index.dense.scores(question.vector)[near]
     return near, index.dense.scores_of(question.vector, near)
+
+
+def _united(one: Positions, other: Positions) -> Positions:
+    """Return the positions in either, ascending; numpy's own takes ten times as long for a few."""
+    both = np.concatenate([one, other])
+    both.sort()
+    return both[np.concatenate([[True], both[1:] != both[:-1]])] if len(both) else both
 
 
 def _top(scores: Scores, depth: int) -> Positions:
