@@ -154,9 +154,9 @@ class Rows:
         """Return these rows brought level with the ledger, vectors included."""
         gone, buried = ledger.gone_since(corpus, self.buried)
         rows = self._bury(gone)
-        artifacts = ledger.artifact_rows(corpus, self.last)
-        if artifacts:
-            records = ledger.record_rows(corpus, self.last)
+        # Part by part: of a large corpus the ledger's rows take several times what is kept.
+        while artifacts := ledger.artifact_rows(corpus, rows.last, _READ_AT_ONCE):
+            records = ledger.record_rows(corpus, rows.last, artifacts[-1][0])
             rows = rows._append(Rows._build(artifacts, records, self.vectors.buffer.shape[1]))
         if buried != self.buried:
             rows = replace(rows, buried=buried)

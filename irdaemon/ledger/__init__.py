@@ -33,7 +33,7 @@ from irdaemon.ledger.rows import (
 from irdaemon.ledger.schema import LedgerError
 from irdaemon.ledger.store import IN_MEMORY, Store
 from irdaemon.ledger.terms import Terms
-from irdaemon.ledger.vectors import Vectors
+from irdaemon.ledger.vectors import ALL_ROWS, Vectors
 from irdaemon.types import Problem
 
 __all__ = [
@@ -199,30 +199,39 @@ class Ledger:
         )
         return sorted(number for number, _ in words), max((word for _, word in words), default=last)
 
-    def artifact_rows(self, corpus: str, after: int = 0) -> list[tuple[Any, ...]]:
-        """Return (row, artifact_id, name, pointer, fields, content, name terms) beyond a row."""
+    def artifact_rows(self, corpus: str, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
+        """Return (row, artifact_id, name, pointer, fields, content, name terms) beyond a row.
+
+        At most `limit` of them (-1: all), in the order of rows.
+        """
         # The plus keeps SQLite from going through the whole corpus for the few beyond.
         return self._store.all(
             "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
-            " WHERE +corpus = ? AND id > ? ORDER BY id",
+            " WHERE +corpus = ? AND id > ? ORDER BY id LIMIT ?",
             corpus,
             after,
+            limit,
         )
 
-    def record_rows(self, corpus: str, after: int = 0) -> list[tuple[Any, ...]]:
+    def record_rows(
+        self, corpus: str, after: int = 0, last: int = ALL_ROWS[1]
+    ) -> list[tuple[Any, ...]]:
         """Return (artifact row, kind, surface_index, summary, metadata, digest, terms, counts).
 
-        Only records of artifacts beyond a row, in the order of artifacts and their surfaces. The
-        summary is the beginning of the text; terms are int32 ids, counts float32, both as bytes.
+        Only records of artifacts beyond one row and up to another, in the order of artifacts and
+        their surfaces. The summary is the beginning of the text; terms are int32 ids, counts
+        float32, both as bytes.
         """
         return self._store.all(
             "SELECT artifact, records.kind, surface_index, substr(text, 1, ?), metadata,"
             " records.digest, terms, counts FROM artifacts"
             " CROSS JOIN records ON records.artifact = artifacts.id"
-            " WHERE +corpus = ? AND artifacts.id > ? ORDER BY artifact, surface_index",
+            " WHERE +corpus = ? AND artifacts.id > ? AND artifacts.id <= ?"
+            " ORDER BY artifacts.id, surface_index",
             _SUMMARY_CHARS,
             corpus,
             after,
+            last,
         )
 
     # -- reading ---------------------------------------------------------------------------------
