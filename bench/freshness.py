@@ -65,9 +65,7 @@ def _until_found(client: Client, query: Query) -> None:
             raise SystemExit("a fresh answer missed a change made before it")
 
 
-def storm(
-    running: Daemon, client: Client, paths: list[Path], queries: list[str]
-) -> dict[str, Any]:
+def storm(running: Daemon, client: Client, paths: list[Path], queries: list[str]) -> dict[str, Any]:
     """Rewrite many skills at once; return how long it takes, and the queries meanwhile."""
     quiet = [_asked(client, queries, number) for number in range(200)]
     for path in paths:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -81,11 +82,15 @@ class WordLlama:
         self._sum_into(out, [encoding.ids for encoding in encoded])
 
     def _sum_into(self, out: NDArray[np.float32], pieces: Sequence[Sequence[int]]) -> None:
+        # Widening a row takes five times as long as adding it: each is widened once a batch.
+        every = np.fromiter(chain.from_iterable(pieces), np.int64)
+        known, place = np.unique(every, return_inverse=True)
+        words = self._rows.take(known, axis=0, mode="clip").astype(np.float32)
+        end = 0
         for row, ids in zip(out, pieces, strict=True):
-            if ids:
-                # The norm of the mean and of the sum differ only by a factor.
-                words = self._rows.take(ids, axis=0, mode="clip").astype(np.float32)
-                row[:] = words.sum(axis=0)
+            start, end = end, end + len(ids)
+            # The norm of the mean and of the sum differ only by a factor.
+            row[:] = words[place[start:end]].sum(axis=0)
         norms = np.linalg.norm(out, axis=1, keepdims=True)
         np.divide(out, norms, out=out, where=norms > 0)
 
