@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help run test lint bench bench-quality clean
+.PHONY: help run test lint bench bench-quality peer clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -29,15 +29,18 @@ test: .venv/.tested
 lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-bench: .venv/.installed
-	@$(BIN)/python bench/roundtrip.py
+bench: .venv/.installed peer
+	@for each in client latency freshness start scale; do \
+	  echo "== $$each"; $(BIN)/python bench/$$each.py || exit 1; done
 
-bench-quality: .venv/.installed
+bench-quality: .venv/.installed peer
+	@$(BIN)/python bench/quality.py $(ARGS)
+
+# What the benchmarks compare with, in an environment of its own.
+peer:
 	@test -x .bench/peer/bin/python || $(PYTHON) -m venv .bench/peer
 	@.bench/peer/bin/python -m pip install -q --disable-pip-version-check "ir==0.1.61" \
-	  && peer="--peer .bench/peer/bin/python" \
-	  || echo "the peer cannot be installed; measuring irdaemon alone" >&2; \
-	  $(BIN)/python bench/quality.py $$peer $(ARGS)
+	  || { echo "the peer cannot be installed; measuring irdaemon alone" >&2; rm -rf .bench/peer; }
 
 clean:
 	@if [ -x $(BIN)/irdaemon ]; then $(BIN)/irdaemon service uninstall; $(BIN)/irdaemon stop --forget || true; fi

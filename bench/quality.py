@@ -24,6 +24,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from common import peer_python
+
 import irdaemon as ir
 from irdaemon.evaluate import (
     Case,
@@ -230,7 +232,7 @@ def _options() -> argparse.Namespace:
     default = os.environ.get("IRDAEMON_BENCH_DATA", str(ROOT.parent / "shared/data/retrieval"))
     parser.add_argument("--data", default=default, help="a folder of labelled sets")
     parser.add_argument("--queries", type=int, default=1_000, help="queries a set, at most")
-    parser.add_argument("--peer", default="", help="the python of an environment that has the peer")
+    parser.add_argument("--peer", default=peer_python(), help="a python that has the peer")
     parser.add_argument("--embedder", default="wordllama")
     parser.add_argument("--peer-embedder", default="")
     parser.add_argument("--name", default="quality", help="of the files in bench/results")

@@ -25,7 +25,14 @@ from irdaemon.disclosure import check_level, disclose_artifact, disclose_hit
 from irdaemon.embed import Embedder, QueryVector
 from irdaemon.embed.absent import Absent
 from irdaemon.embedders import Embedders
-from irdaemon.evaluate import Case, Catalogue, load_cases, report
+from irdaemon.evaluate import (
+    Case,
+    Catalogue,
+    evaluate_discovery,
+    load_cases,
+    plain_bm25,
+    report,
+)
 from irdaemon.expansion import parse_expand
 from irdaemon.explanation import explain
 from irdaemon.freshness import catch_up
@@ -429,13 +436,24 @@ class Engine:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
         return explain(self.snapshot, query, self._models, item)
 
-    def evaluate(self, cases: Sequence[Case], query: Query) -> dict[str, Any]:
-        """Ask every case, shaped as `query` is, and return how good the answers are."""
-        catalogue = Catalogue()
-        for index in asked(self.snapshot, query.corpora):
+    def evaluate(
+        self, cases: Sequence[Case], query: Query, baseline: bool = False
+    ) -> dict[str, Any]:
+        """Ask every case, shaped as `query` is, and return how good the answers are.
+
+        With `baseline`, also what plain BM25 finds.
+        """
+        snapshot, catalogue = self.snapshot, Catalogue()
+        indexes = asked(snapshot, query.corpora)
+        for index in indexes:
             cards = [index.rows.cards[owner] for owner in index.rows.owners()]
             catalogue.add((card.artifact_id, card.name) for card in cards)
-        return report(self, cases, query, catalogue)
+        told = report(self, cases, query, catalogue)
+        if baseline:
+            resolved = [catalogue.resolved(case) for case in cases]
+            plain = plain_bm25(indexes, snapshot.vocabulary, resolved)
+            told["baseline"] = evaluate_discovery(plain)["measures"]
+        return told
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"

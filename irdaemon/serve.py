@@ -99,7 +99,7 @@ def _explain(engine: Engine, args: Mapping[str, Any]) -> Any:
 def _eval(engine: Engine, args: Mapping[str, Any]) -> Any:
     given = args.get("cases", ())
     cases = [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
-    return engine.evaluate(cases, _query(args))
+    return engine.evaluate(cases, _query(args), args.get("baseline", False))
 
 
 def _disclose(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -180,7 +180,7 @@ OPS: Mapping[str, Op] = {
     "discover": Op(_discover, _QUERY_ARGS),
     "search": Op(_search, _QUERY_ARGS),
     "explain": Op(_explain, {**_QUERY_ARGS, "item": str}, slow=True),
-    "eval": Op(_eval, {**_QUERY_ARGS, "cases": list}, slow=True),
+    "eval": Op(_eval, {**_QUERY_ARGS, "cases": list, "baseline": bool}, slow=True),
     "disclose": Op(_disclose, {"references": list, "level": str, "expand": str}, slow=True),
     "records": Op(_records, {"reference": str}, slow=True),
     "status": Op(_status, {"profile": bool}, slow=True),

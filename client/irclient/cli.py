@@ -117,7 +117,7 @@ def _eval(client: Client, options: argparse.Namespace) -> int:
     from irclient.show_eval import report
 
     client.timeout = max(client.timeout, _EVAL_S)
-    told = client.eval(_cases(options.cases), _query(options))
+    told = client.eval(_cases(options.cases), _query(options), options.baseline)
     _print(options, told, "" if options.json else report(told, sweep=options.sweep))
     return COMMITTED
 
@@ -309,6 +309,7 @@ def _add_query_commands(commands: Any) -> None:
     evaluate = _command(commands, "eval", _eval, "how good the answers to labelled queries are")
     evaluate.add_argument("cases", metavar="CASES.jsonl", help='{"query", "gold": [ids]} a line; -')
     evaluate.add_argument("--sweep", action="store_true", help="try other max_k and rel as well")
+    evaluate.add_argument("--baseline", action="store_true", help="show plain BM25 beside it")
     _add_query_shape(evaluate)
     _add_select_options(evaluate)
     evaluate.set_defaults(query=[])

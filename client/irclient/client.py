@@ -74,9 +74,15 @@ class Client:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
         return self._mapping("explain", {**query.to_dict(), "item": item})
 
-    def eval(self, cases: Sequence[Mapping[str, Any]], query: Query) -> dict[str, Any]:
-        """Return how good the answers to cases {query, gold, ...} are, asked as `query` is."""
-        return self._mapping("eval", {**query.to_dict(), "cases": list(cases)})
+    def eval(
+        self, cases: Sequence[Mapping[str, Any]], query: Query, baseline: bool = False
+    ) -> dict[str, Any]:
+        """Return how good the answers to cases {query, gold, ...} are, asked as `query` is.
+
+        With `baseline`, also what plain BM25 would find.
+        """
+        args = {**query.to_dict(), "cases": list(cases), "baseline": baseline}
+        return self._mapping("eval", args)
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"

@@ -13,6 +13,8 @@ def report(told: Mapping[str, Any], *, sweep: bool = False) -> str:
     """Return the report of `irc eval` as text."""
     lines = [*_discovery(told["discovery"]), *_selection(told["selection"])]
     lines += [*_floor(told["floor"]), *_drift(told["drift"])]
+    if "baseline" in told:
+        lines += _baseline(told["baseline"])
     if sweep:
         lines += ["", _sweep(told["sweep"])]
     return "\n".join(lines)
@@ -27,6 +29,12 @@ def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
     if rows:
         yield table(("measure", *(f"@{k}" for k in cuts)), rows)
     yield ", ".join(f"{count} {name}" for name, count in sorted(found["outcomes"].items()))
+
+
+def _baseline(measures: Mapping[str, float]) -> Iterator[str]:
+    names = ("ndcg@10", "recall@10", "precision@1")
+    said = [f"{name} {measures[name]:.3f}" for name in names if name in measures]
+    yield f"plain BM25 on the same cases: {', '.join(said) or 'no cases with gold'}"
 
 
 def _selection(chosen: Mapping[str, Any]) -> Iterator[str]:

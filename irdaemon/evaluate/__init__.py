@@ -6,6 +6,7 @@ evaluate_discovery(runs); evaluate_selection(runs); sweep_selector(runs).best()
 
 from __future__ import annotations
 
+from irdaemon.evaluate.baseline import plain_bm25
 from irdaemon.evaluate.calibrate import Calibration, calibrate_min_score, floor_of
 from irdaemon.evaluate.cases import (
     Case,
@@ -52,6 +53,7 @@ __all__ = [
     "load_cases",
     "outcome",
     "parse_cases",
+    "plain_bm25",
     "report",
     "save_cases",
     "sweep_selector",

@@ -1,0 +1,222 @@
+"""How cost grows with the number of records, and where an approximate graph pays.
+
+    python bench/scale.py [SIZE ...]
+
+Index and query path in this process, over synthetic rows (40 Zipf words and a random-walk vector a
+record): what one changed record costs, what each stage of a query takes, and up to GRAPHED records
+the same with an HNSW graph and its recall@10 against exact. Beside it the bare numpy floor: the
+matrix product and the top ten. Writes scale.json and scale.svg.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from common import RESULTS, figures, keep, timed, vocabulary
+from numpy.typing import NDArray
+
+from irdaemon import profile
+from irdaemon.discovery import Models, search
+from irdaemon.embed import QueryVector
+from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
+from irdaemon.index.columns import Columns
+from irdaemon.index.dense import make_dense
+from irdaemon.index.lexical import Lexical
+from irdaemon.types import Query
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+# A graph over a million vectors takes ten minutes to build here.
+GRAPHED = 100_000
+QUERIES = 60
+WORDS = 40
+DIM = 256
+
+
+def main() -> None:
+    """Measure every size, keep the figures and draw them."""
+    sizes = [int(size) for size in sys.argv[1:]] or SIZES
+    results = [measure(size) for size in sizes]
+    keep("scale", results)
+    (RESULTS / "scale.svg").write_text(drawn(results), "utf-8")
+
+
+def measure(size: int) -> dict[str, Any]:
+    """Build an index of so many records; return what it costs to ask and to change it."""
+    chance = np.random.default_rng(size)
+    words = vocabulary()
+    known = {word: number for number, word in enumerate(words)}
+    rows = synthetic(chance, size, len(words))
+    started = time.perf_counter()
+    lexical = Lexical.of(rows)
+    built = time.perf_counter() - started
+    index = indexed(rows, lexical)
+    texts = [" ".join(words[i] for i in _zipf(chance, 6, len(words))) for _ in range(QUERIES)]
+    near = rows.vectors.array[chance.integers(0, size, QUERIES)]
+    vectors = dict(zip(texts, near + _noise(chance, near), strict=True))
+    row: dict[str, Any] = {
+        "records": size,
+        "postings_built_s": round(built, 3),
+        "floor_dot_top10_ms": _floor(rows, vectors),
+        "exact": asked(index, known, vectors),
+        "change_ms": figures([_changed(index, chance, len(words)) for _ in range(10)])["p50"],
+    }
+    if size <= GRAPHED:
+        started = time.perf_counter()
+        graph = build_graph(rows)
+        row["graph_built_s"] = round(time.perf_counter() - started, 2)
+        approximate = replace(index, dense=make_dense(rows, graph))
+        row["graph"] = asked(approximate, known, vectors)
+        row["recall_at_10"] = _recall(index, approximate, vectors)
+    return row
+
+
+def synthetic(chance: np.random.Generator, size: int, n_terms: int) -> Rows:
+    """Return rows of random records, one an artifact."""
+    ids = _zipf(chance, size * WORDS, n_terms).astype(np.int32).reshape(size, WORDS)
+    ids.sort(axis=1)
+    counts = np.ones(WORDS, np.float32).tobytes()
+    artifacts = [
+        (n + 1, f"id-{n}", f"note {n}", "", b"\x80", str(n), ids[n, :2].tobytes())
+        for n in range(size)
+    ]
+    # Repeats within a record count apart, which costs and scores the same.
+    records = [
+        (n + 1, "document", 0, f"note {n}", b"\x80", b"", ids[n].tobytes(), counts)
+        for n in range(size)
+    ]
+    rows = Rows._build(artifacts, records, DIM)
+    rows.vectors.array[:] = _vectors(chance, size)
+    rows.embedded[:] = True
+    return rows
+
+
+def indexed(rows: Rows, lexical: Lexical) -> CorpusIndex:
+    """Return the exact index of rows."""
+    return CorpusIndex(
+        corpus="notes",
+        embedder="e",
+        rows=rows,
+        lexical=lexical,
+        dense=make_dense(rows),
+        columns=Columns(rows),
+        names=Names.of(rows, lexical),
+        last_reconcile=1.0,
+    )
+
+
+def asked(index: CorpusIndex, known: dict[str, int], vectors: dict[str, Any]) -> dict[str, Any]:
+    """Ask every query; return the whole and the stages, p50 in milliseconds."""
+    snapshot = Snapshot(1, {"notes": index}, known)
+    models = Models(lambda text, embedder: QueryVector(vectors[text]))
+    profile._samples.clear()
+    whole = figures([timed(lambda q=q: search(snapshot, Query(q), models)) for q in vectors])
+    stages = {n: f["p50"] for n, f in profile.summary().items() if " " not in n}
+    return {"search_ms": whole, "stages_p50_ms": stages}
+
+
+def _changed(index: CorpusIndex, chance: np.random.Generator, n_terms: int) -> float:
+    """Return what it takes to bury one record, append another, and bring the index level."""
+    more = synthetic(chance, 1, n_terms)
+    number = int(index.rows.numbers.array[-1]) + 1
+    more.numbers.array[:] = number
+    more = replace(more, last=number)
+
+    def change() -> None:
+        rows = index.rows._bury([int(chance.integers(1, number))])._append(more)
+        lexical = Lexical.of(rows, index.lexical)
+        make_dense(rows)
+        Columns.of(rows, index.columns)
+        Names.of(rows, lexical, index.names)
+
+    return timed(change)
+
+
+def _floor(rows: Rows, vectors: dict[str, Any]) -> float:
+    def bare(vector: NDArray[np.float32]) -> None:
+        scores = rows.vectors.array @ vector
+        np.argpartition(scores, len(scores) - 10)
+
+    return figures([timed(lambda v=v: bare(v)) for v in vectors.values()])["p50"]
+
+
+def _recall(exact: CorpusIndex, approximate: CorpusIndex, vectors: dict[str, Any]) -> float:
+    shares = []
+    for vector in vectors.values():
+        wanted = set(np.argsort(-exact.dense.scores(vector))[:10].tolist())
+        found = approximate.dense.candidates(vector, 100)
+        best = found[np.argsort(-approximate.dense.scores_of(vector, found))[:10]]
+        shares.append(len(wanted & set(best.tolist())) / 10)
+    return round(float(np.mean(shares)), 4)
+
+
+def _zipf(chance: np.random.Generator, count: int, n_terms: int) -> NDArray[np.int64]:
+    weights = 1 / (np.arange(n_terms) + 10)
+    edges = np.cumsum(weights / weights.sum())
+    return np.minimum(np.searchsorted(edges, chance.random(count)), n_terms - 1)
+
+
+def _vectors(chance: np.random.Generator, size: int) -> NDArray[np.float32]:
+    """Return unit vectors in clusters, as those of texts are."""
+    centres = chance.standard_normal((max(8, size // 200), DIM)).astype(np.float32)
+    made = centres[chance.integers(0, len(centres), size)]
+    made += 0.7 * chance.standard_normal((size, DIM), np.float32)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    return made
+
+
+def _noise(chance: np.random.Generator, like: NDArray[np.float32]) -> NDArray[np.float32]:
+    return (0.02 * chance.standard_normal(like.shape)).astype(np.float32)
+
+
+def drawn(results: list[dict[str, Any]]) -> str:
+    """Return the growth of cost as an SVG with two logarithmic axes."""
+    lines = {
+        "search, exact": [(r["records"], r["exact"]["search_ms"]["p50"]) for r in results],
+        "search, graph": [
+            (r["records"], r["graph"]["search_ms"]["p50"]) for r in results if "graph" in r
+        ],
+        "one change": [(r["records"], r["change_ms"]) for r in results],
+        "bare dot and top ten": [(r["records"], r["floor_dot_top10_ms"]) for r in results],
+    }
+    colours = ("#1f77b4", "#2ca02c", "#d62728", "#999999")
+    body = [_grid()]
+    for (name, points), colour in zip(lines.items(), colours, strict=True):
+        path = " ".join(f"{_x(n):.0f},{_y(ms):.0f}" for n, ms in points)
+        body.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        if points:
+            x, y = _x(points[-1][0]) + 6, _y(points[-1][1]) + 4
+            body.append(f'<text x="{x:.0f}" y="{y:.0f}" fill="{colour}">{name}</text>')
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="760" height="420"'
+        ' font-family="sans-serif" font-size="12">' + "".join(body) + "</svg>\n"
+    )
+
+
+def _grid() -> str:
+    marks = []
+    for power in range(3, 7):
+        x = _x(10**power)
+        marks.append(f'<line x1="{x:.0f}" y1="20" x2="{x:.0f}" y2="380" stroke="#eee"/>')
+        marks.append(f'<text x="{x - 12:.0f}" y="400">10^{power} records</text>')
+    for power in range(-2, 4):
+        y = _y(10**power)
+        marks.append(f'<line x1="60" y1="{y:.0f}" x2="620" y2="{y:.0f}" stroke="#eee"/>')
+        marks.append(f'<text x="4" y="{y + 4:.0f}">{10**power:g} ms</text>')
+    return "".join(marks)
+
+
+def _x(records: float) -> float:
+    return 60 + (math.log10(records) - 3) * 180
+
+
+def _y(ms: float) -> float:
+    return 380 - (math.log10(max(ms, 0.01)) + 2) * 72
+
+
+if __name__ == "__main__":
+    main()
