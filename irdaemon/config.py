@@ -57,9 +57,14 @@ class CorpusConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """How the index is built. `hnsw_above`: vectors from which an HNSW graph helps; 0 for never."""
+    """How the index is built and kept.
+
+    `hnsw_above`: vectors from which an HNSW graph helps; 0 for never. `idle_minutes`: after so long
+    without a query the embedder's model is let go until the next; 0 for never.
+    """
 
     hnsw_above: int = 50_000
+    idle_minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

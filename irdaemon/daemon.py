@@ -157,7 +157,8 @@ class Caretaker(threading.Thread):
             self._stopping.wait(_TICK_S)
 
     def tick(self, now: float) -> None:
-        """Follow changed corpora, and let the watcher look after itself."""
+        """Follow changed corpora, let the watcher look after itself, and the idle doze."""
+        self._engine.doze()
         corpora = self._engine.corpora
         if corpora is not self._watched:
             self._watched = corpora
@@ -188,7 +189,11 @@ class Daemon:
         ledger = Ledger(config.ledger_path)
         corpora = settled.corpora(ledger.corpora())
         self.engine = Engine(
-            ledger, corpora, hnsw_above=config.index.hnsw_above, reranker=config.reranker
+            ledger,
+            corpora,
+            hnsw_above=config.index.hnsw_above,
+            embedder_idle_s=60 * config.index.idle_minutes,
+            reranker=config.reranker,
         )
         self.engine.host = self
         self._server = Server(self.engine, socket, config.serve.max_message_bytes)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
 from irdaemon.embed.absent import Absent
+from irdaemon.embed.dozing import Dozing
 from irdaemon.profile import stage
 
 # A query vector is a function of its text: repeated prompts need not be embedded again.
@@ -12,9 +15,13 @@ _VECTORS_REMEMBERED = 256
 
 
 class Embedders:
-    """Make, hold and ask embedders; one that cannot be made is held by a stand-in."""
+    """Make, hold and ask embedders; one that cannot be made is held by a stand-in.
 
-    def __init__(self) -> None:
+    With `idle_s` above 0, a model unused for so many seconds is let go until it is needed again.
+    """
+
+    def __init__(self, idle_s: float = 0.0) -> None:
+        self._idle_s = idle_s
         self._by_name: dict[str, Embedder] = {}
         self._by_id: dict[str, Embedder] = {}
         self._vectors: dict[tuple[str, str], QueryVector] = {}
@@ -23,11 +30,20 @@ class Embedders:
         """Return an embedder by its configured name; an Absent where it cannot be made now."""
         if name not in self._by_name:
             try:
-                embedder = make_embedder(name)
+                embedder = self._made(name)
             except Unavailable as error:
                 embedder = Absent(name, error)
             self._by_name[name] = self._by_id[embedder.id] = embedder
         return self._by_name[name]
+
+    def _made(self, name: str) -> Embedder:
+        return Dozing(partial(make_embedder, name)) if self._idle_s else make_embedder(name)
+
+    def doze(self) -> None:
+        """Let go of the models that nobody has needed for a while, where that is wanted."""
+        for embedder in tuple(self._by_name.values()):
+            if isinstance(embedder, Dozing):
+                embedder.doze(self._idle_s)
 
     def serving(self, name: str, served: tuple[str, str] | None) -> Embedder:
         """Return the embedder whose vectors answer: the old one until the new one's are all there.

@@ -76,6 +76,7 @@ class Engine:
         corpora: Iterable[Corpus] = (),
         *,
         hnsw_above: int = 50_000,
+        embedder_idle_s: float = 0.0,
         calibrating: bool = True,
         reranker: str = "",
         clock: Callable[[], float] = time.time,
@@ -86,7 +87,7 @@ class Engine:
         self.host: Host = Library()
         self._hnsw_above = hnsw_above
         self._calibrating = calibrating
-        self._embedders = Embedders()
+        self._embedders = Embedders(embedder_idle_s)
         self._models = discovery.Models(self._embedders.vector, _reranker(reranker))
         self._clock = clock
         self._corpora: dict[str, Corpus] = {}
@@ -144,6 +145,10 @@ class Engine:
 
     def _serving(self, corpus: Corpus) -> Embedder:
         return self._embedders.serving(corpus.embedder, self.ledger.served(corpus.name))
+
+    def doze(self) -> None:
+        """Let go of what is only kept to be quick, where nobody has needed it for a while."""
+        self._embedders.doze()
 
     # -- the write side --------------------------------------------------------------------------
 

@@ -153,3 +153,27 @@ def test_an_endpoint_that_is_not_there_or_not_an_address_is_an_error():
         make_embedder("openai:http://127.0.0.1:9/v1#m")
     with pytest.raises(QueryError, match="is not an embedder"):
         make_embedder("openai:text-embedding-3-small")
+
+
+def test_an_embedder_that_nobody_needs_is_let_go_and_made_again_for_the_next_query():
+    from irdaemon.embed.dozing import Dozing
+    from irdaemon.embed.hashing import Hashing
+
+    made, now = [], [0.0]
+
+    def make():
+        made.append(now[0])
+        return Hashing()
+
+    embedder = Dozing(make, clock=lambda: now[0])
+    before = embedder.embed(["fill a pdf form"])
+    now[0] = 59.0
+    assert not embedder.doze(60)
+    now[0] = 61.0
+    assert embedder.doze(60)
+    assert (embedder.id, embedder.dim) == (Hashing().id, Hashing().dim)
+    assert made == [0.0]
+    assert (embedder.embed(["fill a pdf form"]) == before).all()
+    assert made == [0.0, 61.0]
+    with pytest.raises(AttributeError):
+        embedder.no_such_thing  # noqa: B018 (the lookup is the test)
