@@ -150,6 +150,8 @@ class Caretaker(threading.Thread):
 
     def run(self) -> None:
         """Start the watcher and the schedule, then tick about once a second until told to stop."""
+        if self._stopping.is_set():
+            return
         self._watcher.start()
         self._schedule.start()
         while not self._stopping.is_set():
