@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 # Titles and opening paragraphs stand at the beginning; parsing the rest would only cost time.
 _HEAD = 3_000
 
-# Inline markup is parsed for the one block asked about, not for all of them.
-_BLOCKS = MarkdownIt("commonmark").disable("inline")
-_INLINES = MarkdownIt("commonmark")
+
+def commonmark() -> MarkdownIt:
+    """Return a new CommonMark parser. Importing the package takes 20 ms: only who reads pays."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark")
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    # Inline markup is parsed for the one block asked about, not for all of them.
+    return commonmark().disable("inline")
+
+
+@cache
+def _inlines() -> MarkdownIt:
+    return commonmark()
 
 
 def first_heading(text: str) -> str:
@@ -30,10 +48,10 @@ def _first(text: str, kind: str, tag: str) -> str:
 
 
 def _found(text: str, kind: str, tag: str) -> str:
-    tokens = _BLOCKS.parse(text)
+    tokens = _blocks().parse(text)
     for i in range(len(tokens) - 1):
         if tokens[i].type == kind and tokens[i].tag == tag and tokens[i].level == 0:
-            plain = _plain(_INLINES.parseInline(tokens[i + 1].content))
+            plain = _plain(_inlines().parseInline(tokens[i + 1].content))
             if plain:
                 return plain
     return ""

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from markdown_it import MarkdownIt
-
 from irdaemon.load import load
+from irdaemon.source.markdown import commonmark
 from irdaemon.strategy.whole import text_of
 from irdaemon.types import IndexPlan, Surface
 
@@ -59,7 +58,7 @@ def markdown_sections(text: str) -> list[tuple[str, str]]:
     """
     lines = text.splitlines(keepends=True)
     starts: list[tuple[int, str]] = [(0, "")]
-    tokens = MarkdownIt("commonmark").parse(text)
+    tokens = commonmark().parse(text)
     for token, inline in pairwise(tokens):
         if token.type == "heading_open" and token.tag in _SECTION_LEVELS and token.level == 0:
             line = token.map[0] if token.map else 0

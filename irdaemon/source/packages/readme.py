@@ -7,13 +7,15 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
+from irdaemon.source.markdown import commonmark
 from irdaemon.source.packages.manifest import prose, text
 from irdaemon.source.tree import is_regular, read_regular
 from irdaemon.types import SourceError
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 README_LIMIT = 4 * 1024 * 1024
 README_CHARS = 20_000
@@ -63,7 +65,7 @@ def sha256(data: bytes) -> str:
 
 def first_paragraph(readme: str) -> str:
     """Return the first paragraph of prose: not a heading, badge, image, directive or HTML."""
-    tokens = MarkdownIt().parse(readme[:_OPENING_CHARS])
+    tokens = commonmark().parse(readme[:_OPENING_CHARS])
     return next((p for p in _paragraphs(tokens) if _is_prose(p)), "")[:_PARAGRAPH_CHARS]
 
 
