@@ -244,7 +244,9 @@ def pace(data: bytes) -> Pace:
     if op.waits or args.get("fresh"):
         return "waiting"
     plain = (args.get("level", "metadata"), args.get("expand", "none")) == ("metadata", "none")
-    return "slow" if op.slow or not plain or args.get("rerank") else "quick"
+    # A filter may have to look at every record there is, and the first one at every field.
+    asks_more = not plain or args.get("rerank") or args.get("where")
+    return "slow" if op.slow or asks_more else "quick"
 
 
 class Server:

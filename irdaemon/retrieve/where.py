@@ -9,7 +9,7 @@ $nin and $exists: false. Values of types that do not compare never match. ISO da
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "$lte": operator.le,
 }
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$nin", "$exists")
+_SCALARS = (str, int, float, bool, type(None))
 JUNCTIONS = ("$and", "$or", "$not")
 
 
@@ -79,7 +80,22 @@ def _part_mask(name: str, condition: Any, columns: Columns) -> NDArray[np.bool_]
         return _fold(np.logical_and, True, condition, columns)
     if name == "$or":
         return _fold(np.logical_or, False, condition, columns)
-    return columns.column(name).mask(_predicate(condition))
+    column = columns.column(name)
+    wanted = _wanted(condition)
+    if wanted is not None:
+        return column.holding(wanted, _predicate(condition))
+    return column.mask(_predicate(condition))
+
+
+def _wanted(condition: Any) -> Sequence[Any] | None:
+    """Return the scalars that a condition asks to be equal to; None for any other condition."""
+    if not isinstance(condition, Mapping):
+        condition = {"$eq": condition}
+    if len(condition) != 1 or not condition.keys() <= {"$eq", "$in"}:
+        return None
+    operands = condition["$in"] if "$in" in condition else [condition["$eq"]]
+    # What does not equal itself (not a number) equals nothing else either.
+    return operands if all(isinstance(o, _SCALARS) and o == o for o in operands) else None
 
 
 def _fold(join: np.ufunc, start: bool, parts: Any, columns: Columns) -> NDArray[np.bool_]:
