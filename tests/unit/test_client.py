@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import irclient
 from irclient import places
 from irclient.cli import main
 from irclient.conditions import parse_where
@@ -106,7 +108,8 @@ def test_an_abstention_is_said_in_words():
 
 def loaded_by(statement, *modules):
     code = f"import sys; {statement}; print([m for m in {modules!r} if m in sys.modules])"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    home = str(Path(irclient.__file__).parents[1])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([home, *sys.path])}
     # Not the site's own imports: an editable install loads half the library at start.
     command = [sys.executable, "-S", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, env=env)
