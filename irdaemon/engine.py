@@ -182,7 +182,8 @@ class Engine:
     @property
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
-        return self._work.paths() + sum(map(self._unread, self._corpora))
+        looks = (look for look in self._work.running() if look.job.kind == "reconcile")
+        return self._work.paths() + sum(look.todo - look.done for look in looks)
 
     @property
     def queued(self) -> int:
@@ -422,7 +423,8 @@ class Engine:
         """Where a fresh answer is asked for, wait for it and return the roots not proved."""
         if not query.fresh:
             return None
-        corpora = [self._corpora[i.corpus] for i in asked(self.snapshot, query.corpora)]
+        names = [index.corpus for index in asked(self.snapshot, query.corpora)]
+        corpora = [corpus for name in names if (corpus := self._corpora.get(name))]
         wait = self._work.wait_until if self.host.writes else self._drained
         timeout = query.wait_ms / 1e3
         return catch_up(corpora, self._work, self.host.caught_up, wait, timeout)

@@ -63,7 +63,8 @@ class Ladder:
         """Return the answer of the best rung; of the lowest that there is, where none fits."""
         key = repr(query)
         chosen = query if next(self._turns) % _TRIED_EVERY == 0 else _best_that_fits(query)
-        if chosen is None and key in self._answers:
+        # What was answered before cannot be fresh.
+        if chosen is None and key in self._answers and not query.fresh:
             return replace(self._answers[key], rung=CACHED)
         answer = run(chosen or _lowest(query))
         if len(self._answers) >= _ANSWERS_REMEMBERED:

@@ -35,6 +35,8 @@ from irdaemon.types import Query, Selection
 log = logging.getLogger(__name__)
 
 _SLOW_WORKERS = 2
+# Filtered queries: apart from the slow ones, so that an evaluation of minutes holds up none.
+_HEAVY_WORKERS = 2
 # These do nothing but wait for the writer.
 _WAITING_WORKERS = 16
 # Requests that may wait for the pool before others are told to come back.
@@ -44,7 +46,7 @@ _HANDLED_AT_ONCE = 64
 _SLOW_MS = 200.0
 
 
-Pace = Literal["quick", "slow", "waiting"]
+Pace = Literal["quick", "heavy", "slow", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +246,10 @@ def pace(data: bytes) -> Pace:
     if op.waits or args.get("fresh"):
         return "waiting"
     plain = (args.get("level", "metadata"), args.get("expand", "none")) == ("metadata", "none")
+    if op.slow or not plain or args.get("rerank"):
+        return "slow"
     # A filter may have to look at every record there is, and the first one at every field.
-    asks_more = not plain or args.get("rerank") or args.get("where")
-    return "slow" if op.slow or asks_more else "quick"
+    return "heavy" if args.get("where") else "quick"
 
 
 class Server:
@@ -256,6 +259,7 @@ class Server:
         self._engine = engine
         self._limit = max_message_bytes
         self._pools: Mapping[Pace, ThreadPoolExecutor] = {
+            "heavy": ThreadPoolExecutor(_HEAVY_WORKERS, thread_name_prefix="heavy-op"),
             "slow": ThreadPoolExecutor(_SLOW_WORKERS, thread_name_prefix="slow-op"),
             "waiting": ThreadPoolExecutor(_WAITING_WORKERS, thread_name_prefix="waiting-op"),
         }

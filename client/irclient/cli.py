@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code: int = options.run(client, options)
             return code
     except IRError as error:
-        return _failed(error, options.json)
+        return failed(error, options.json)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -54,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _failed(error: IRError, as_json: bool) -> int:
+def failed(error: IRError, as_json: bool) -> int:
+    """Say what went wrong, and return the exit code for it."""
     if as_json:
         said = {"code": error.code, "message": error.message, "hint": error.hint}
         print(json.dumps({"error": said}))

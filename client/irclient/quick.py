@@ -26,6 +26,8 @@ def main() -> int:
             _show(answer, asked["json"])
     except KeyboardInterrupt:
         return 130
+    except TimeoutError:  # to ask again would double the wait
+        return _too_late(bool(asked and asked["json"]))
     except BrokenPipeError:
         os._exit(0)
     if asked is None or answer is None:
@@ -67,10 +69,20 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     request = {"v": PROTOCOL, "id": 1, "op": "discover", "args": args}
     try:
         reply = unpacked(exchange(socket_path(), packed(request), _TIMEOUT_S))
+    except TimeoutError:
+        raise
     except (OSError, ValueError):
         return None
     result = reply.get("result") if isinstance(reply, dict) else None
     return result if isinstance(result, dict) else None
+
+
+def _too_late(as_json: bool) -> int:
+    from irclient.cli import failed
+    from irclient.errors import Timeout
+
+    said = f"the daemon did not answer within {_TIMEOUT_S:g} s"
+    return failed(Timeout(said, "irc status shows its load"), as_json)
 
 
 def _show(answer: dict[str, Any], as_json: bool) -> None:

@@ -1,14 +1,16 @@
 """The client without a daemon: where it looks, how it reads conditions, what it shows."""
 
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import irclient
-from irclient import places
+from irclient import places, quick
 from irclient.cli import main
 from irclient.conditions import parse_where
 from irclient.errors import QueryError, Unavailable
@@ -91,6 +93,23 @@ def test_without_a_daemon_every_command_says_so_and_exits_3(nowhere, tmp_path, c
     for words in (["ping"], ["ls"], ["discover", "x"], ["disclose", "a/b"], ["build"]):
         assert main(words) == 3
     assert "irdaemon start" in capsys.readouterr().err
+
+
+def test_a_daemon_that_never_answers_is_waited_for_once_and_is_exit_code_3(
+    nowhere, tmp_path, capsys
+):
+    nowhere.setattr(quick, "_TIMEOUT_S", 0.05)
+    nowhere.setattr(sys, "argv", ["irc", "discover", "x"])
+    with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(f"{short}/s")
+        silent.listen()
+        nowhere.setenv("IRDAEMON_SOCKET", f"{short}/s")
+        assert quick.main() == 3
+        silent.accept()[0].close()
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+    assert "did not answer within" in capsys.readouterr().err
 
 
 def test_text_from_files_cannot_drive_the_terminal():

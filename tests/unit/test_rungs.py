@@ -56,6 +56,13 @@ def test_where_nothing_fits_the_last_answer_is_given_again_and_else_the_lowest_r
     assert climbed(ladder, query) == (None, "cached")
 
 
+def test_a_fresh_answer_is_never_one_that_was_given_before():
+    took(hybrid=8, lexical=2)
+    ladder = Ladder()
+    query = Query("q", budget_ms=1, fresh=True)
+    assert [climbed(ladder, query)[1] for _ in range(3)] == ["lexical"] * 3
+
+
 def test_dense_is_not_replaced_by_words():
     took(dense=50)
     assert climbed(Ladder(), Query("q", mode="dense", budget_ms=1))[1] == "dense"
