@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import TYPE_CHECKING
 
 from irdaemon.config import ScheduleConfig
@@ -20,14 +21,16 @@ class Schedule:
         self._engine = engine
         self._intervals = intervals
         self._scheduler: BackgroundScheduler | None = None
+        self._stopped = False
+        self._changing = threading.Lock()
 
     def start(self) -> None:
-        """Begin; the first round comes after the first interval."""
+        """Begin, unless stopped already; the first round comes after the first interval."""
         # Imported here: it takes 45 ms, and nobody waits for the first interval.
         from apscheduler.schedulers.background import BackgroundScheduler
 
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
-        self._scheduler = BackgroundScheduler(
+        scheduler = BackgroundScheduler(
             timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
         )
         for wish, minutes in (
@@ -36,13 +39,19 @@ class Schedule:
             (self.compact, self._intervals.compact_minutes),
         ):
             if minutes > 0:
-                self._scheduler.add_job(wish, "interval", minutes=minutes)
-        self._scheduler.start()
+                scheduler.add_job(wish, "interval", minutes=minutes)
+        with self._changing:
+            if not self._stopped:
+                scheduler.start()
+                self._scheduler = scheduler
 
     def stop(self) -> None:
-        """Stop asking; what was asked for is the engine's."""
-        if self._scheduler is not None and self._scheduler.running:
-            self._scheduler.shutdown(wait=False)
+        """Stop asking, for good; what was asked for is the engine's. Any thread may."""
+        with self._changing:
+            self._stopped = True
+            if self._scheduler is not None:
+                self._scheduler.shutdown(wait=False)
+                self._scheduler = None
 
     def reconcile_all(self) -> None:
         """Ask for a whole look at every corpus, so that a missed event heals."""
