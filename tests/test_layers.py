@@ -10,7 +10,7 @@ LINE = (
     " retrieve second_look selection gate copies needs expansion disclosure references asking rungs"
     " ingest discovery explanation evaluate background calibration jobs host overview"
     " embedders freshness engine library watch schedule serve"
-    " memory ownership settings sdnotify service logs initial daemon cli"
+    " memory ownership settings sdnotify service logs initial daemon commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

@@ -1,0 +1,22 @@
+"""An answer on the terminal: its items, what could not be shown to be fresh, and the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from irclient.exits import exit_of
+from irclient.output import printed
+from irclient.show_answer import answer_lines, footer, safe
+from irclient.types import Selection
+
+
+def print_answer(options: argparse.Namespace, answer: Selection) -> int:
+    """Print an answer and return the exit code it stands for."""
+    told = answer.to_dict()
+    printed(options, told, lambda: "\n".join(answer_lines(told)))
+    for path in told["freshness"].get("unproved", ()):
+        print(f"irc: it could not be shown that {safe(path)} is up to date", file=sys.stderr)
+    if sys.stderr.isatty() and not options.json:
+        print(footer(told), file=sys.stderr)
+    return exit_of(told)

@@ -1,0 +1,127 @@
+"""A query from the options of a command line."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.conditions import parse_where
+from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, SelectSpec
+
+
+def query(options: argparse.Namespace) -> Query:
+    """Return the query that the options ask."""
+    spec = SelectSpec()
+    if hasattr(options, "select"):
+        spec = SelectSpec(
+            strategy=options.select,
+            max_k=options.max_k,
+            rel=options.rel,
+            min_score=options.min_score,
+        )
+    return Query(
+        text=" ".join(options.query),
+        corpora=tuple(options.corpus),
+        k=options.k,
+        mode=options.mode,
+        where=parse_where(options.where),
+        surfaces=tuple(options.surface),
+        select=spec,
+        level=options.disclose,
+        fusion=options.fusion,
+        weights=dict(options.weight),
+        expand=options.expand,
+        rerank=options.rerank,
+        fresh=options.fresh,
+        wait_ms=options.wait_ms,
+        budget_ms=options.budget_ms,
+    )
+
+
+def add_select_options(parser: argparse.ArgumentParser) -> None:
+    """Add how to select from what a query finds."""
+    parser.add_argument("--select", choices=STRATEGIES, default="conservative")
+    parser.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
+    parser.add_argument(
+        "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
+    )
+    parser.add_argument(
+        "--min-score",
+        type=_floor,
+        default="auto",
+        metavar="F",
+        help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
+    )
+
+
+def _floor(text: str) -> float | str | None:
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    return float(text)
+
+
+def _weight(text: str) -> tuple[str, float]:
+    kind, _, weight = text.partition("=")
+    return kind, float(weight)
+
+
+def add_query_options(parser: argparse.ArgumentParser) -> None:
+    """Add the words of a query, and its shape."""
+    parser.add_argument("query", nargs="+", help="what is needed, in words")
+    add_query_shape(parser)
+
+
+def add_query_shape(parser: argparse.ArgumentParser) -> None:
+    """Add all of a query but its words."""
+    parser.add_argument("-c", "--corpus", action="append", default=[], help="look only here")
+    parser.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
+    parser.add_argument("--mode", choices=MODES, default="hybrid")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COND",
+        help="field=value, field>=value, ..., or a filter in JSON; may be repeated",
+    )
+    parser.add_argument(
+        "--surface", action="append", default=[], metavar="KIND", help="look only at this kind"
+    )
+    parser.add_argument(
+        "--fusion", choices=FUSIONS, default="standard", help="how the rankings become one"
+    )
+    parser.add_argument(
+        "--weight",
+        action="append",
+        default=[],
+        type=_weight,
+        metavar="KIND=W",
+        help="multiply the score of a surface kind; may be repeated",
+    )
+    parser.add_argument("--disclose", choices=LEVELS, default="metadata", metavar="LEVEL")
+    add_expand(parser)
+    parser.add_argument(
+        "--fresh", action="store_true", help="wait until every change made so far is included"
+    )
+    add_wait(parser)
+    parser.add_argument(
+        "--budget-ms", type=float, default=0.0, metavar="N", help="answer from what fits into N ms"
+    )
+    parser.add_argument(
+        "--rerank", action="store_true", help="let the configured reranker read the best again"
+    )
+
+
+def add_wait(parser: argparse.ArgumentParser) -> None:
+    """Add for how long to wait."""
+    parser.add_argument(
+        "--wait-ms", type=float, default=1000.0, metavar="N", help="wait at most N ms (1000)"
+    )
+
+
+def add_expand(parser: argparse.ArgumentParser) -> None:
+    """Add how much text around a match to show."""
+    parser.add_argument(
+        "--expand",
+        default="none",
+        metavar="HOW",
+        help="show the text around what matched: window, window:K or artifact",
+    )

@@ -1,0 +1,23 @@
+"""The commands of `irc`: a file for each.
+
+A command has a sentence of HELP, the options it adds to its parser, and a `run` that asks the
+daemon and returns the exit code. The client connects when it is first asked something.
+"""
+
+COMMANDS = (
+    "discover",
+    "search",
+    "explain",
+    "eval",
+    "disclose",
+    "ls",
+    "info",
+    "records",
+    "status",
+    "add",
+    "rm",
+    "build",
+    "wait",
+    "events",
+    "ping",
+)

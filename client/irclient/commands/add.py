@@ -1,0 +1,30 @@
+"""`irc add`: make a corpus."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from irclient.client import Client
+from irclient.following import add_no_wait, follow
+
+HELP = "make a corpus"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the corpus' name, kind and roots."""
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("kind", metavar="KIND", help="skills, packages, sessions, files, ...")
+    parser.add_argument("root", metavar="ROOT", nargs="*")
+    add_no_wait(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Have the corpus written into the configuration, and follow its first look."""
+    roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]
+    for root in roots:
+        if not os.path.exists(root):
+            print(f"irc: {root} does not exist yet; it is watched for", file=sys.stderr)
+    follow(client, client.add(options.name, options.kind, roots), options)
+    return follow(client, client.build(options.name), options)

@@ -1,0 +1,26 @@
+"""`irc build`: look at a corpus now, or at all."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.client import Client
+from irclient.following import add_no_wait, follow
+
+HELP = "look at a corpus now, or at all"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the corpus, and how thoroughly to look."""
+    parser.add_argument("corpus", nargs="?", metavar="NAME")
+    parser.add_argument("--full", action="store_true", help="read every entry again")
+    parser.add_argument(
+        "--prune", action="store_true", help="forget what missing or empty roots held"
+    )
+    add_no_wait(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Ask for the looks and follow them."""
+    jobs = client.build(options.corpus, options.full, options.prune)
+    return follow(client, jobs, options)

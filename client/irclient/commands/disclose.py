@@ -1,0 +1,29 @@
+"""`irc disclose`: the payload of artifacts."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.asking import add_expand
+from irclient.client import Client
+from irclient.exits import COMMITTED
+from irclient.output import printed
+from irclient.show_answer import disclosure_lines
+from irclient.types import LEVELS
+
+HELP = "the payload of artifacts"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the artifacts, and how much of them."""
+    parser.add_argument("reference", nargs="+", metavar="CORPUS/ID")
+    parser.add_argument("--level", choices=LEVELS, default="body")
+    add_expand(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print what the artifacts hold now."""
+    found = client.disclose(options.reference, options.level, options.expand)
+    told = [each.to_dict() for each in found]
+    printed(options, told, lambda: "\n\n".join("\n".join(disclosure_lines(e)) for e in told))
+    return COMMITTED

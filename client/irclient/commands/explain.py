@@ -1,0 +1,27 @@
+"""`irc explain`: why an answer is as it is."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.asking import add_query_options, add_select_options, query
+from irclient.client import Client
+from irclient.exits import ABSTAINED, COMMITTED
+from irclient.output import printed
+from irclient.show_explain import explanation
+
+HELP = "why an answer is as it is, or is not"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add a query, how to select, and the item to ask about."""
+    add_query_options(parser)
+    add_select_options(parser)
+    parser.add_argument("--item", default="", metavar="CORPUS/ID", help="what became of this one")
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print what every stage saw and did."""
+    told = client.explain(query(options), options.item)
+    printed(options, told, lambda: explanation(told))
+    return ABSTAINED if told["selection"]["abstained"] else COMMITTED

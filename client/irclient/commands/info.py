@@ -1,0 +1,40 @@
+"""`irc info`: what is known of a corpus."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from irclient import show
+from irclient.client import Client
+from irclient.exits import COMMITTED
+from irclient.output import printed
+from irclient.show_answer import safe
+
+HELP = "what is known of a corpus"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the corpus."""
+    parser.add_argument("corpus")
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print what the daemon knows of the corpus, a fact a line."""
+    info = client.info(options.corpus)
+    printed(options, info, lambda: "\n".join(_lines(info)))
+    return COMMITTED
+
+
+def _lines(info: dict[str, Any]) -> list[str]:
+    facts = [f"{name}: {_said(value)}" for name, value in info.items() if name != "floors"]
+    floors = [f"floor, {mode}: {show.floor(floor)}" for mode, floor in info["floors"].items()]
+    return facts + floors
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_said, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items()) or "none"
+    return safe(str(value))

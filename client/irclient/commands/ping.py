@@ -1,0 +1,25 @@
+"""`irc ping`: whether the daemon answers."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from irclient.client import Client
+from irclient.exits import COMMITTED
+from irclient.output import printed
+
+HELP = "whether the daemon answers"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print who answered, and how soon."""
+    started = time.perf_counter()
+    pong = client.ping()
+    took = (time.perf_counter() - started) * 1e3
+    printed(options, pong, lambda: f"irdaemon {pong['version']}, pid {pong['pid']}, {took:.1f} ms")
+    return COMMITTED

@@ -1,0 +1,29 @@
+"""`irc records`: the records of an artifact."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from irclient.client import Client
+from irclient.exits import COMMITTED
+from irclient.output import printed
+from irclient.show_answer import safe
+
+HELP = "the records of an artifact"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the artifact."""
+    parser.add_argument("reference", metavar="CORPUS/ID")
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print the records in plan order, a line each."""
+    records = client.records(options.reference)
+    printed(options, records, lambda: "\n".join(map(_line, records)))
+    return COMMITTED
+
+
+def _line(record: dict[str, Any]) -> str:
+    return f"{record['surface_index']}  {record['kind']}  {safe(record['text'])[:100]!r}"

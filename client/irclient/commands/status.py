@@ -1,0 +1,33 @@
+"""`irc status`: the state of the daemon."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient import show
+from irclient.client import Client
+from irclient.exits import COMMITTED
+from irclient.output import printed
+from irclient.prometheus import prometheus
+
+HELP = "the state of the daemon"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which part of the state."""
+    parser.add_argument("--failures", action="store_true", help="what could not be read, and why")
+    parser.add_argument("--profile", action="store_true", help="where the time goes, by stage")
+    parser.add_argument("--prometheus", action="store_true", help="as text for Prometheus")
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print the state, or the part that was asked for."""
+    if options.failures:
+        failures = client.failures()
+        printed(options, failures, lambda: show.failures(failures) or "no failures")
+    elif options.prometheus:
+        print(prometheus(client.status(profile=True)), end="")
+    else:
+        state = client.status(options.profile)
+        printed(options, state, lambda: show.status(state))
+    return COMMITTED

@@ -1,0 +1,25 @@
+"""`irc wait`: wait until a generation is served."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.asking import add_wait
+from irclient.client import Client
+from irclient.exits import COMMITTED, UNREACHABLE
+from irclient.output import printed
+
+HELP = "wait until a generation is served"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the generation, and for how long."""
+    parser.add_argument("generation", type=int)
+    add_wait(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print the generation that is served in the end."""
+    told = client.wait(options.generation, options.wait_ms)
+    printed(options, told, lambda: f"generation {told['generation']}")
+    return COMMITTED if told["reached"] else UNREACHABLE

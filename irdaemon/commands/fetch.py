@@ -1,0 +1,25 @@
+"""`irdaemon fetch`: download an embedder's model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from irdaemon.commands import DONE
+
+HELP = "download an embedder's model: the only command that uses the network"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which model."""
+    parser.add_argument("embedder", metavar="FAMILY:MODEL")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Download the model and say what came."""
+    from irdaemon.embed import make_embedder
+
+    embedder = make_embedder(options.embedder, download=True)
+    print(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    print(f'embedder = "{options.embedder}" in the configuration uses it', file=sys.stderr)
+    return DONE

@@ -1,0 +1,37 @@
+"""`irdaemon init`: write a configuration file with what was found here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from irdaemon.commands import DONE, WRONG
+
+HELP = "write a configuration file with what was found here"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add where to write it, and whether."""
+    parser.add_argument("--config", metavar="FILE", help="write it here")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--print", action="store_true", help="print it, write nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the file, or print it."""
+    # Not sooner: they load numpy, and `start` has something to say to it first.
+    from irdaemon.initial import initial_config
+    from irdaemon.settings import write_privately
+
+    path, text = initial_config(options.config)
+    if options.print:
+        print(text, end="")
+        return DONE
+    if os.path.exists(path) and not options.force:
+        print(f"irdaemon: {path} exists already", file=sys.stderr)
+        print("          --force replaces it, --print shows what would be written", file=sys.stderr)
+        return WRONG
+    write_privately(path, text)
+    print(path)
+    return DONE

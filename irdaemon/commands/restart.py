@@ -1,0 +1,23 @@
+"""`irdaemon restart`: stop, then start detached."""
+
+from __future__ import annotations
+
+import argparse
+
+from irdaemon.commands import FAILED
+from irdaemon.commands.start import add_options as add_options  # the same ones
+from irdaemon.commands.start import start_detached
+from irdaemon.commands.stop import stop_running
+
+HELP = "stop, then start detached"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Stop the daemon if it runs, and start one."""
+    from irdaemon.config import load_config
+    from irdaemon.corpus import corpora_of
+
+    corpora_of(load_config(options.config))  # a broken file must not cost the running daemon
+    if stop_running() == FAILED:
+        return FAILED
+    return start_detached(options)

@@ -1,0 +1,25 @@
+"""`irdaemon service`: run as a service of this user."""
+
+from __future__ import annotations
+
+import argparse
+
+from irdaemon import service
+from irdaemon.commands import DONE, NOT_RUNNING
+
+HELP = "run as a service of this user"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to do with the service."""
+    parser.add_argument("action", choices=("install", "uninstall", "status"))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Install, take away or show the service."""
+    if options.action == "status":
+        found = service.status()
+        print(found.said)
+        return DONE if found.code == 0 else NOT_RUNNING
+    print(service.install() if options.action == "install" else service.uninstall())
+    return DONE

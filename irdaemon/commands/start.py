@@ -1,0 +1,126 @@
+"""`irdaemon start`: serve, here or detached."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+from irclient import show
+from irclient.client import Client
+from irclient.errors import Unreachable
+from irclient.places import socket_path
+from irclient.progress import ProgressLine
+from irdaemon import logs, memory
+from irdaemon.commands import DONE, FAILED
+from irdaemon.ownership import holder, make_private
+
+HELP = "serve, here or detached"
+
+_READY_WITHIN_S = 30.0
+_POLL_S = 0.05
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add how to start, and on which configuration."""
+    parser.add_argument("--detach", action="store_true", help="return once it serves")
+    parser.add_argument("--wait", action="store_true", help="with --detach: until all is indexed")
+    parser.add_argument("--config", metavar="FILE", help="read this configuration")
+    parser.add_argument(
+        "--fallback", metavar="FILE", help="corpora to serve where none is found or configured"
+    )
+    parser.add_argument("--log", metavar="FILE", help="log here instead of to stderr")
+    parser.add_argument("--verbose", action="store_true", help="log more")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until told to stop, or detached."""
+    return start_detached(options) if options.detach else start_here(options)
+
+
+def start_here(options: argparse.Namespace) -> int:
+    """Serve in this process until told to stop."""
+    # Numeric libraries start a thread per core unless told before they load; for matrices this
+    # small the threads spin against each other and against everybody else.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    memory.be_modest()
+    from irdaemon.daemon import Daemon, Settled
+
+    settled = Settled(options.config, options.fallback)
+    make_private(settled.config.state_dir)
+    logs.set_up(options.log, options.verbose)
+    return Daemon(settled, socket_path()).run()
+
+
+def start_detached(options: argparse.Namespace) -> int:
+    """Serve in a process of its own; return once it does."""
+    from irdaemon.config import load_config
+
+    state_dir = load_config(options.config).state_dir
+    make_private(state_dir)
+    if pid := holder(os.path.join(state_dir, "lock")):
+        print(f"irdaemon is already running (pid {pid})", file=sys.stderr)
+        return _wait_indexed(options) if options.wait else DONE
+    log = os.path.join(state_dir, "irdaemon.log")
+    process = subprocess.Popen(
+        _command(options, log),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        cwd="/",
+    )
+    code = _wait_serving(process, log)
+    if code != DONE:
+        return code
+    print(f"irdaemon serves (pid {process.pid}), log in {log}", file=sys.stderr)
+    return _wait_indexed(options) if options.wait else DONE
+
+
+def _command(options: argparse.Namespace, log: str) -> list[str]:
+    command = [sys.executable, "-m", "irdaemon", "start", "--log", log]
+    for name in ("config", "fallback"):
+        if value := getattr(options, name):
+            command += [f"--{name}", os.path.abspath(value)]
+    return command + (["--verbose"] if options.verbose else [])
+
+
+def _wait_serving(process: subprocess.Popen[bytes], log: str) -> int:
+    deadline = time.monotonic() + _READY_WITHIN_S
+    with Client(timeout=1.0) as client:
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                said = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
+                print(said.rstrip() or f"irdaemon ended at once; see {log}", file=sys.stderr)
+                return process.returncode or FAILED
+            try:
+                if client.ping()["pid"] == process.pid:
+                    return DONE
+            except Unreachable:
+                time.sleep(_POLL_S)
+    print(f"irdaemon does not answer after {_READY_WITHIN_S:g} s; see {log}", file=sys.stderr)
+    return FAILED
+
+
+def _wait_indexed(options: argparse.Namespace) -> int:
+    line = ProgressLine()
+    with Client() as client:
+        while (state := client.status())["queue"]:
+            done, todo, label = _progress(state)
+            line.draw(label, done, todo)
+            time.sleep(2 * _POLL_S)
+        line.clear()
+        print(show.corpora(state["corpora"]), file=sys.stderr)
+    return DONE
+
+
+def _progress(state: dict[str, Any]) -> tuple[int, int, str]:
+    for job in state["jobs"]:
+        if job["kind"] == "reconcile":
+            return job["done"], job["todo"], f"indexing {job['corpus']}"
+    records = sum(corpus["records"] for corpus in state["corpora"])
+    return sum(corpus["vectors"] for corpus in state["corpora"]), records, "embedding"

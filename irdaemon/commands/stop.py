@@ -1,0 +1,54 @@
+"""`irdaemon stop`: stop the daemon."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import time
+
+from irdaemon.commands import DONE, FAILED, NOT_RUNNING
+from irdaemon.config import state_dir
+from irdaemon.ownership import holder
+
+HELP = "stop the daemon"
+
+_STOPPED_WITHIN_S = 10.0
+_POLL_S = 0.05
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add whether to forget what was indexed."""
+    parser.add_argument(
+        "--forget", action="store_true", help="also delete the ledger and the log; they are rebuilt"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Stop the daemon, and forget what it holds if that was asked for."""
+    code = stop_running()
+    if options.forget and code != FAILED:
+        shutil.rmtree(state_dir(), ignore_errors=True)
+        print(f"{state_dir()} removed", file=sys.stderr)
+    return code
+
+
+def stop_running() -> int:
+    """Stop the daemon and wait until its lock is free."""
+    lock = os.path.join(state_dir(), "lock")
+    pid = holder(lock)
+    if pid is None:
+        print("irdaemon is not running", file=sys.stderr)
+        return NOT_RUNNING
+    # The lock is held, so this pid is the daemon's and nobody else's.
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + _STOPPED_WITHIN_S
+    while time.monotonic() < deadline:
+        if holder(lock) != pid:
+            print(f"irdaemon stopped (pid {pid})", file=sys.stderr)
+            return DONE
+        time.sleep(_POLL_S)
+    print(f"irdaemon (pid {pid}) did not stop within {_STOPPED_WITHIN_S:g} s", file=sys.stderr)
+    return FAILED

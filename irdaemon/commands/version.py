@@ -1,0 +1,20 @@
+"""`irdaemon version`: print the version."""
+
+from __future__ import annotations
+
+import argparse
+
+from irdaemon import __version__
+from irdaemon.commands import DONE
+
+HELP = "print the version"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the version."""
+    print(f"irdaemon {__version__}")
+    return DONE
