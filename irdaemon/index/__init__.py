@@ -104,7 +104,7 @@ def index_corpus(
         lexical=lexical,
         dense=make_dense(rows, graph or (previous.dense.graph if previous else None)),
         columns=Columns.of(rows, previous.columns if previous else None),
-        names=Names.of(rows, lexical, previous.names if previous else None),
+        names=Names(rows, lexical),
         floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),
