@@ -65,7 +65,8 @@ class Rows:
     record's summed counts and surface index, `kinds` its place in `kind_names`, a list that is
     shared between generations and grows, `vectors` a row per record, of which only those that are
     `embedded` mean anything. `epoch` changes when positions do. `last` is the highest row number
-    ever seen, `buried` the ledger's last word on what went.
+    ever seen, `buried` the ledger's last word on what went. `laid_out` counts the records that lie
+    in an image.
     """
 
     numbers: Growing
@@ -86,6 +87,7 @@ class Rows:
     last: int = 0
     buried: int = 0
     epoch: int = 0
+    laid_out: int = 0
 
     @classmethod
     def empty(cls, dim: int) -> Rows:
@@ -237,6 +239,7 @@ class Rows:
             vectors=Growing.of(self.vectors.array[self.present]),
             embedded=self.embedded[self.present],
             epoch=self.epoch + 1,
+            laid_out=0,
         )
 
     def _with_vectors(self, ledger: Ledger, embedder: str) -> Rows:
