@@ -33,7 +33,7 @@ class Packed(Generic[Row]):
         return self.rows.ends.size
 
     def __getitem__(self, number: int) -> Row:
-        values = self.rows.values[0].array[self.rows.row(number)]
+        values = self.rows.values[0].buffer[self.rows.row(number)]
         return self.make(*msgpack.unpackb(values.data))
 
     def append(self, more: Packed[Row]) -> Packed[Row]:
