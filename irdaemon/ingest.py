@@ -86,8 +86,7 @@ def reconcile(
 ) -> Report:
     """Bring the ledger level with what the corpus' source has now."""
     report = Report(progress=progress)
-    scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
-    delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
+    scan, delta = compare(ledger, corpus, look)
     if delta.gone:
         # First, so that a file under a new name can take over what the old name held; and before
         # anyone is let in between, who might bring back what is about to be forgotten.
@@ -106,6 +105,12 @@ def reconcile(
     if not look.under:
         ledger.reconciled(corpus.name, scan.problems, _roots(ledger, corpus, look), clock())
     return report
+
+
+def compare(ledger: Ledger, corpus: Corpus, look: Look) -> tuple[Scan, Delta]:
+    """Hold what the ledger knows of a corpus against what its source has now; write nothing."""
+    scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
+    return scan, ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
 
 
 def _scan(source: Source, look: Look) -> Scan:

@@ -7,9 +7,9 @@ ROOT = Path(__file__).parents[1]
 
 LINE = (
     "irclient types profile load text source strategy embed rerank config corpus floor ledger index"
-    " retrieve second_look selection gate copies needs expansion disclosure references asking rungs"
-    " ingest discovery explanation evaluate background calibration jobs host overview"
-    " embedders freshness engine library watch schedule serve"
+    " renewal retrieve second_look selection gate copies needs expansion disclosure references"
+    " asking rungs ingest checkup discovery explanation evaluate background calibration jobs"
+    " setbacks host overview embedders freshness engine library watch schedule serve"
     " memory ownership settings sdnotify service logs initial daemon commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from irdaemon.ledger.store import Store
 
@@ -27,6 +27,11 @@ class Terms:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
         table = self.table()
         return [table[term] if term in table else self._add(term) for term in terms]
+
+    def adopt(self, vocabulary: Mapping[str, int]) -> None:
+        """Take over the ids of another ledger, while there are none here."""
+        self._store.run_many("INSERT INTO terms(term, id) VALUES (?, ?)", vocabulary.items())
+        self._table = dict(vocabulary)
 
     def _add(self, term: str) -> int:
         number = len(self._table)
