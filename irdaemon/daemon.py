@@ -32,6 +32,7 @@ from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
 from irdaemon.memory import settle
 from irdaemon.ownership import Lock, clear_socket
+from irdaemon.renewal import opened
 from irdaemon.schedule import Schedule
 from irdaemon.sdnotify import notify, watchdog_interval
 from irdaemon.serve import Server
@@ -189,17 +190,8 @@ class Daemon:
         )
         clear_socket(socket)
         os.umask(0o077)
-        ledger = Ledger(config.ledger_path)
-        corpora = settled.corpora(ledger.corpora())
-        self.engine = Engine(
-            ledger,
-            corpora,
-            images=Images(os.path.join(config.state_dir, "index")),
-            hnsw_above=config.index.hnsw_above,
-            embedder_idle_s=60 * config.index.idle_minutes,
-            reranker=config.reranker,
-        )
-        self.engine.host = self
+        self.engine, loss = opened(config.ledger_path, self._engine_on, time.time())
+        self.engine.host, self.engine.loss = self, loss
         self._server = Server(self.engine, socket, config.serve.max_message_bytes)
         self._writer = Writer(self.engine, events_path(socket))
         self._schedule = Schedule(self.engine, config.schedule)
@@ -207,6 +199,17 @@ class Daemon:
         self._caretaker = Caretaker(self.engine, self._watcher, self._schedule)
         self._signals: list[int] = []
         self._reported = 0.0
+
+    def _engine_on(self, ledger: Ledger) -> Engine:
+        config = self._settled.config
+        return Engine(
+            ledger,
+            self._settled.corpora(ledger.corpora()),
+            images=Images(os.path.join(config.state_dir, "index")),
+            hnsw_above=config.index.hnsw_above,
+            embedder_idle_s=60 * config.index.idle_minutes,
+            reranker=config.reranker,
+        )
 
     # -- what the engine asks of its host --------------------------------------------------------
 

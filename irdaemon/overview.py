@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from irdaemon.corpus import Corpus
 from irdaemon.floor import Floor
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger
+from irdaemon.ledger.files import kept_aside
+from irdaemon.ledger.loss import Loss
+from irdaemon.setbacks import Trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,17 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
         "last_reconcile": reconciled,
         "state": "re-embedding" if switching else _state(reconciled is None, bool(said), waiting),
         "problems": said,
+    }
+
+
+def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dict[str, Any]:
+    """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
+    return {
+        "path": ledger.path,
+        "format": ledger.format,
+        "trouble": asdict(trouble) if trouble else None,
+        "rebuilt": asdict(loss) if loss else None,
+        "set_aside": kept_aside(ledger.path),
     }
 
 
