@@ -200,7 +200,7 @@ class Engine:
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
         looks = (look for look in self._work.running() if look.job.kind == "reconcile")
-        waiting = self._work.paths() + self._setbacks.paths
+        waiting = self._work.paths() + self._setbacks.paths()
         return waiting + sum(look.todo - look.done for look in looks)
 
     @property
@@ -281,7 +281,10 @@ class Engine:
         except (sqlite3.DatabaseError, LedgerError) as error:
             if is_damage(error.__cause__ or error):
                 self._work.add(Job("mend"))
-            raise Unavailable(f"the ledger cannot be read: {error}", "irdaemon check") from error
+            raise Unavailable(
+                f"the ledger cannot be read: {error}",
+                "it may mend itself in a moment; irdaemon check says more",
+            ) from error
 
     # -- the jobs --------------------------------------------------------------------------------
 
@@ -641,7 +644,9 @@ class Engine:
     def _seen(self, name: str) -> overview.Seen:
         target = self._embedders.named(self._corpora[name].embedder)
         why = target.error.message if isinstance(target, Absent) else ""
-        return overview.Seen(self.snapshot.corpora[name], self._unread(name), target.id, why)
+        unread = self._unread(name) + self._setbacks.paths(name)
+        unwritten = self._setbacks.trouble if self._setbacks.paths(name) else None
+        return overview.Seen(self.snapshot.corpora[name], unread, target.id, why, unwritten)
 
     def _unread(self, name: str) -> int:
         """Count the entries of a corpus that a running look has still to read."""

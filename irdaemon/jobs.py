@@ -92,10 +92,12 @@ class JobQueue:
         del self._waiting[(job.kind, job.corpus, job.urgency)]
         return job
 
-    def paths(self) -> int:
-        """Count the changed paths that wait, a whole look as one."""
+    def paths(self, corpus: str = "") -> int:
+        """Count the changed paths that wait, of one corpus or of all, a whole look as one."""
         return sum(
-            max(1, len(job.look.under)) for job in self._waiting.values() if job.kind == "reconcile"
+            max(1, len(job.look.under))
+            for job in self._waiting.values()
+            if job.kind == "reconcile" and corpus in ("", job.corpus)
         )
 
     def drop(self, corpus: str) -> list[Job]:

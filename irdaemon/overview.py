@@ -16,15 +16,17 @@ from irdaemon.setbacks import Trouble
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a corpus' queries see now, and how many entries a running look has still to read.
+    """What a corpus' queries see now, and how many entries are still to be read.
 
-    `embedder` is the id of the configured embedder, `missing` why it cannot be used.
+    `embedder` is the id of the configured embedder, `missing` why it cannot be used, `unwritten`
+    why what was read of the corpus cannot be stored.
     """
 
     index: CorpusIndex
     unread: int
     embedder: str
     missing: str = ""
+    unwritten: Trouble | None = None
 
 
 def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
@@ -38,6 +40,8 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     said = [{"path": p.path, "reason": p.reason} for p in problems]
     if seen.missing:
         said.append({"path": corpus.embedder, "reason": seen.missing})
+    if seen.unwritten:
+        said.append({"path": ledger.path, "reason": seen.unwritten.error})
     return {
         "name": corpus.name,
         "kind": corpus.kind,

@@ -49,21 +49,23 @@ class Lock:
 
 
 @contextlib.contextmanager
-def alone(state_dir: str, wish: str) -> Iterator[None]:
-    """Keep every daemon off a state directory for a while.
+def alone(state_dir: str, socket: str, wish: str) -> Iterator[None]:
+    """Keep every daemon off a state directory and a socket for a while.
 
     Raises AlreadyRunning where one runs, naming what was wished for.
     """
+    locks: list[Lock] = []
     try:
-        lock = Lock.take(os.path.join(state_dir, "lock"))
+        for directory in (state_dir, os.path.dirname(socket)):
+            locks.append(Lock.take(os.path.join(directory, "lock")))
+        yield
     except AlreadyRunning as error:
         raise AlreadyRunning(
             error.message, f"irdaemon stop, then {wish}, then irdaemon start --detach"
         ) from None
-    try:
-        yield
     finally:
-        os.close(lock.descriptor)
+        for lock in locks:
+            os.close(lock.descriptor)
 
 
 def holder(path: str) -> int | None:

@@ -33,10 +33,9 @@ class Setbacks:
         self._wait_s = _FIRST_WAIT_S
         self._again_at = 0.0
 
-    @property
-    def paths(self) -> int:
-        """Count the changed paths of the jobs that wait for another try."""
-        return self._waiting.paths()
+    def paths(self, corpus: str = "") -> int:
+        """Count the changed paths that wait for another try, of one corpus or of all."""
+        return self._waiting.paths(corpus)
 
     def note(self, job: Job, error: str, now: float) -> None:
         """Keep a job that failed for another try."""

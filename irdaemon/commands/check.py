@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from irclient.client import Client
 from irclient.errors import IRError
+from irclient.places import socket_path
 from irclient.show_answer import safe
 from irdaemon.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.ownership import alone
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         found = _found(config)
         _print(path, found, options.json)
         return FAILED if any(each.grave for each in found) else DONE
-    with alone(config.state_dir, "irdaemon check --repair"):
+    with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
         said = _repaired(path)
         found = _found(config) if os.path.exists(path) else []
     _print(path, [Finding("mended", each, "") for each in said] + found, options.json)

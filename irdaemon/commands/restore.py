@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.places import socket_path
 from irdaemon.commands import DONE
 from irdaemon.ownership import alone
 
@@ -21,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     from irdaemon.ledger.backups import restore
 
     config = load_config()
-    with alone(config.state_dir, f"irdaemon restore {options.file}"):
+    with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
         old = restore(options.file, config.ledger_path)
     print(f"{config.ledger_path} is the one of {options.file}; the next start brings it level")
     if old:

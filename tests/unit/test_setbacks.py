@@ -82,6 +82,8 @@ def test_what_waits_for_room_is_pending_in_every_answer(made, items):
     full(made.ledger)
     look(made)
     assert made.search(Query("thing")).freshness["pending"] == 1
+    (corpus,) = made.status()["corpora"]
+    assert (corpus["pending"], corpus["state"]) == (1, "degraded")
 
 
 def test_it_goes_on_by_itself_once_there_is_room(made, items, clock, caplog):
@@ -140,7 +142,7 @@ def test_equal_wishes_that_failed_are_tried_as_one():
     setbacks = Setbacks()
     for path in ("/a", "/b"):
         setbacks.note(Job("reconcile", "m", Look((path,))), FULL, 0.0)
-    assert setbacks.paths == 2
+    assert setbacks.paths() == 2
     (job,) = setbacks.due(9.0)
     assert job.look.under == ("/a", "/b")
 
