@@ -425,6 +425,8 @@ class Engine:
         return f"an image of {index.rows.n_records} records"
 
     def _image_is_due(self, index: CorpusIndex) -> bool:
+        if index.corpus in self._rereading:  # these are still the rows of the ledger before
+            return False
         whole = index.last_reconcile is not None and not index.unembedded
         return bool(self._images and whole and self._images.due(index.rows, index.dense.graph))
 

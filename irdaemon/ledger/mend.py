@@ -45,6 +45,8 @@ def mend(store: Store) -> int:
         gone = list(broken_vectors(store))
         store.run_many("DELETE FROM vectors WHERE digest = ? AND embedder = ?", gone)
         Vectors(store).drop_unused()
+        # Another ledger from now on: images of the one before are not to be trusted either.
+        store.run("DELETE FROM counters WHERE name = 'identity'")
         row = store.one("SELECT count(*) FROM entries WHERE stamp = ''")
     return int(row[0]) if row else 0
 

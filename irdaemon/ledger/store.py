@@ -24,8 +24,6 @@ class Store:
             self._db = _connect(path, read_only)
             if not read_only:
                 migrate(self._db)
-                # Nobody is left who keeps an index of what was here before.
-                self._db.execute("DELETE FROM gone")
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"{path}: {error}", "check the disk and the file's owner") from error
         self._file = _identity(path)
