@@ -238,7 +238,7 @@ class Engine:
         for job in self._setbacks.due(self._clock()):
             with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
                 self._setbacks.tried(self.request(job))
-        if self.ledger.moved() and not self._setbacks.trouble:
+        if self.ledger.moved() and not self._setbacks.holds("mend"):
             self._work.add(Job("mend"))
 
     def _recovered(self, job: Job, error: Exception) -> bool:

@@ -100,6 +100,10 @@ class JobQueue:
             if job.kind == "reconcile" and corpus in ("", job.corpus)
         )
 
+    def has(self, kind: str) -> bool:
+        """Say whether a job of a kind waits."""
+        return any(job.kind == kind for job in self._waiting.values())
+
     def drop(self, corpus: str) -> list[Job]:
         """Remove and return what waits for a corpus that is no more."""
         dropped = [job for job in self._waiting.values() if job.corpus == corpus]

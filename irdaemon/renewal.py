@@ -16,6 +16,7 @@ import numpy as np
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, LedgerError
 from irdaemon.ledger.loss import Loss, damage, lose
+from irdaemon.ledger.store import advice
 
 Made = TypeVar("Made")
 
@@ -46,7 +47,7 @@ def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
         return make(ledger)
     except sqlite3.Error as error:
         ledger.close()
-        raise LedgerError(f"{path}: {error}", "is there room on its disk?") from error
+        raise LedgerError(f"{path}: {error}", advice(path)) from error
     except BaseException:
         ledger.close()
         raise

@@ -37,6 +37,10 @@ class Setbacks:
         """Count the changed paths that wait for another try, of one corpus or of all."""
         return self._waiting.paths(corpus)
 
+    def holds(self, kind: str) -> bool:
+        """Say whether a job of a kind waits for another try."""
+        return self._waiting.has(kind)
+
     def note(self, job: Job, error: str, now: float) -> None:
         """Keep a job that failed for another try."""
         if self.trouble is None:

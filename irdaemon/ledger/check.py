@@ -21,7 +21,7 @@ import numpy as np
 from irdaemon.ledger.damage import is_passing
 from irdaemon.ledger.rows import record_id
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
-from irdaemon.ledger.store import Store
+from irdaemon.ledger.store import Store, advice
 from irdaemon.ledger.vectors import UNUSED
 
 MEND = "irdaemon check --repair mends it, with the daemon stopped"
@@ -85,7 +85,7 @@ def file_faults(store: Store) -> list[str]:
         return _misshapen(store) if said == ["ok"] else said
     except _UNREADABLE as error:
         if is_passing(error):
-            raise LedgerError(f"{store.path}: {error}", "check the disk") from error
+            raise LedgerError(f"{store.path}: {error}", advice(store.path)) from error
         return [str(error)]
 
 

@@ -12,6 +12,8 @@ from irdaemon.ledger.files import copied, drop_log, moved_into_place, set_aside
 from irdaemon.ledger.schema import LedgerError, migrate
 
 IN_MEMORY = ":memory:"
+# SQLite calls a full disk an I/O error where it needs a file of its own beside the ledger's.
+_LITTLE_ROOM = 512 * 1024
 
 
 class Store:
@@ -25,7 +27,7 @@ class Store:
             if not read_only:
                 migrate(self._db)
         except (sqlite3.Error, OSError) as error:
-            raise LedgerError(f"{path}: {error}", "check the disk and the file's owner") from error
+            raise LedgerError(f"{path}: {error}", advice(path)) from error
         self._file = _identity(path)
 
     @property
@@ -122,6 +124,16 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA busy_timeout = 5000")
     return db
+
+
+def advice(path: str) -> str:
+    """Return what to do where a file cannot be opened, read or written."""
+    try:
+        room = os.statvfs(os.path.dirname(os.path.abspath(path)))
+    except OSError:
+        return "check its directory"
+    full = room.f_bavail * room.f_frsize < _LITTLE_ROOM
+    return "its disk is full: make room" if full else "check its disk, and who owns it"
 
 
 def _identity(path: str) -> tuple[int, int] | None:

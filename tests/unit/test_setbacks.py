@@ -1,6 +1,8 @@
 """A full disk: the last snapshot answers, the status says so, and it goes on when there is room."""
 
 import sqlite3
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from irdaemon.jobs import Job
 from irdaemon.setbacks import Setbacks
 from irdaemon.types import Query
 from tests.unit.corpus_builders import contents, engine, mapped
+from tests.unit.whole_ledgers import everything
 
 FULL = "database or disk is full"
 
@@ -101,6 +104,19 @@ def test_it_goes_on_by_itself_once_there_is_room(made, items, clock, caplog):
     assert "written again" in caplog.text
 
 
+def test_a_file_that_is_lost_while_the_disk_is_full_is_put_back_all_the_same(made, items, clock):
+    grow(items)
+    full(made.ledger)
+    look(made)
+    for end in ("", "-wal", "-shm"):
+        Path(made.ledger.path + end).unlink()
+    made.drain()
+    assert Path(made.ledger.path).exists()
+    clock.now += 5
+    made.drain()
+    assert found(made, "potatoes") == ["large"]
+
+
 def test_a_transaction_that_found_no_room_leaves_nothing_behind(made, items):
     before = contents(made.ledger, "m")
     grow(items)
@@ -108,6 +124,59 @@ def test_a_transaction_that_found_no_room_leaves_nothing_behind(made, items):
     look(made)
     assert contents(made.ledger, "m") == before
     assert made.ledger.faults() == []
+
+
+class Failing(sqlite3.Connection):
+    """A connection of which one write fails: the one at which `left` has come down to nothing."""
+
+    left = -1
+
+    def execute(self, statement, *values):
+        _fail_if_due(statement)
+        return super().execute(statement, *values)
+
+    def executemany(self, statement, rows):
+        _fail_if_due(statement)
+        return super().executemany(statement, rows)
+
+
+def _fail_if_due(statement):
+    if statement.startswith(("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")):
+        Failing.left -= 1
+        if Failing.left == 0:
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+            raise error
+
+
+def test_whichever_write_fails_all_is_as_if_it_had_not_once_it_was_tried_again(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Failing))
+    before = {f"t{n}": f"words about thing number {n}" for n in range(6)}
+    after = {**before, "t2": "peel potatoes", "t9": "boil carrots"}
+    del after["t4"]
+    wanted = engine(mapped(after))
+    look(wanted)
+    failures = 0
+    for number in range(1, 40):
+        clock, items = Clock(), dict(before)
+        made = engine(mapped(items), path=str(tmp_path / f"{number}.sqlite"), clock=clock)
+        look(made)
+        items.clear()
+        items.update(after)
+        Failing.left = number
+        look(made)
+        Failing.left = -1
+        failures += trouble(made) is not None
+        clock.now += 5
+        made.drain()
+        assert trouble(made) is None
+        assert [each for each in made.ledger.faults() if each.grave] == []
+        assert everything(made.ledger, "hashing-512") == everything(wanted.ledger, "hashing-512")
+        assert made.search(Query("potatoes", mode="lexical")).results[0].artifact_id == "t2"
+        made.ledger.close()
+    assert failures > 25
 
 
 def test_failed_compaction_is_no_trouble_and_comes_again_by_itself(made, monkeypatch):

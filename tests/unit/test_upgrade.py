@@ -19,8 +19,8 @@ from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
 from irdaemon.types import Query
 from tests.ledgers import NOTES, TOOLS
-from tests.unit.corpus_builders import contents
 from tests.unit.test_renewal import Writing
+from tests.unit.whole_ledgers import everything
 
 FILES = Path(tests.ledgers.__file__).parent
 FORMATS = sorted(FILES.glob("format-?.db.gz"))
@@ -54,11 +54,7 @@ def level(made):
 
 def is_as_built_anew(made, notes=NOTES, tools=TOOLS):
     fresh = level(Engine(Ledger(":memory:"), corpora(notes, tools)))
-    return all(
-        contents(made.ledger, name) == contents(fresh.ledger, name)
-        and made.ledger.counts(name, "hashing-512") == fresh.ledger.counts(name, "hashing-512")
-        for name in ("notes", "tools")
-    )
+    return everything(made.ledger, "hashing-512") == everything(fresh.ledger, "hashing-512")
 
 
 def first(made, text):
