@@ -192,6 +192,8 @@ class Daemon:
         os.umask(0o077)
         self.engine, loss = opened(config.ledger_path, self._engine_on, time.time())
         self.engine.host, self.engine.loss = self, loss
+        self._offers_path = os.path.join(config.state_dir, "offers.json")
+        self.engine.offers.load(self._offers_path)
         self._server = Server(self.engine, socket, config.serve.max_message_bytes)
         self._writer = Writer(self.engine, events_path(socket))
         self._schedule = Schedule(self.engine, config.schedule)
@@ -292,6 +294,7 @@ class Daemon:
         self._watcher.stop()
         self._schedule.stop()
         self._server.close()
+        self.engine.offers.save(self._offers_path)
         if self._writer.stop():
             self.engine.ledger.close()
         for path in (self._socket, events_path(self._socket)):

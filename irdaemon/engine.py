@@ -55,6 +55,7 @@ from irdaemon.jobs import CHANGE, Job, Progress, Work
 from irdaemon.ledger import Ledger, LedgerError
 from irdaemon.ledger.damage import is_damage, is_passing
 from irdaemon.ledger.loss import Loss, damage, first_fault
+from irdaemon.offers import Offers
 from irdaemon.profile import note, summary
 from irdaemon.references import resolve, unknown_corpus
 from irdaemon.renewal import renewed
@@ -96,6 +97,7 @@ class Engine:
         self.notify = notify
         self.host: Host = Library()
         self._images = images
+        self.offers = Offers(clock)
         self._hnsw_above = hnsw_above
         self._calibrating = calibrating
         self._embedders = Embedders(embedder_idle_s)

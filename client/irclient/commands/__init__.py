@@ -17,6 +17,8 @@ COMMANDS = (
     "add",
     "rm",
     "build",
+    "hint",
+    "offered",
     "wait",
     "events",
     "ping",
