@@ -19,6 +19,7 @@ COMMANDS = (
     "build",
     "hint",
     "offered",
+    "hook",
     "wait",
     "events",
     "ping",
