@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import msgpack
@@ -57,6 +58,13 @@ class Peer:
                 self._router.send_multipart([route, msgpack.packb(reply)])
         self._router.close(linger=0)
 
+    def told(self, count):
+        """Return what it was asked, once it is so much."""
+        deadline = time.monotonic() + 10
+        while len(self.asked) < count and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return self.asked
+
     def close(self):
         self._context.term()
         self._thread.join(5)
@@ -95,7 +103,7 @@ def test_what_is_offered_is_reported_once_it_is_written(peer):
     done = hook(PROMPT, peer.path, "--agent", "claude", "-c", "skills")
     assert (done.returncode, done.stderr) == (0, b"")
     assert '"pdf-forms"' in context(done)
-    (discover, args), reported = peer.asked
+    (discover, args), reported = peer.told(2)
     assert (discover, args["text"], args["corpora"]) == ("discover", "fill a pdf form", ["skills"])
     assert (args["session"], args["select"]) == ("claude:S", {"max_k": 3})
     assert 0 < args["budget_ms"] < 5_000
@@ -113,7 +121,7 @@ def test_a_session_starts_with_what_there_is_and_a_turn_ends_with_a_hint(peer):
     assert "skills (2)" in context(started)
     stop = {"hook_event_name": "Stop", "transcript_path": "/h/S.jsonl"}
     assert silent(hook(stop, peer.path, "--agent", "codex"))
-    assert peer.asked[-1] == ("hint", {"path": "/h/S.jsonl"})
+    assert peer.told(2)[-1] == ("hint", {"path": "/h/S.jsonl"})
 
 
 @pytest.mark.parametrize("path", ["S.jsonl", "", None, 3, "/" + "x" * 5_000])

@@ -26,16 +26,17 @@ _MOST_READ = 4 * 1024 * 1024
 _MOST_ASKED = 8_000
 _LONGEST_PATH = 4_096
 _LONGEST_SESSION = 200
-# What ending the process takes, and starting it beyond the processor's time.
+# What starting and ending the process takes outside of it.
 _MARGIN_S = 0.01
+# A process that is older did not just start: the two clocks are not the same.
+_OLDEST_S = 5.0
 # The daemon's share of the time that is left; the rest is for the way there and back.
 _DAEMONS_SHARE = 0.6
 
 
 def main(words: list[str]) -> NoReturn:
     """Answer the event on stdin and end the process with exit code 0."""
-    # What the interpreter took to start counts, too; as a processor's time it is at least that.
-    started = time.monotonic() - time.process_time()
+    started = time.monotonic() - _age()
     try:
         if wish := _understood(words):
             deadline = started + wish.budget_s - _MARGIN_S
@@ -44,6 +45,21 @@ def main(words: list[str]) -> NoReturn:
     except BaseException:  # there is nobody to tell
         pass
     os._exit(0)
+
+
+def _age() -> float:
+    """Return for how many seconds this process has been starting; for the agent, that counts.
+
+    Where the system does not say, the processor's time is what it was at least.
+    """
+    try:
+        stat = os.open("/proc/self/stat", os.O_RDONLY)
+        ticks = int(os.read(stat, 1_024).rpartition(b")")[2].split()[19])
+        os.close(stat)
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        return age if time.process_time() <= age < _OLDEST_S else time.process_time()
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.process_time()
 
 
 def _understood(words: list[str]) -> Options | None:
@@ -125,7 +141,7 @@ def _on_prompt(agent: Any, asked: Event, wish: Options, deadline: float) -> None
     if context:
         _say(agent.written(asked, context))
         if session:
-            _ask("offered", {"session": session, "references": offered}, deadline)
+            _tell("offered", {"session": session, "references": offered}, deadline)
 
 
 def _worth_asking(prompt: str) -> bool:
@@ -147,17 +163,31 @@ def _on_start(agent: Any, asked: Event, wish: Options, deadline: float) -> None:
 def _on_stop(agent: Any, asked: Event, wish: Options, deadline: float) -> None:
     """Have the daemon look at the transcript, if that is among what it indexes anyway."""
     if os.path.isabs(asked.transcript) and len(asked.transcript) <= _LONGEST_PATH:
-        _ask("hint", {"path": asked.transcript}, deadline)
+        _tell("hint", {"path": asked.transcript}, deadline)
 
 
 def _ask(op: str, args: dict[str, Any], deadline: float) -> Any:
     """Return the daemon's answer. Raises OSError or KeyError where there is none in time."""
-    from irclient.packing import PROTOCOL, packed, unpacked
+    from irclient.packing import unpacked
     from irclient.places import socket_path
     from irclient.zmtp import exchange
 
-    request = packed({"v": PROTOCOL, "id": 1, "op": op, "args": args})
-    return unpacked(exchange(socket_path(), request, deadline - time.monotonic()))["result"]
+    reply = exchange(socket_path(), _request(op, args), deadline - time.monotonic())
+    return unpacked(reply)["result"]
+
+
+def _tell(op: str, args: dict[str, Any], deadline: float) -> None:
+    """Send the daemon something that it may do when it has time."""
+    from irclient.places import socket_path
+    from irclient.zmtp import post
+
+    post(socket_path(), _request(op, args), deadline - time.monotonic())
+
+
+def _request(op: str, args: dict[str, Any]) -> bytes:
+    from irclient.packing import PROTOCOL, packed
+
+    return packed({"v": PROTOCOL, "id": 1, "op": op, "args": args})
 
 
 def _say(answer: dict[str, Any]) -> None:
