@@ -20,6 +20,8 @@ COMMANDS = (
     "hint",
     "offered",
     "hook",
+    "install",
+    "uninstall",
     "wait",
     "events",
     "ping",
