@@ -94,3 +94,31 @@ def test_a_file_can_be_pointed_out_by_hand(home, daemon):
     refused = home.irc("hint", str(home.path / "elsewhere"))
     assert refused.returncode == 4
     assert "below no root" in refused.stderr
+
+
+def test_the_command_that_install_writes_answers_from_anywhere_and_fails_nowhere(home, daemon):
+    (home.path / "bin").mkdir()
+    (home.path / "bin" / "irc").touch(mode=0o755)
+    home.env["PATH"] = f"{home.path}/bin:{home.env['PATH']}"
+    done = home.irc("install", "claude", "--hooks")
+    assert done.returncode == 0, done.stderr
+    settings = json.loads((home.path / ".claude" / "settings.json").read_text())
+    (handler,) = settings["hooks"]["UserPromptSubmit"][0]["hooks"]
+
+    def run(command):
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": "fill a pdf form"}
+        env = {"HOME": str(home.path), "XDG_RUNTIME_DIR": str(home.runtime), "PATH": ""}
+        env["IRDAEMON_HOOK_BUDGET_MS"] = "5000"
+        told = subprocess.run(
+            ["/bin/sh", "-c", command], input=json.dumps(event).encode(), capture_output=True,
+            env=env, cwd="/",
+        )  # fmt: skip
+        assert (told.returncode, told.stderr) == (0, b"")
+        return told.stdout.decode()
+
+    assert '\\"pdf-forms\\"' in run(handler["command"])
+    # Where the package or its interpreter has gone, a prompt must not be refused for it.
+    assert run(handler["command"].replace("start.py", "gone.py")) == ""
+    assert run(handler["command"].replace(sys.executable, "/gone/python")) == ""
+    assert home.irc("uninstall", "claude").returncode == 0
+    assert not (home.path / ".claude" / "settings.json").exists()

@@ -19,7 +19,7 @@ def added(text: str, place: Place) -> str:
             text = text if Json(text).find([key]) else put(text, [key], value)
     for hook in place.hooks:
         text = _with_hook(text, hook)
-    return _with_server(text, place.server) if place.server else text
+    return _read_again(_with_server(text, place.server) if place.server else text)
 
 
 def taken_out(text: str, place: Place) -> str:
@@ -33,6 +33,12 @@ def taken_out(text: str, place: Place) -> str:
         keys = [place.server.table, SERVER]
         if our_server(_value(text, keys)):
             text = remove(text, keys)
+    return _read_again(text)
+
+
+def _read_again(text: str) -> str:
+    """Return the text, if it is still JSON. Raises ValueError where it is not."""
+    Json(text)
     return text
 
 
