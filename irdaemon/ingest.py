@@ -155,7 +155,7 @@ def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
     ]
     suspects += [
         Problem(root, "suddenly empty; what was in it is kept until it is back")
-        for root in sorted(roots)
+        for root in sorted(filter(os.path.isdir, roots))
         if any(at_or_under(root, top) for top in scan.covered)
         and not any(at_or_under(entry.path, root) for entry in scan.entries)
         and _lost_unseen(ledger, corpus.name, root, look.under)
@@ -177,8 +177,11 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
 
 
 def _roots(ledger: Ledger, corpus: Corpus, look: Look) -> dict[str, str]:
-    """Return the roots there are now, and those that are lost but not given up."""
-    paths = [root.path for root in corpus.source.roots() if os.path.exists(root.path)]
+    """Return the directories that are roots now, and those that are lost but not given up.
+
+    A root that is a file can be deleted like any other: nothing is mounted there.
+    """
+    paths = [root.path for root in corpus.source.roots() if os.path.isdir(root.path)]
     kept = {} if look.prune else _lost_roots(ledger, corpus)
     return {**kept, **{path: os.path.realpath(path) for path in paths}}
 

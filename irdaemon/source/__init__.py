@@ -39,6 +39,10 @@ class Source(Protocol):
 
 SOURCES: dict[str, str] = {
     "skills": "irdaemon.source.skills:Skills",
+    "agents": "irdaemon.source.guidance.agents:Agents",
+    "commands": "irdaemon.source.guidance.commands:Commands",
+    "rules": "irdaemon.source.guidance.rules:Rules",
+    "plugins": "irdaemon.source.guidance.plugins:Plugins",
     "packages": "irdaemon.source.packages:Packages",
     "sessions": "irdaemon.source.sessions:Sessions",
     "files": "irdaemon.source.files:Files",
