@@ -333,10 +333,14 @@ class Daemon:
     # -- watching --------------------------------------------------------------------------------
 
     def _on_dirty(self, paths: tuple[str, ...]) -> None:
-        """Ask for a look at what changed, from every corpus with a root around it."""
+        """Ask for a look at what changed, from every corpus with a root around it.
+
+        A root that is a file, and still one, has only changed like any other file.
+        """
+        uprooted = [path for path in paths if not os.path.isfile(path)]
         for corpus in tuple(self.engine.corpora.values()):
             tops = [os.path.realpath(root.path) for root in corpus.source.roots()]
-            whole = any(at_or_under(top, path) for path in paths for top in tops)
+            whole = any(at_or_under(top, path) for path in uprooted for top in tops)
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 look = Look() if whole else Look(under=paths)
                 self.engine.request(Job("reconcile", corpus.name, look))
