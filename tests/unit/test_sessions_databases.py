@@ -98,14 +98,6 @@ def test_a_write_to_the_log_asks_for_a_look_at_the_database_and_reading_it_does_
         assert scan.covered == ((str(path),) if asks else ())
 
 
-def test_the_log_of_a_database_that_is_a_root_is_watched_too(tmp_path):
-    path = make(tmp_path)
-    assert [root.path for root in source(path).roots()] == [str(path)]
-    with closing(in_wal_mode(path)) as owner:
-        ask(owner)
-        assert [r.path for r in source(path).roots()] == [str(path), f"{path}-wal"]
-
-
 def test_the_editors_database_waits_for_a_whole_look(tmp_path):
     path = make(tmp_path, "cursor.sql", "state.vscdb")
     assert set(stamps(source(path))) == {"K1", "K3"}

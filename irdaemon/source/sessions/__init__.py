@@ -10,7 +10,7 @@ from irdaemon.source.options import checked, number, switch
 from irdaemon.source.sessions.documents import is_document, read_document
 from irdaemon.source.sessions.places import known_roots
 from irdaemon.source.sessions.reader import read_session
-from irdaemon.source.sessions.stores import entries, is_store, logs_of, looked_at, read_stored
+from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
 from irdaemon.source.sessions.transcript import Wanted
 from irdaemon.source.tree import (
     Walk,
@@ -48,9 +48,8 @@ class Sessions:
         self._since_days = number(given, "since_days", 0)
 
     def roots(self) -> tuple[Root, ...]:
-        """Return the given places, and the logs of databases among them."""
-        logs = (Root(log, r.scope) for r in self._roots for log in logs_of(r.path))
-        return (*self._roots, *logs)
+        """Return the given places."""
+        return self._roots
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate sessions: all, or those that a change at `under` can affect."""

@@ -47,7 +47,7 @@ def opened(path: str) -> Iterator[sqlite3.Connection]:
     Raises FileNotFoundError where it is gone, SourceError where it is none or cannot be read,
     whatever goes wrong in the block included.
     """
-    how = "mode=ro&immutable=1" if _rests(path) else "mode=ro"
+    how = "mode=ro&immutable=1" if _rests(path) else "mode=ro&readonly_shm=1"
     try:
         address = f"file:{quote(path)}?{how}"
         with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE_S)) as connection:

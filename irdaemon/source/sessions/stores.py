@@ -56,12 +56,6 @@ def looked_at(path: str) -> str:
     return "" if waits or path.endswith("-shm") else store
 
 
-def logs_of(path: str) -> tuple[str, ...]:
-    """Return the log beside a database, where there is one."""
-    log = path + "-wal"
-    return (log,) if is_store(path) and os.path.isfile(log) else ()
-
-
 def entries(path: str, scope: str, since: float) -> list[Entry]:
     """Enumerate the sessions in a database that changed since a time in seconds.
 
