@@ -10,6 +10,7 @@ COMMANDS = (
     "restore",
     "init",
     "fetch",
+    "tools",
     "service",
     "version",
 )
