@@ -11,11 +11,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
+    from irclient.async_client import AsyncClient
     from irclient.client import Client
     from irclient.errors import (
         InternalError,
         IRError,
         LimitError,
+        Lost,
         NotFound,
         ProtocolError,
         QueryError,
@@ -23,17 +25,20 @@ if TYPE_CHECKING:
         Unavailable,
         Unreachable,
     )
-    from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+    from irclient.types import Disclosure, Event, Hit, Query, Selection, SelectSpec
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "Disclosure",
+    "Event",
     "Hit",
     "IRError",
     "InternalError",
     "LimitError",
+    "Lost",
     "NotFound",
     "ProtocolError",
     "Query",
@@ -45,7 +50,9 @@ __all__ = [
     "Unreachable",
 ]
 
-_TYPES = ("Disclosure", "Hit", "Query", "SelectSpec", "Selection")
+# Where each public name lives; what is not listed is an error.
+_HOMES = {"AsyncClient": "async_client", "Client": "client"}
+_HOMES |= dict.fromkeys(("Disclosure", "Event", "Hit", "Query", "SelectSpec", "Selection"), "types")
 
 
 def __getattr__(name: str) -> object:
@@ -54,6 +61,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = "client" if name == "Client" else "types" if name in _TYPES else "errors"
-    value = globals()[name] = getattr(import_module(f"irclient.{home}"), name)
+    home = import_module(f"irclient.{_HOMES.get(name, 'errors')}")
+    value = globals()[name] = getattr(home, name)
     return value

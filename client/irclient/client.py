@@ -3,8 +3,9 @@
     with Client() as client:
         answer = client.discover(Query("fill a pdf form"))
 
-A call sends one request on a kept socket and waits for its reply until the deadline. Where nothing
-accepts a connection it gives up sooner.
+A call sends one request on a kept connection and waits for its reply until the deadline. Where
+nothing accepts a connection it gives up sooner. When the daemon goes away before it answered, the
+request is sent once more to the one that comes after it, if to ask twice is as good as once.
 """
 
 from __future__ import annotations
@@ -12,31 +13,35 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import zmq
 
-from irclient import wire
-from irclient.errors import ProtocolError, Timeout, Unreachable
-from irclient.places import events_path, socket_path
+from irclient import calls, wire
+from irclient.calls import Call
+from irclient.errors import LimitError, Lost, Unreachable
+from irclient.link import CONNECT_S, Link, lost, nobody, silent, too_late
+from irclient.places import socket_path
+from irclient.subscription import Subscription
 from irclient.types import Disclosure, Query, Selection
 
-_CONNECT_S = 2.0
+T = TypeVar("T")
 
 
 class Client:
     """Talk to the daemon at `endpoint` (a socket path; the usual one by default).
 
-    `timeout` is in seconds and holds for each call. Not to be shared between threads.
+    `timeout` is in seconds and holds for each call. Not to be shared between threads: a client for
+    each costs little.
     """
 
     def __init__(self, endpoint: str | None = None, timeout: float = 10.0):
         self.endpoint = endpoint or socket_path()
         self.timeout = timeout
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
-        self._socket: zmq.Socket[bytes] | None = None
+        self._link: Link | None = None
         self._numbers = itertools.count(1)
 
     def __enter__(self) -> Client:
@@ -52,31 +57,30 @@ class Client:
 
     def close(self) -> None:
         """Close the connection; a later call opens it again."""
-        if self._socket is not None:
-            self._socket.close(linger=0)
-            self._socket = None
+        if self._link is not None:
+            self._link.close()
+            self._link = None
 
     # -- operations ------------------------------------------------------------------------------
 
     def ping(self) -> dict[str, Any]:
         """Return the daemon's version, protocol and pid."""
-        return self._mapping("ping", {})
+        return self._run(calls.ping())
 
     def discover(self, query: Query, session: str = "") -> Selection:
         """Return the few artifacts that answer a query, or an abstention and its reason.
 
         Given a session, what that was shown before is left out; see `offered`.
         """
-        args = {**query.to_dict(), "session": session}
-        return Selection.from_dict(self._mapping("discover", args, _waiting(query)))
+        return self._run(calls.discover(query, session))
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
-        return Selection.from_dict(self._mapping("search", query.to_dict(), _waiting(query)))
+        return self._run(calls.search(query))
 
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return self._mapping("explain", {**query.to_dict(), "item": item})
+        return self._run(calls.explain(query, item))
 
     def eval(
         self, cases: Sequence[Mapping[str, Any]], query: Query, baseline: bool = False
@@ -85,148 +89,130 @@ class Client:
 
         With `baseline`, also what plain BM25 would find.
         """
-        args = {**query.to_dict(), "cases": list(cases), "baseline": baseline}
-        return self._mapping("eval", args)
+        return self._run(calls.evaluate(cases, query, baseline))
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"
     ) -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID, expanded as on a Query."""
-        args = {"references": list(references), "level": level, "expand": expand}
-        found = self._list("disclose", args)
-        return [Disclosure.from_dict(each) for each in found]
+        return self._run(calls.disclose(references, level, expand))
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact in plan order."""
-        return self._list("records", {"reference": reference})
+        return self._run(calls.records(reference))
 
     def status(self, profile: bool = False) -> dict[str, Any]:
         """Return version, pid, uptime, generation, queue and the state of every corpus.
 
         With `profile`, also how long each stage of queries and jobs takes.
         """
-        return self._mapping("status", {"profile": profile})
+        return self._run(calls.status(profile))
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return what could not be read, why, and since when."""
-        return self._list("failures", {"corpus": corpus})
+        return self._run(calls.failures(corpus))
 
     def info(self, corpus: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
-        return self._mapping("info", {"corpus": corpus})
+        return self._run(calls.info(corpus))
 
     def build(
         self, corpus: str | None = None, full: bool = False, prune: bool = False
     ) -> list[int]:
         """Ask for a whole look at a corpus, or at all; return the numbers of the jobs."""
-        args = {"corpus": corpus, "full": full, "prune": prune}
-        return [int(number) for number in self._list("build", args)]
+        return self._run(calls.build(corpus, full, prune))
 
     def hint(self, path: str) -> list[int]:
         """Ask for a look at one path below a corpus' root; return the numbers of the jobs."""
-        return [int(number) for number in self._list("hint", {"path": path})]
+        return self._run(calls.hint(path))
 
     def offered(self, session: str, references: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
-        return self._list("offered", {"session": session, "references": list(references)})
+        return self._run(calls.offered(session, references))
 
     def progress(self, job: int) -> dict[str, Any]:
         """Return how far a job is."""
-        return self._mapping("progress", {"job": job})
+        return self._run(calls.progress(job))
 
     def wait(self, generation: int, wait_ms: float = 1000.0) -> dict[str, Any]:
         """Wait until a generation is served; return the one that is, and whether it was reached."""
-        args = {"generation": generation, "wait_ms": wait_ms}
-        return self._mapping("wait", args, wait_ms / 1e3)
+        return self._run(calls.wait(generation, wait_ms))
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         """Write a corpus into the configuration and begin to index it; return the jobs."""
-        args = {"name": name, "kind": kind, "roots": list(roots)}
-        return [int(number) for number in self._list("add", args)]
+        return self._run(calls.add(name, kind, roots))
 
     def rm(self, name: str) -> list[int]:
         """Take a corpus out of the configuration and forget it; return the jobs."""
-        return [int(number) for number in self._list("rm", {"name": name})]
+        return self._run(calls.rm(name))
 
     def reload(self) -> list[int]:
         """Make the daemon read its configuration again; return the jobs."""
-        return [int(number) for number in self._list("reload", {})]
+        return self._run(calls.reload())
 
-    def events(self, topics: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield (topic, data) of the daemon's events as they happen, of some topics or of all."""
-        with self._context.socket(zmq.SUB) as socket:
-            for topic in topics or ("",):
-                socket.subscribe(topic)
-            socket.connect(f"ipc://{events_path(self.endpoint)}")
-            while True:
-                frames = socket.recv_multipart()
-                yield frames[0].decode(), wire.unpack_event(frames[1])
+    def events(self, topics: Sequence[str] = (), timeout: float | None = None) -> Subscription:
+        """Return the daemon's events from now on, of some topics or of all.
+
+        They end after `timeout` seconds without one; None: never. Raises Unreachable where there is
+        no daemon.
+        """
+        return Subscription(self._context, self.endpoint, topics, timeout)
 
     # -- one call --------------------------------------------------------------------------------
 
-    def _mapping(self, op: str, args: Mapping[str, Any], waiting: float = 0.0) -> dict[str, Any]:
-        result = self.call(op, args, waiting)
-        if not isinstance(result, dict):
-            raise ProtocolError(f"the reply to {op} is not a map")
-        return result
-
-    def _list(self, op: str, args: Mapping[str, Any]) -> list[Any]:
-        result = self.call(op, args)
-        if not isinstance(result, list):
-            raise ProtocolError(f"the reply to {op} is not a list")
-        return result
-
     def call(self, op: str, args: Mapping[str, Any], waiting: float = 0.0) -> Any:
-        """Run one operation by name and return its plain result.
+        """Run one operation by name and return its plain result; it is never sent again.
 
         `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
-        error the daemon sent; Unreachable or Timeout when no reply came in time.
+        error the daemon sent; Unreachable, Timeout or Lost when no reply came.
         """
+        return self._run(calls.named(op, args, waiting))
+
+    def _run(self, call: Call[T]) -> T:
         if not os.path.exists(self.endpoint):
-            raise Unreachable(f"no daemon at {self.endpoint}", "irdaemon start --detach")
-        deadline = time.monotonic() + self.timeout + waiting
+            raise nobody(self.endpoint)
+        deadline = time.monotonic() + self.timeout + call.waiting
         number = next(self._numbers)
-        data = wire.pack_request(wire.Request(number, op, args))
+        data = wire.pack_request(wire.Request(number, call.op, call.args))
         try:
-            self._send(data, min(deadline, time.monotonic() + _CONNECT_S))
-            return self._receive(number, deadline)
-        except (Timeout, Unreachable):
+            result = self._exchange(number, data, deadline)
+        except Lost:
+            if not call.repeatable:
+                raise
+            result = self._exchange(number, data, deadline)
+        return call.answer(result)
+
+    def _exchange(self, number: int, data: bytes, deadline: float) -> Any:
+        link = self._connected()
+        try:
+            self._send(link, data, min(deadline, time.monotonic() + CONNECT_S))
+            return self._receive(link, number, deadline, len(data))
+        except (Unreachable, LimitError):
             self.close()  # a late reply must not be taken for that of the next call
             raise
 
-    def _send(self, data: bytes, deadline: float) -> None:
-        socket = self._connected()
-        socket.sndtimeo = _milliseconds(deadline)
+    def _send(self, link: Link, data: bytes, deadline: float) -> None:
+        link.socket.sndtimeo = _milliseconds(deadline)
         try:
-            socket.send(data)
+            link.socket.send(data)
         except zmq.Again:
-            raise Unreachable(
-                f"nothing answers at {self.endpoint}", "irdaemon start --detach"
-            ) from None
+            raise silent(self.endpoint) from None
 
-    def _receive(self, number: int, deadline: float) -> Any:
-        socket = self._connected()
-        while socket.poll(_milliseconds(deadline)):
-            answered, result = wire.unpack_reply(socket.recv())
-            if answered == number:
-                return result
-        raise Timeout(
-            f"the daemon did not answer within {self.timeout:g} s", "irc status shows its load"
-        )
+    def _receive(self, link: Link, number: int, deadline: float, size: int) -> Any:
+        while ready := dict(link.poller.poll(_milliseconds(deadline))):
+            if link.socket not in ready:
+                raise lost(size)
+            reply = wire.read_reply(link.socket.recv())
+            if reply.id in (number, 0):  # 0: the daemon could not even read our number
+                return reply.value()
+        raise too_late(self.timeout)
 
-    def _connected(self) -> zmq.Socket[bytes]:
-        if self._socket is None:
-            socket = self._context.socket(zmq.DEALER)
-            socket.linger = 0
-            # Without this a request to a dead socket would wait for a later daemon.
-            socket.immediate = 1
-            socket.connect(f"ipc://{self.endpoint}")
-            self._socket = socket
-        return self._socket
-
-
-def _waiting(query: Query) -> float:
-    return query.wait_ms / 1e3 if query.fresh else 0.0
+    def _connected(self) -> Link:
+        if self._link is not None and self._link.lost:
+            self.close()
+        if self._link is None:
+            self._link = Link(self._context, self.endpoint, zmq.Poller())
+        return self._link
 
 
 def _milliseconds(deadline: float) -> int:

@@ -10,6 +10,7 @@
       Unreachable      unreachable   no daemon answered (client only)
         Timeout        timeout       connected, but no reply in time (client only)
       SettingsError    settings      an agent's settings file cannot be edited (client only)
+        Lost           lost          the daemon went away before it answered (client only)
 
 irdaemon adds ConfigError, SourceError and LedgerError.
 """
@@ -80,6 +81,10 @@ class SettingsError(IRError):
     """A coding agent's settings file cannot be edited; it stays as it is."""
 
     code = "settings"
+class Lost(Unreachable):
+    """The connection ended before the reply; whether the request was carried out is not known."""
+
+    code = "lost"
 
 
 BY_CODE: dict[str, type[IRError]] = {

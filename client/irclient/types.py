@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
-from typing import Any
+from typing import Any, NamedTuple
 
 MODES = ("hybrid", "dense", "lexical")
 FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr")
@@ -32,7 +32,7 @@ class _Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, nested values included."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields_of(self)}  # type: ignore[arg-type]
+        return {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}  # type: ignore[arg-type]
 
     @classmethod
     def known(cls, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,13 +41,14 @@ class _Plain:
         return {key: value for key, value in data.items() if key in names}
 
 
-def _plain(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
+    """Return a value with the types of this file, however deep, as plain data."""
     if isinstance(value, _Plain):
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain_data(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain_data(item) for item in value]
     return value
 
 
@@ -133,7 +134,7 @@ class Hit(_Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without the disclosure where there is none."""
-        plain = {f.name: _plain(getattr(self, f.name)) for f in fields_of(self)}
+        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
         if self.disclosure is None:
             del plain["disclosure"]
         return plain
@@ -232,3 +233,14 @@ class Disclosure(_Plain):
         known["files"] = tuple(BundledFile(**BundledFile.known(item)) for item in files)
         known["passage_records"] = tuple(known.get("passage_records") or ())
         return cls(**known)
+
+
+class Event(NamedTuple):
+    """Something that happened in the daemon: a topic, and what is to be said of it.
+
+    Topics are those of docs/protocol.md, and two of the client's own: `lost` when the daemon went
+    away, `back` when there is one again. What happened between the two was missed.
+    """
+
+    topic: str
+    data: Mapping[str, Any]

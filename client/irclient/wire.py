@@ -61,15 +61,39 @@ def pack_error(number: int, error: IRError) -> bytes:
     return _pack({"v": PROTOCOL, "id": number, "ok": False, "error": said})
 
 
-def unpack_reply(data: bytes) -> tuple[int, Any]:
-    """Return the id and the result of a reply, or raise the error it carries."""
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back for the request with this id: a result, or the error it met."""
+
+    id: int
+    result: Any = None
+    error: IRError | None = None
+
+    def value(self) -> Any:
+        """Return the result, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+def read_reply(data: bytes) -> Reply:
+    """Read a reply. Raises ProtocolError for bytes that are none."""
     message = _unpack(data)
+    number, said = message.get("id"), message.get("error")
+    if not isinstance(number, int):
+        number = 0
     if message.get("ok") is True:
-        return message.get("id", 0), message.get("result")
-    said = message.get("error")
+        return Reply(number, message.get("result"))
     if not isinstance(said, dict):
         raise ProtocolError("the reply has neither a result nor an error")
-    raise _error(str(said.get("code", "")), str(said.get("message", "")), str(said.get("hint", "")))
+    named = (str(said.get(key, "")) for key in ("code", "message", "hint"))
+    return Reply(number, error=_error(*named))
+
+
+def unpack_reply(data: bytes) -> tuple[int, Any]:
+    """Return the id and the result of a reply, or raise the error it carries."""
+    reply = read_reply(data)
+    return reply.id, reply.value()
 
 
 def _error(code: str, message: str, hint: str) -> IRError:

@@ -143,6 +143,10 @@ def test_importing_the_client_loads_neither_numpy_nor_the_daemon_nor_zmq():
     assert loaded_by("import irclient.cli", *HEAVY[:3]) == "['zmq']"
 
 
+def test_the_daemon_for_tests_needs_only_what_the_client_needs():
+    assert loaded_by("import irclient.testing", "numpy", "irdaemon", "pytest", "asyncio") == "[]"
+
+
 def test_the_way_of_a_plain_discover_loads_nothing_heavy():
     modules = "quick zmtp packing places show_answer exits".split()
     statement = "import " + ", ".join(f"irclient.{module}" for module in modules)

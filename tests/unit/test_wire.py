@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient import wire
-from irclient.client import Client
+from irclient import AsyncClient, Client, wire
 from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError
 from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
 from irdaemon.serve import OPS, handle
@@ -103,6 +102,7 @@ def test_the_document_the_table_and_the_client_name_the_same_operations():
     assert documented == list(OPS)
     for op in OPS:
         assert callable(getattr(Client, op)), op
+        assert callable(getattr(AsyncClient, op)), op
 
 
 def test_an_unknown_job_is_not_found(served):

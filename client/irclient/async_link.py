@@ -1,0 +1,95 @@
+"""One connection for many calls at a time: a task hands each reply to the call it is for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import zmq.asyncio
+
+from irclient import wire
+from irclient.errors import IRError, ProtocolError, Unreachable
+from irclient.link import Link, lost
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of `size` bytes on its way, and the reply that will come for it."""
+
+    size: int
+    sending: asyncio.Future[None]
+    reply: asyncio.Future[wire.Reply]
+
+    @property
+    def is_sent(self) -> bool:
+        """Say whether a connection took the request, or ended before it could."""
+        return self.sending.done() or self.reply.done()
+
+
+class AsyncLink:
+    """A link that is read until its connection ends; then every call under way is told."""
+
+    def __init__(self, context: zmq.asyncio.Context, endpoint: str):
+        self._poller = zmq.asyncio.Poller()
+        self._link = Link(context, endpoint, self._poller)
+        self._asked: dict[int, Asked] = {}
+        self._ended = False
+        self._reading = asyncio.create_task(self._read())
+
+    @property
+    def ended(self) -> bool:
+        """Say whether a new link is needed."""
+        return self._ended or self._link.lost
+
+    def ask(self, number: int, data: bytes) -> Asked:
+        """Send a request as soon as there is a connection."""
+        reply: asyncio.Future[wire.Reply] = asyncio.get_running_loop().create_future()
+        asked = Asked(len(data), asyncio.ensure_future(self._link.socket.send(data)), reply)
+        self._asked[number] = asked
+        return asked
+
+    def forget(self, number: int) -> None:
+        """Expect no reply any more; a request that was not sent yet never is."""
+        if asked := self._asked.pop(number, None):
+            asked.sending.cancel()
+            asked.reply.cancel()
+
+    async def close(self) -> None:
+        """End the connection, and the calls under way."""
+        self._reading.cancel()
+        await asyncio.wait((self._reading,))
+
+    async def _read(self) -> None:
+        try:
+            await self._hand_out()
+        finally:
+            self._end()
+
+    async def _hand_out(self) -> None:
+        while self._link.socket in dict(await self._poller.poll()):
+            try:
+                reply = wire.read_reply(await self._link.socket.recv())
+            except ProtocolError as error:
+                return self._fail_all(error)  # whose reply that was cannot be told
+            asked = self._asked.get(reply.id) if reply.id else self._largest()
+            if asked and not asked.reply.done():
+                asked.reply.set_result(reply)
+        for asked in self._asked.values():
+            self._fail(asked, lost(asked.size))
+
+    def _largest(self) -> Asked | None:
+        """Return the request whose number the daemon did not read: it was too large for that."""
+        return max(self._asked.values(), key=lambda asked: asked.size, default=None)
+
+    def _end(self) -> None:
+        self._ended = True
+        self._fail_all(Unreachable("the client was closed"))
+        self._link.close()
+
+    def _fail_all(self, error: IRError) -> None:
+        for asked in self._asked.values():
+            self._fail(asked, error)
+
+    def _fail(self, asked: Asked, error: IRError) -> None:
+        if not asked.reply.done():
+            asked.reply.set_exception(error)
