@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import os
 import stat
-import zlib
-
-from irclient.errors import Unavailable
 
 _LONGEST = 107 if os.uname().sysname == "Linux" else 103
 # The event socket lies beside the other, under a name of the same length.
@@ -45,12 +42,16 @@ def _private_path(name: str) -> str:
     # Not hashlib and tempfile: together they take 10 ms to import, and every prompt would wait.
     temporary = os.environ.get("TMPDIR", "")
     base = temporary if os.path.isabs(temporary) and os.path.isdir(temporary) else "/tmp"
-    told_apart = f"{zlib.crc32(os.fsencode(name)):08x}"
+    from zlib import crc32  # where there is a runtime directory nobody needs it
+
+    told_apart = f"{crc32(os.fsencode(name)):08x}"
     return os.path.join(base, f"irdaemon-{os.getuid()}-{told_apart}", SOCKET)
 
 
 def check_private(directory: str) -> None:
     """Raise Unavailable unless a directory is ours alone: a real one, our own, mode 0700."""
+    from irclient.errors import Unavailable  # only the daemon asks this
+
     status = os.lstat(directory)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise Unavailable(

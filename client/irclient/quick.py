@@ -96,10 +96,12 @@ def _show(answer: dict[str, Any], as_json: bool) -> None:
         print(json.dumps(answer, ensure_ascii=False), flush=True)
         return
     from irclient.show_answer import answer_lines, footer
+    from irclient.terminal import terminal
 
-    print("\n".join(answer_lines(answer)), flush=True)
+    to = terminal()
+    print("\n".join(answer_lines(answer, to)), flush=True)
     if sys.stderr.isatty():
-        print(footer(answer), file=sys.stderr, flush=True)
+        print(footer(answer, to), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

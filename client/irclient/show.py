@@ -6,22 +6,21 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from irclient.show_answer import safe
+from irclient.terminal import cells, safe
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return rows in columns, numbers to the right."""
-    cells = [list(map(str, head)), *([_cell(value) for value in row] for row in rows)]
+    lines = [list(map(str, head)), *([_cell(value) for value in row] for row in rows)]
     right = [all(isinstance(v, (int, float)) for v in column) for column in zip(*rows, strict=True)]
     right = right or [False] * len(head)
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in cells
-    )
+    widths = [max(cells(row[i]) for row in lines) for i in range(len(head))]
+    return "\n".join("  ".join(map(_padded, row, widths, right)).rstrip() for row in lines)
+
+
+def _padded(cell: str, width: int, to_right: bool) -> str:
+    room = " " * (width - cells(cell))
+    return room + cell if to_right else cell + room
 
 
 def _cell(value: Any) -> str:

@@ -1,22 +1,32 @@
-"""What a person sees of an answer: hits and payloads as plain lines, cut to the terminal.
+"""What a person sees of an answer: hits and payloads as lines, made for the terminal.
 
-Answers are plain data here, as they cross the wire, and nothing heavier than `os` is imported: this
-is on the way of every prompt. Text from indexed files is data: control characters, which could
-drive a terminal, are replaced.
+Answers are plain data here, as they cross the wire: this is on the way of every prompt. What a
+person copies, such as a path, is cut only where a link holds the whole of it.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import unicodedata
+from irclient.terminal import (
+    BOLD,
+    DIM,
+    GREEN,
+    cells,
+    clipped,
+    clipped_before,
+    one_line,
+    safe,
+    wrapped,
+)
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-_BAR = 10
+    from irclient.terminal import Terminal
+
+# Below this many cells bars and indents are shorter.
+_NARROW = 60
 _REASONS = {
     "below_floor": "the nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
@@ -26,45 +36,48 @@ _REASONS = {
 }
 
 
-def safe(text: str) -> str:
-    """Replace control and direction-changing characters, save line ends and tabs."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
-    )
-
-
-def clipped(text: str, width: int) -> str:
-    """Return `text`, or its beginning and an ellipsis where it is longer than `width`."""
-    return text if len(text) <= width else text[: max(1, width - 3)] + "..."
-
-
-def answer_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
     for hit in answer["results"]:
-        yield from hit_lines(hit)
+        yield from hit_lines(hit, to)
     if answer["abstained"]:
         reason = answer["reason"]
-        yield f"nothing applies: {_REASONS.get(reason, reason)}"
+        yield from wrapped(
+            ["nothing applies:", *_REASONS.get(reason, reason).split()], " ", to.width
+        )
 
 
-def hit_lines(hit: Mapping[str, Any]) -> Iterator[str]:
+def hit_lines(hit: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield one hit as a few lines, and its disclosure where it has one."""
-    filled = round(_BAR * max(0.0, min(1.0, hit["score"])))
-    bar = "█" * filled + "·" * (_BAR - filled)
-    yield f"{bar} {hit['score']:.2f}  {_bold(safe(hit['name']))}  {hit['corpus']}"
-    yield "    " + clipped(safe(hit["summary"]), _width() - 5)
-    if place := hit["pointer"] or hit["artifact_id"]:
-        yield "    " + safe(place)
+    indent = "  " if to.width < _NARROW else "    "
+    room = to.width - len(indent) - 1
+    yield _head(hit, to)
+    if summary := one_line(hit["summary"]):
+        yield indent + clipped(summary, room)
+    if place := safe(hit["pointer"] or hit["artifact_id"]):
+        shown = clipped_before(place, room) if to.host else place
+        yield indent + to.painted(DIM, to.linked(hit["pointer"], shown))
     if hit["copies"]:
-        yield f"    also: {', '.join(map(safe, hit['copies']))}"
+        yield f"{indent}also: {', '.join(map(safe, hit['copies']))}"
     if disclosed := hit.get("disclosure"):
         yield from ("", *disclosure_lines(disclosed), "")
 
 
-def footer(answer: Mapping[str, Any]) -> str:
-    """Return one line on how the answer came about, for stderr."""
+def _head(hit: Mapping[str, Any], to: Terminal) -> str:
+    """Return the bar, the score, the name, and the corpus where there is room for it."""
+    size = 5 if to.width < _NARROW else 10
+    filled = round(size * max(0.0, min(1.0, hit["score"])))
+    bar = to.painted(GREEN, "█" * filled) + to.painted(DIM, "·" * (size - filled))
+    said = f"{bar} {hit['score']:.2f}  "
+    room = to.width - size - 8
+    name = clipped(one_line(hit["name"]), room)
+    left = room - cells(name) - 2
+    corpus = f"  {to.painted(DIM, clipped(hit['corpus'], left))}" if left > 3 else ""
+    return said + to.painted(BOLD, name) + corpus
+
+
+def footer(answer: Mapping[str, Any], to: Terminal) -> str:
+    """Return how the answer came about, for stderr: one line where it fits."""
     fresh = answer["freshness"]
     parts = [
         f"{answer['n_selected']} of {answer['n_retrieved']} candidates",
@@ -79,7 +92,7 @@ def footer(answer: Mapping[str, Any]) -> str:
         parts.append(f"still building: {', '.join(fresh['building'])}")
     if fresh.get("degraded"):
         parts.append(f"roots missing: {', '.join(fresh['degraded'])}")
-    return " · ".join(parts)
+    return "\n".join(wrapped(parts, " · ", to.width - 1))
 
 
 def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -103,17 +116,3 @@ def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
             yield safe(file["text"]).rstrip("\n")
     if found["files_omitted"]:
         yield f"[and {found['files_omitted']:,} more files]"
-
-
-def _bold(text: str) -> str:
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    return f"\x1b[1m{text}\x1b[0m" if colour else text
-
-
-def _width() -> int:
-    """Return the terminal's width; as shutil does, without what importing that costs."""
-    try:
-        columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns
-    except (OSError, ValueError):
-        columns = 0
-    return max(40, columns or 100)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from irclient.show import table
-from irclient.show_answer import safe
+from irclient.terminal import safe
 
 
 def report(told: Mapping[str, Any], *, sweep: bool = False) -> str:

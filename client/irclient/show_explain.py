@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from irclient.show import table
-from irclient.show_answer import clipped, safe
+from irclient.terminal import clipped, safe
 
 _SHOWN = 10
 _TERMS = 4

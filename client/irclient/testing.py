@@ -72,6 +72,7 @@ class FakeDaemon:
         """Begin to serve; it does when this returns."""
         serving = threading.Event()
         self._stopping.clear()
+        self._events = queue.SimpleQueue()  # what was not sent before a stop never is
         self._thread = threading.Thread(target=self._run, args=(serving,), daemon=True)
         self._thread.start()
         serving.wait()

@@ -15,7 +15,8 @@ from irclient.cli import main
 from irclient.conditions import parse_where
 from irclient.errors import QueryError, Unavailable
 from irclient.quick import plain_discover
-from irclient.show_answer import answer_lines, hit_lines, safe
+from irclient.show_answer import answer_lines, hit_lines
+from irclient.terminal import Terminal, safe
 from irclient.types import Hit, Selection
 
 
@@ -118,9 +119,9 @@ def test_text_from_files_cannot_drive_the_terminal():
 
 def test_an_abstention_is_said_in_words():
     empty = Selection("q", "hybrid", (), True, "below_floor", {}, 0, 0, 1, {}, 0.1)
-    assert "nothing applies" in "".join(answer_lines(empty.to_dict()))
+    assert "nothing applies" in "".join(answer_lines(empty.to_dict(), Terminal(80)))
     hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {}, ("c/b",))
-    lines = list(hit_lines(hit.to_dict()))
+    lines = list(hit_lines(hit.to_dict(), Terminal(80)))
     assert "0.50" in lines[0]
     assert "also: c/b" in lines[-1]
 
@@ -148,7 +149,7 @@ def test_the_daemon_for_tests_needs_only_what_the_client_needs():
 
 
 def test_the_way_of_a_plain_discover_loads_nothing_heavy():
-    modules = "quick zmtp packing places show_answer exits".split()
+    modules = "quick zmtp packing places terminal show_answer exits".split()
     statement = "import " + ", ".join(f"irclient.{module}" for module in modules)
     assert loaded_by(statement, *HEAVY, "msgpack") == "[]"
 

@@ -9,7 +9,7 @@ from irclient import show
 from irclient.client import Client
 from irclient.exits import COMMITTED
 from irclient.output import printed
-from irclient.show_answer import safe
+from irclient.terminal import safe
 
 HELP = "what is known of a corpus"
 

@@ -8,7 +8,7 @@ from typing import Any
 from irclient.client import Client
 from irclient.exits import COMMITTED
 from irclient.output import printed
-from irclient.show_answer import safe
+from irclient.terminal import safe
 
 HELP = "the records of an artifact"
 

@@ -1,0 +1,158 @@
+"""What a terminal can, and how much room text takes on it.
+
+Nothing heavier than `os` is imported: this is on the way of every prompt. Text from indexed files
+is data: control characters, which could drive a terminal, are replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+BOLD, DIM, GREEN = "1", "2", "32"
+
+_WIDE_IF_UNKNOWN = 100
+_NARROWEST = 20
+# Emoji presentation makes the character before it wide.
+_EMOJI = "\ufe0f"
+# Those that are known to open links (OSC 8); others may print what they do not understand.
+_LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio")
+_LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "alacritty", "contour", "wezterm")
+_LINKING_MARKS = ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
+_PLAIN_IN_LINKS = frozenset(b"/-._~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+
+
+class Terminal:
+    """How many cells a line has, whether it may have colours, and the host that links name.
+
+    Without a host there are no links.
+    """
+
+    __slots__ = ("colour", "host", "width")
+
+    def __init__(self, width: int, colour: bool = False, host: str = ""):
+        self.width = width
+        self.colour = colour
+        self.host = host
+
+    def painted(self, style: str, text: str) -> str:
+        """Return text in a style, where there are styles."""
+        return f"\x1b[{style}m{text}\x1b[0m" if self.colour and text else text
+
+    def linked(self, path: str, text: str) -> str:
+        """Return text that opens a file, where there are links."""
+        if not self.host or not path.startswith("/"):
+            return text
+        return f"\x1b]8;;file://{self.host}{_quoted(path)}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def terminal() -> Terminal:
+    """Return what stdout can, as the environment says or forbids it."""
+    live = sys.stdout.isatty()
+    return Terminal(_width(), _colour(live), os.uname().nodename if _links(live) else "")
+
+
+def safe(text: str) -> str:
+    """Replace control and direction-changing characters, save line ends and tabs."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
+    )
+
+
+def one_line(text: str) -> str:
+    """Return text made safe, on one line."""
+    return " ".join(safe(text).split())
+
+
+def cells(text: str) -> int:
+    """Return how many cells of a terminal text takes."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def clipped(text: str, width: int) -> str:
+    """Return text, or its beginning and an ellipsis where it takes more than `width` cells."""
+    return text if cells(text) <= width else _beginning(text, max(0, width - 1)) + "…"
+
+
+def clipped_before(text: str, width: int) -> str:
+    """Return text, or an ellipsis and its end where it takes more than `width` cells."""
+    if cells(text) <= width:
+        return text
+    end = _beginning(text[::-1], max(0, width - 1))[::-1]
+    # What combines with a character that was cut off must not go to the ellipsis.
+    while end and _cells(end[0]) == 0:
+        end = end[1:]
+    return "…" + end
+
+
+def wrapped(parts: Iterable[str], joint: str, width: int) -> Iterator[str]:
+    """Yield parts, joined, as lines that end between them; all but the first are indented."""
+    line = ""
+    for part in parts:
+        if line and cells(line + joint + part) > width:
+            yield line
+            line = "    " + part
+        else:
+            line = line + joint + part if line else part
+    yield line
+
+
+def _beginning(text: str, width: int) -> str:
+    taken = 0
+    for at, character in enumerate(text):
+        taken += _cells(character)
+        if taken > width:
+            return text[:at]
+    return text
+
+
+def _cells(character: str) -> int:
+    if character == _EMOJI:
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _quoted(path: str) -> str:
+    return "".join(
+        chr(byte) if byte in _PLAIN_IN_LINKS else f"%{byte:02X}" for byte in os.fsencode(path)
+    )
+
+
+def _width() -> int:
+    """Return the terminal's width; as shutil does, without what importing that costs."""
+    try:
+        columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns
+    except (OSError, ValueError):
+        columns = 0
+    return max(_NARROWEST, columns or _WIDE_IF_UNKNOWN)
+
+
+def _colour(live: bool) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if forced := os.environ.get("FORCE_COLOR"):
+        return forced != "0"
+    return live and os.environ.get("TERM") != "dumb"
+
+
+def _links(live: bool) -> bool:
+    if forced := os.environ.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    if not live or "TMUX" in os.environ or "STY" in os.environ:
+        return False
+    term, vte = os.environ.get("TERM", ""), os.environ.get("VTE_VERSION", "")
+    return term != "dumb" and (
+        term.startswith(_LINKING_TERMS)
+        or os.environ.get("TERM_PROGRAM") in _LINKING_PROGRAMS
+        or any(mark in os.environ for mark in _LINKING_MARKS)
+        or (vte.isdecimal() and int(vte) >= 5000)
+    )

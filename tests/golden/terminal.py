@@ -1,0 +1,66 @@
+"""Write what a person sees of an answer: `python -m tests.golden.terminal` rewrites it.
+
+Escapes are written as ␛, so that the file can be read, and its diffs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from irclient.show_answer import answer_lines, footer
+from irclient.terminal import Terminal
+from irclient.testing import hit, selection
+
+HERE = Path(__file__).parent
+WIDTHS = (40, 80, 200)
+_LONG = (
+    "Fill, check and flatten PDF forms. Use it whenever somebody brings a form, or a table in one."
+)
+
+ANSWERS = {
+    "hits": selection(
+        hit("fill-pdf-form", 0.93, summary=_LONG),
+        replace(
+            hit("ask-the-people-who-wrote-the-service-about-their-intentions", 0.41),
+            corpus="notes",
+            pointer="/home/ann/Documents/my notes/2026/Über die Dienste.md",
+            copies=("notes/services.md", "old/services.md"),
+        ),
+    ),
+    "hits in other scripts": selection(
+        hit(
+            "表单填写", 0.66, summary="填写、检查并展平 PDF 表单。每当有人带来一份表单时使用。" * 3
+        ),
+        hit("cafe\u0301 ❤\ufe0f", 0.05, summary="e\u0301" * 150),
+        hit("drives\x1b[31m the\u202e terminal\x07", 1.0, summary="one\n\nline\tonly\x9b"),
+    ),
+    "an abstention": selection(reason="below_floor"),
+}
+
+
+def text() -> str:
+    """Return every answer at every width, with colours and links and without."""
+    return "".join(f"{line}\n".replace("\x1b", "␛") for line in _lines())
+
+
+def _lines() -> Iterator[str]:
+    for name, answer in ANSWERS.items():
+        for width in WIDTHS:
+            for shown in (False, True):
+                yield f"== {name}, {width} cells{', colours and links' if shown else ''}"
+                yield ""
+                told, to = answer.to_dict(), Terminal(width, shown, "here" if shown else "")
+                yield from answer_lines(told, to)
+                yield footer(told, to)
+                yield ""
+
+
+def main() -> None:
+    """Write the file."""
+    (HERE / "terminal.txt").write_text(text(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
