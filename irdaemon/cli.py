@@ -5,19 +5,19 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not running.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from irclient.errors import IRError
+from irclient.usage import Parser, add_command, parsed, parser
 from irdaemon import __version__
 from irdaemon.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(argv)
+    options = parsed(program(), argv)
     try:
         code: int = options.run(options)
         return code
@@ -30,17 +30,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="irdaemon",
-        description="Keep what an agent could use indexed, and answer discover about it.",
-        epilog="exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not running",
-    )
-    parser.add_argument("--version", action="version", version=f"irdaemon {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+def program() -> Parser:
+    """Return the parser of all commands."""
+    about = "Keep what an agent could use indexed, and answer discover about it."
+    irdaemon = parser("irdaemon", about, _MORE)
+    irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
+    commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in COMMANDS:
-        command = import_module(f"irdaemon.commands.{name}")
-        options = commands.add_parser(name, help=command.HELP, description=command.HELP)
-        options.set_defaults(run=command.run)
-        command.add_options(options)
-    return parser
+        add_command(commands, name, import_module(f"irdaemon.commands.{name}"))
+    return irdaemon
+
+
+_MORE = """\
+irdaemon COMMAND --help has the options of a command, with examples.
+irc asks the daemon that runs; see irc --help.
+
+exit codes:
+  0  done
+  1  failed
+  2  wrong usage or configuration
+  3  not running
+
+environment:
+  IRDAEMON_CONFIG   the configuration file, if it is not at the usual place
+  IRDAEMON_SOCKET   the socket to serve at
+
+examples:
+  # serve in the background, and return when everything is indexed
+  irdaemon start --detach --wait
+
+  # serve from login on
+  irdaemon service install
+"""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from irclient.errors import QueryError
+from irclient.nearest import did_you_mean as did_you_mean
 
 
 def load(family: str, name: str, table: Mapping[str, str]) -> Any:
@@ -27,9 +27,3 @@ def load(family: str, name: str, table: Mapping[str, str]) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise QueryError(f"{family} {name!r} cannot be loaded: {error}") from error
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the nearest known word, or nothing."""
-    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""

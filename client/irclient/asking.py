@@ -39,12 +39,19 @@ def query(options: argparse.Namespace) -> Query:
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:
     """Add how to select from what a query finds."""
-    parser.add_argument("--select", choices=STRATEGIES, default="conservative")
-    parser.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
-    parser.add_argument(
+    group = parser.add_argument_group("how to select")
+    group.add_argument(
+        "--select",
+        choices=STRATEGIES,
+        default="conservative",
+        metavar="STRATEGY",
+        help=f"{', '.join(STRATEGIES)} (conservative)",
+    )
+    group.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
+    group.add_argument(
         "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
     )
-    parser.add_argument(
+    group.add_argument(
         "--min-score",
         type=_floor,
         default="auto",
@@ -66,29 +73,54 @@ def _weight(text: str) -> tuple[str, float]:
 
 def add_query_options(parser: argparse.ArgumentParser) -> None:
     """Add the words of a query, and its shape."""
-    parser.add_argument("query", nargs="+", help="what is needed, in words")
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what is needed, in words")
     add_query_shape(parser)
 
 
 def add_query_shape(parser: argparse.ArgumentParser) -> None:
     """Add all of a query but its words."""
-    parser.add_argument("-c", "--corpus", action="append", default=[], help="look only here")
-    parser.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
-    parser.add_argument("--mode", choices=MODES, default="hybrid")
-    parser.add_argument(
+    _add_scope(parser.add_argument_group("where to look"))
+    _add_ranking(parser.add_argument_group("how to rank"))
+    _add_answer(parser.add_argument_group("what to answer"))
+
+
+def _add_scope(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        *("-c", "--corpus"),
+        action="append",
+        default=[],
+        metavar="CORPUS",
+        help="look only here; may be repeated",
+    )
+    group.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="COND",
         help="field=value, field>=value, ..., or a filter in JSON; may be repeated",
     )
-    parser.add_argument(
+    group.add_argument(
         "--surface", action="append", default=[], metavar="KIND", help="look only at this kind"
     )
-    parser.add_argument(
-        "--fusion", choices=FUSIONS, default="standard", help="how the rankings become one"
+
+
+def _add_ranking(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
+    group.add_argument(
+        "--mode",
+        choices=MODES,
+        default="hybrid",
+        metavar="MODE",
+        help="hybrid (meaning and words, the default), dense or lexical",
     )
-    parser.add_argument(
+    group.add_argument(
+        "--fusion",
+        choices=FUSIONS,
+        default="standard",
+        metavar="HOW",
+        help=f"how the rankings become one: {', '.join(FUSIONS)} (standard)",
+    )
+    group.add_argument(
         "--weight",
         action="append",
         default=[],
@@ -96,28 +128,37 @@ def add_query_shape(parser: argparse.ArgumentParser) -> None:
         metavar="KIND=W",
         help="multiply the score of a surface kind; may be repeated",
     )
-    parser.add_argument("--disclose", choices=LEVELS, default="metadata", metavar="LEVEL")
-    add_expand(parser)
-    parser.add_argument(
-        "--fresh", action="store_true", help="wait until every change made so far is included"
-    )
-    add_wait(parser)
-    parser.add_argument(
-        "--budget-ms", type=float, default=0.0, metavar="N", help="answer from what fits into N ms"
-    )
-    parser.add_argument(
+    group.add_argument(
         "--rerank", action="store_true", help="let the configured reranker read the best again"
     )
 
 
-def add_wait(parser: argparse.ArgumentParser) -> None:
+def _add_answer(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--disclose",
+        choices=LEVELS,
+        default="metadata",
+        metavar="LEVEL",
+        help="metadata (the default), body, or bundled: with the files that go with it",
+    )
+    add_expand(group)
+    group.add_argument(
+        "--fresh", action="store_true", help="wait until every change made so far is included"
+    )
+    add_wait(group)
+    group.add_argument(
+        "--budget-ms", type=float, default=0.0, metavar="N", help="answer from what fits into N ms"
+    )
+
+
+def add_wait(parser: argparse._ActionsContainer) -> None:
     """Add for how long to wait."""
     parser.add_argument(
         "--wait-ms", type=float, default=1000.0, metavar="N", help="wait at most N ms (1000)"
     )
 
 
-def add_expand(parser: argparse.ArgumentParser) -> None:
+def add_expand(parser: argparse._ActionsContainer) -> None:
     """Add how much text around a match to show."""
     parser.add_argument(
         "--expand",

@@ -6,7 +6,6 @@ or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or not
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -19,11 +18,12 @@ from irclient.commands import COMMANDS
 from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
 from irclient.exits import UNKNOWN, UNREACHABLE, WRONG
 from irclient.output import add_output
+from irclient.usage import Parser, add_command, parsed, parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(argv)
+    options = parsed(program(), argv)
     try:
         with Client(timeout=options.timeout) as client:
             code: int = options.run(client, options)
@@ -50,22 +50,41 @@ def failed(error: IRError, as_json: bool) -> int:
     return UNKNOWN if isinstance(error, NotFound) else WRONG
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="irc",
-        description="Find the skills, packages, past sessions and documents that apply.",
-        epilog="exit codes: 0 committed, 1 abstained, 2 wrong usage or query,"
-        " 3 daemon unreachable, 4 unknown corpus or nothing indexed",
-    )
-    parser.add_argument("--version", action="version", version=f"irc {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+def program() -> Parser:
+    """Return the parser of all commands."""
+    irc = parser("irc", "Find the skills, packages, past sessions and documents that apply.", _MORE)
+    irc.add_argument("--version", action="version", version=f"irc {__version__}")
+    commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in COMMANDS:
-        command = import_module(f"irclient.commands.{name}")
-        options = commands.add_parser(name, help=command.HELP, description=command.HELP)
-        options.set_defaults(run=command.run)
-        add_output(options)
-        command.add_options(options)
-    return parser
+        page = add_command(commands, name, import_module(f"irclient.commands.{name}"))
+        add_output(page)
+    return irc
+
+
+_MORE = """\
+irc COMMAND --help has the options of a command, with examples.
+
+exit codes:
+  0  committed, or done
+  1  abstained: nothing applies
+  2  wrong usage or query
+  3  no daemon, or it is too slow; irdaemon start --detach
+  4  unknown corpus or artifact, or nothing indexed
+
+environment:
+  IRDAEMON_SOCKET   the daemon's socket, if it is not at the usual place
+  NO_COLOR          no colours, even on a terminal
+  FORCE_COLOR       colours, even off a terminal; 0: none
+  FORCE_HYPERLINK   paths as links, whatever the terminal; 0: none
+  COLUMNS           how wide lines may be, if not as wide as the terminal
+
+examples:
+  # what applies here?
+  irc discover "fill in a PDF form"
+
+  # what is indexed, and is it fresh?
+  irc status
+"""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The commands of `irdaemon`: a file for each, with HELP, `add_options` and `run`."""
+"""The commands of `irdaemon`: a file for each, as `irclient.usage` wants it."""
 
 COMMANDS = (
     "start",

@@ -8,11 +8,23 @@ import sys
 from irdaemon.commands import DONE
 
 HELP = "download an embedder's model: the only command that uses the network"
+ABOUT = """
+Download the model of an embedder. No other command uses the network.
+"""
+EXAMPLES = """
+# a small one that needs no torch
+irdaemon fetch model2vec:minishlab/potion-base-8M
+
+# one of sentence-transformers
+irdaemon fetch sentence-transformers:all-MiniLM-L6-v2
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which model."""
-    parser.add_argument("embedder", metavar="FAMILY:MODEL")
+    parser.add_argument(
+        "embedder", metavar="FAMILY:MODEL", help="model2vec, fastembed or sentence-transformers"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,6 +9,17 @@ import sys
 from irdaemon.commands import DONE, WRONG
 
 HELP = "write a configuration file with what was found here"
+ABOUT = """
+Write a commented configuration file with the corpora found on this machine.
+Without one they are indexed all the same: the file is for changing that.
+"""
+EXAMPLES = """
+# only look
+irdaemon init --print
+
+# write it
+irdaemon init
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,17 @@ from irdaemon.commands.start import start_detached
 from irdaemon.commands.stop import stop_running
 
 HELP = "stop, then start detached"
+ABOUT = """
+Stop the daemon if it runs, and start one in the background. A configuration
+that cannot be used leaves the running one alone.
+"""
+EXAMPLES = """
+# after an upgrade
+irdaemon restart
+
+# with another configuration
+irdaemon restart --config ./irdaemon.toml
+"""
 
 
 def run(options: argparse.Namespace) -> int:

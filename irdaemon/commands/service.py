@@ -8,11 +8,30 @@ from irdaemon import service
 from irdaemon.commands import DONE, NOT_RUNNING
 
 HELP = "run as a service of this user"
+ABOUT = """
+Run the daemon as a service of this user, from login on: a systemd user unit, or
+a launchd agent on macOS.
+"""
+EXAMPLES = """
+# from now on
+irdaemon service install
+
+# how is it?
+irdaemon service status
+
+# no more
+irdaemon service uninstall
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what to do with the service."""
-    parser.add_argument("action", choices=("install", "uninstall", "status"))
+    parser.add_argument(
+        "action",
+        choices=("install", "uninstall", "status"),
+        metavar="ACTION",
+        help="install, uninstall or status",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -19,6 +19,20 @@ from irdaemon.commands import DONE, FAILED
 from irdaemon.ownership import holder, make_private
 
 HELP = "serve, here or detached"
+ABOUT = """
+Serve until told to stop; with --detach in the background. A daemon that runs
+already is left alone.
+"""
+EXAMPLES = """
+# in the foreground, with the log on the terminal
+irdaemon start
+
+# in the background, until everything is indexed
+irdaemon start --detach --wait
+
+# on a configuration of its own
+irdaemon start --config ./irdaemon.toml --verbose
+"""
 
 _READY_WITHIN_S = 30.0
 _POLL_S = 0.05

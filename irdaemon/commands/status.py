@@ -10,6 +10,16 @@ from irclient.client import Client
 from irdaemon.commands import DONE
 
 HELP = "how it is"
+ABOUT = """
+How the daemon and its corpora are, as `irc status` says it.
+"""
+EXAMPLES = """
+# is it well?
+irdaemon status
+
+# as data
+irdaemon status --json
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

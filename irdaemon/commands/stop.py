@@ -14,6 +14,17 @@ from irdaemon.config import state_dir
 from irdaemon.ownership import holder
 
 HELP = "stop the daemon"
+ABOUT = """
+Stop the daemon and wait until it has. With --forget also delete what it
+indexed; the next start builds it again.
+"""
+EXAMPLES = """
+# stop it
+irdaemon stop
+
+# and begin anew next time
+irdaemon stop --forget
+"""
 
 _STOPPED_WITHIN_S = 10.0
 _POLL_S = 0.05

@@ -8,6 +8,13 @@ from irdaemon import __version__
 from irdaemon.commands import DONE
 
 HELP = "print the version"
+ABOUT = """
+Print the version and nothing else.
+"""
+EXAMPLES = """
+# which one is this?
+irdaemon version
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

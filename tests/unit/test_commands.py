@@ -1,7 +1,9 @@
-"""The two command lines: every command says what it is for, and loads no more than it needs."""
+"""The two command lines: every command has a page that is true, and loads what it needs."""
 
+import shlex
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -9,28 +11,80 @@ import irclient.cli
 import irclient.commands
 import irdaemon.cli
 import irdaemon.commands
+from irclient.usage import parsed
 
-COMMANDS = [(irclient.cli.main, name) for name in irclient.commands.COMMANDS]
-COMMANDS += [(irdaemon.cli.main, name) for name in irdaemon.commands.COMMANDS]
+PROGRAMS = {"irc": irclient, "irdaemon": irdaemon}
+COMMANDS = [(name, command) for name in PROGRAMS for command in PROGRAMS[name].commands.COMMANDS]
 
 
-@pytest.mark.parametrize(("main", "name"), COMMANDS)
-def test_every_command_says_what_it_is_for(main, name, capsys):
+def refused(program, words, capsys):
+    """Return what a program says of a wrong command line."""
     with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
-    assert ended.value.code == 0
-    assert len(capsys.readouterr().out.splitlines()) > 3
-
-
-@pytest.mark.parametrize("main", [irclient.cli.main, irdaemon.cli.main])
-def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(main, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["frobnicate"])
+        PROGRAMS[program].cli.main(words)
     assert ended.value.code == 2
-    assert "status" in capsys.readouterr().err
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("program", "command"), COMMANDS)
+def test_every_command_has_a_page_of_its_own_with_examples(program, command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        PROGRAMS[program].cli.main([command, "--help"])
+    assert ended.value.code == 0
+    page = capsys.readouterr().out
+    assert f"usage: {program} {command}" in page
+    assert "examples:" in page
+    assert max(map(len, page.splitlines())) <= 80
+
+
+def examples(program, command):
+    """Return the examples of a command as lists of words."""
+    page = import_module(f"{PROGRAMS[program].__name__}.commands.{command}")
+    lines = [line for line in page.EXAMPLES.splitlines() if line and not line.startswith("#")]
+    asked = (part for line in lines for part in line.split(" | ") if part.startswith(program))
+    return [shlex.split(each) for each in asked]
+
+
+@pytest.mark.parametrize(("program", "command"), COMMANDS)
+def test_every_example_is_a_command_line_that_is_understood(program, command):
+    assert examples(program, command)
+    for words in examples(program, command):
+        assert words[:2] == [program, command]
+        parsed(PROGRAMS[program].cli.program(), words[1:])
+
+
+@pytest.mark.parametrize(("program", "command"), COMMANDS)
+def test_every_option_says_what_it_does(program, command):
+    words = examples(program, command)[0]
+    page = parsed(PROGRAMS[program].cli.program(), words[1:]).page
+    assert all(action.help for action in page._actions)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, capsys):
+    said = refused(program, ["statsu"], capsys)
+    assert "unknown command 'statsu'; did you mean 'status'?" in said
+    assert "there are:" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["discover", "x", "--jsno"], "unknown option '--jsno'; did you mean '--json'?"),
+        (["discover", "x", "--mode", "hybird"], "unknown mode 'hybird'; did you mean 'hybrid'?"),
+        (["discover", "x", "--no-such"], "unknown option '--no-such'"),
+        (["ping", "pong"], "'pong' is one argument too many"),
+        (["discover"], "required: QUERY"),
+        ([], "required: COMMAND"),
+    ],
+)
+def test_a_wrong_word_is_named_in_two_lines_with_the_nearest_right_one(words, expected, capsys):
+    said = refused("irc", words, capsys)
+    assert expected in said
+    assert "--help" in said.splitlines()[-1]
+    assert len(said.splitlines()) == 2
 
 
 def test_the_daemon_may_still_say_how_many_threads_numpy_starts():
-    statement = "import sys, irdaemon.cli as c; c._parser(); print('numpy' in sys.modules)"
+    statement = "import sys, irdaemon.cli as c; c.program(); print('numpy' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True)
     assert told.stdout.strip() == "False", told.stderr

@@ -1,7 +1,8 @@
 """The commands of `irc`: a file for each.
 
-A command has a sentence of HELP, the options it adds to its parser, and a `run` that asks the
-daemon and returns the exit code. The client connects when it is first asked something.
+A command has HELP, ABOUT and EXAMPLES (see `irclient.usage`), the options it adds to its parser,
+and a `run` that asks the daemon and returns the exit code. The client connects when it is first
+asked something.
 """
 
 COMMANDS = (

@@ -10,13 +10,27 @@ from irclient.client import Client
 from irclient.following import add_no_wait, follow
 
 HELP = "make a corpus"
+ABOUT = """
+Make a corpus: it is written into the configuration file, and its first look
+followed. A root that does not exist yet is watched for.
+"""
+EXAMPLES = """
+# a directory of documents
+irc add notes files ~/notes
+
+# the skills of a project
+irc add project-skills skills ./.claude/skills
+
+# and do not wait for the first look
+irc add --no-wait archive files ~/archive
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the corpus' name, kind and roots."""
-    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("name", metavar="NAME", help="what it shall be called")
     parser.add_argument("kind", metavar="KIND", help="skills, packages, sessions, files, ...")
-    parser.add_argument("root", metavar="ROOT", nargs="*")
+    parser.add_argument("root", metavar="ROOT", nargs="*", help="a directory or file to index")
     add_no_wait(parser)
 
 

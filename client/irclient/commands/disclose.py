@@ -12,12 +12,32 @@ from irclient.show_answer import disclosure_lines
 from irclient.types import LEVELS
 
 HELP = "the payload of artifacts"
+ABOUT = """
+The payload of artifacts, read now from where they lie: their text, or with
+--level bundled also the files that come with them. Says so when a file is not
+what was indexed.
+"""
+EXAMPLES = """
+# what a skill says
+irc disclose skills/fill-pdf-form
+
+# with its scripts and references
+irc disclose --level bundled skills/fill-pdf-form
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the artifacts, and how much of them."""
-    parser.add_argument("reference", nargs="+", metavar="CORPUS/ID")
-    parser.add_argument("--level", choices=LEVELS, default="body")
+    parser.add_argument(
+        "reference", nargs="+", metavar="CORPUS/ID", help="as an answer names it, or CORPUS/NAME"
+    )
+    parser.add_argument(
+        "--level",
+        choices=LEVELS,
+        default="body",
+        metavar="LEVEL",
+        help="metadata, body (the default), or bundled: with the files that go with it",
+    )
     add_expand(parser)
 
 

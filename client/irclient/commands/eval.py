@@ -16,6 +16,21 @@ from irclient.output import printed
 from irclient.show_eval import report
 
 HELP = "how good the answers to labelled queries are"
+ABOUT = """
+How good the answers to labelled queries are: ranking, selection, abstention.
+A case a line: {"query": "...", "gold": ["name or id", ...]}; no gold means that
+nothing should be committed.
+"""
+EXAMPLES = """
+# the measures, with plain BM25 beside them
+irc eval --baseline cases.jsonl
+
+# would another max_k or rel be better?
+irc eval --sweep cases.jsonl
+
+# from another program
+make-cases | irc eval --json -
+"""
 
 # Thousands of cases take seconds; hundreds of thousands are not for a terminal.
 _WITHIN_S = 600.0

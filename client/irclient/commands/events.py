@@ -9,11 +9,27 @@ from irclient.client import Client
 from irclient.exits import COMMITTED
 
 HELP = "follow what the daemon does"
+ABOUT = """
+Follow what the daemon does: one JSON object a line, until interrupted. The
+event `lost` says that the daemon went away, `back` that there is one again.
+"""
+EXAMPLES = """
+# everything
+irc events
+
+# only published changes
+irc events generation
+
+# wait for the next failure
+irc events failure | head -1
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which events."""
-    parser.add_argument("topic", nargs="*", help="generation, job, failure (all)")
+    parser.add_argument(
+        "topic", nargs="*", metavar="TOPIC", help="generation, job, failure (all of them)"
+    )
 
 
 def run(client: Client, options: argparse.Namespace) -> int:

@@ -11,6 +11,18 @@ from irclient.output import printed
 from irclient.show_explain import explanation
 
 HELP = "why an answer is as it is, or is not"
+ABOUT = """
+Why an answer is as it is: the words of the query, what each retriever made of
+them, the floor of every corpus, and what was committed. With --item also how
+far one artifact got, and by how much it fell short.
+"""
+EXAMPLES = """
+# every stage of a query
+irc explain "fill in a PDF form"
+
+# why is this one not in the answer?
+irc explain --item skills/review-pull-request "fill in a PDF form"
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

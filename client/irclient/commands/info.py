@@ -12,11 +12,19 @@ from irclient.output import printed
 from irclient.terminal import safe
 
 HELP = "what is known of a corpus"
+ABOUT = """
+What is known of one corpus: its roots, embedder, floors, the fields that
+--where can ask for, the kinds that --surface can, and what was passed over.
+"""
+EXAMPLES = """
+# what can be filtered on?
+irc info skills
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the corpus."""
-    parser.add_argument("corpus")
+    parser.add_argument("corpus", metavar="CORPUS", help="its name; `irc ls` has them")
 
 
 def run(client: Client, options: argparse.Namespace) -> int:

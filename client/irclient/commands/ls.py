@@ -10,6 +10,16 @@ from irclient.exits import COMMITTED
 from irclient.output import printed
 
 HELP = "the corpora"
+ABOUT = """
+One line for each corpus: how much it holds, what is pending, and its state.
+"""
+EXAMPLES = """
+# what is indexed
+irc ls
+
+# the names alone
+irc ls --json | jq -r '.[].name'
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

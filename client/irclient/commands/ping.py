@@ -10,6 +10,16 @@ from irclient.exits import COMMITTED
 from irclient.output import printed
 
 HELP = "whether the daemon answers"
+ABOUT = """
+Whether the daemon answers, which version it is, and how long that took.
+"""
+EXAMPLES = """
+# is it there?
+irc ping
+
+# for a script that cannot wait
+irc ping --timeout 0.5 --json
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -11,11 +11,19 @@ from irclient.output import printed
 from irclient.terminal import safe
 
 HELP = "the records of an artifact"
+ABOUT = """
+The records of one artifact in the order they were made: what a query is
+compared with.
+"""
+EXAMPLES = """
+# how was this document cut?
+irc records notes/backups.md
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the artifact."""
-    parser.add_argument("reference", metavar="CORPUS/ID")
+    parser.add_argument("reference", metavar="CORPUS/ID", help="as an answer names it")
 
 
 def run(client: Client, options: argparse.Namespace) -> int:

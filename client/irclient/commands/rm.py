@@ -8,11 +8,19 @@ from irclient.client import Client
 from irclient.following import add_no_wait, follow
 
 HELP = "take a corpus away"
+ABOUT = """
+Take a corpus out of the configuration file and forget what was indexed of it.
+The files themselves are not touched.
+"""
+EXAMPLES = """
+# it was not needed after all
+irc rm notes
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the corpus."""
-    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("name", metavar="CORPUS", help="its name; `irc ls` has them")
     add_no_wait(parser)
 
 

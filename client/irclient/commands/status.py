@@ -11,6 +11,23 @@ from irclient.output import printed
 from irclient.prometheus import prometheus
 
 HELP = "the state of the daemon"
+ABOUT = """
+How the daemon and its corpora are: generation, queue, what is held, what is
+wrong. `irc top` shows it live.
+"""
+EXAMPLES = """
+# is everything fresh?
+irc status
+
+# what could not be read, and why
+irc status --failures
+
+# where the time goes
+irc status --profile
+
+# for a monitor
+irc status --prometheus
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,19 @@ from irclient.exits import COMMITTED, UNREACHABLE
 from irclient.output import printed
 
 HELP = "wait until a generation is served"
+ABOUT = """
+Wait until a generation, or a later one, is served. Answers and events carry
+the number of theirs. Exits with 3 when the time is up.
+"""
+EXAMPLES = """
+# at most five seconds
+irc wait 42 --wait-ms 5000
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the generation, and for how long."""
-    parser.add_argument("generation", type=int)
+    parser.add_argument("generation", type=int, metavar="GENERATION", help="its number")
     add_wait(parser)
 
 
