@@ -77,14 +77,16 @@ class Timeout(Unreachable):
     code = "timeout"
 
 
-class SettingsError(IRError):
-    """A coding agent's settings file cannot be edited; it stays as it is."""
-
-    code = "settings"
 class Lost(Unreachable):
     """The connection ended before the reply; whether the request was carried out is not known."""
 
     code = "lost"
+
+
+class SettingsError(IRError):
+    """A coding agent's settings file cannot be edited; it stays as it is."""
+
+    code = "settings"
 
 
 BY_CODE: dict[str, type[IRError]] = {

@@ -23,6 +23,11 @@ def main() -> int:
         from irclient.hook.run import main as hook
 
         hook(sys.argv[2:])
+    if sys.argv[1:] == ["completion", "corpora"]:  # what the scripts of `irc completion` ask
+        from irclient.corpus_names import corpus_names
+
+        print("\n".join(corpus_names()))
+        return 0
     asked = plain_discover(sys.argv[1:])
     try:
         answer = _answer(asked) if asked else None

@@ -21,8 +21,8 @@ class Parser(argparse.ArgumentParser):
 
             known = [str(choice) for choice in action.choices]
             kind = str(action.metavar or action.dest).lower()
-            said = f"unknown {kind} {value!r}{did_you_mean(value, known)}"
-            raise argparse.ArgumentError(None, f"{said}; there are: {', '.join(known)}")
+            said = f"unknown {kind} {value!r} ({', '.join(known)})"
+            raise argparse.ArgumentError(None, said + did_you_mean(value, known))
 
 
 def parser(name: str, about: str, epilog: str) -> Parser:
@@ -58,6 +58,7 @@ def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     options, unknown = program.parse_known_args(argv)
     if unknown:
         options.page.error(_unknown(options.page, unknown[0]))
+    options.program = program
     return options
 
 

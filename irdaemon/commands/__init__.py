@@ -13,6 +13,7 @@ COMMANDS = (
     "tools",
     "service",
     "version",
+    "completion",
 )
 
 DONE, FAILED, WRONG, NOT_RUNNING = range(4)

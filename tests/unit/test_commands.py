@@ -41,7 +41,7 @@ def examples(program, command):
     page = import_module(f"{PROGRAMS[program].__name__}.commands.{command}")
     lines = [line for line in page.EXAMPLES.splitlines() if line and not line.startswith("#")]
     asked = (part for line in lines for part in line.split(" | ") if part.startswith(program))
-    return [shlex.split(each) for each in asked]
+    return [shlex.split(each.split(" > ")[0]) for each in asked]
 
 
 @pytest.mark.parametrize(("program", "command"), COMMANDS)
@@ -62,15 +62,19 @@ def test_every_option_says_what_it_does(program, command):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, capsys):
     said = refused(program, ["statsu"], capsys)
-    assert "unknown command 'statsu'; did you mean 'status'?" in said
-    assert "there are:" in said
+    assert "unknown command 'statsu'" in said
+    assert "status, " in said
+    assert "; did you mean 'status'?" in said
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         (["discover", "x", "--jsno"], "unknown option '--jsno'; did you mean '--json'?"),
-        (["discover", "x", "--mode", "hybird"], "unknown mode 'hybird'; did you mean 'hybrid'?"),
+        (
+            ["discover", "x", "--mode", "hybird"],
+            "'hybird' (hybrid, dense, lexical); did you mean 'hybrid'?",
+        ),
         (["discover", "x", "--no-such"], "unknown option '--no-such'"),
         (["ping", "pong"], "'pong' is one argument too many"),
         (["discover"], "required: QUERY"),

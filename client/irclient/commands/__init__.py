@@ -26,4 +26,5 @@ COMMANDS = (
     "wait",
     "events",
     "ping",
+    "completion",
 )

@@ -1,0 +1,36 @@
+"""`irc completion`: a script with which a shell completes `irc`."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.client import Client
+from irclient.completing import add_shell, script
+from irclient.exits import COMMITTED
+
+HELP = "a script with which a shell completes irc"
+ABOUT = """
+Print a script that makes bash, zsh or fish complete commands, options and their
+values, files, and the names of the corpora that the daemon has at that moment.
+"""
+EXAMPLES = """
+# bash: into the directory that its completion package reads
+irc completion bash > ~/.local/share/bash-completion/completions/irc
+
+# zsh: into a directory of $fpath
+irc completion zsh > ~/.zsh/completions/_irc
+
+# fish
+irc completion fish > ~/.config/fish/completions/irc.fish
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the shell."""
+    add_shell(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print the script; the daemon is not asked."""
+    print(script(options.program, options.shell))
+    return COMMITTED

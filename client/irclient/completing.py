@@ -1,0 +1,58 @@
+"""Scripts with which shells complete a command line, made of its parser by shtab.
+
+What an argument's metavar names is what it is completed with: CORPUS by the corpora there are, FILE
+and ROOT by paths. Choices complete themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from irclient.errors import Unavailable
+
+SHELLS = ("bash", "zsh", "fish")
+
+_ASK = "irc completion corpora 2>/dev/null"
+_CORPORA = {
+    "bash": "_irc_corpora",
+    "zsh": "_irc_corpora",
+    "fish": f"({_ASK})",
+    "preamble": {
+        "bash": f'_irc_corpora() {{ compgen -W "$({_ASK})" -- "$1"; }}',
+        "zsh": f'_irc_corpora() {{ compadd -- ${{(f)"$({_ASK})"}} }}',
+    },
+}
+
+
+def script(program: argparse.ArgumentParser, shell: str) -> str:
+    """Return the script for one of SHELLS. Raises Unavailable without shtab."""
+    try:
+        import shtab
+    except ImportError:
+        hint = 'pip install "irclient[terminal]"'
+        raise Unavailable("completion scripts are made by shtab, which is missing", hint) from None
+    completed: dict[str, Any] = {
+        "CORPUS": _CORPORA,
+        "FILE": shtab.FILE,
+        "CASES.jsonl": shtab.FILE,
+        "ROOT": shtab.FILE,
+    }
+    for action in _actions(program):
+        if action.metavar in completed:
+            action.complete = completed[action.metavar]  # type: ignore[attr-defined]
+    return str(shtab.complete(program, shell))
+
+
+def add_shell(parser: argparse.ArgumentParser) -> None:
+    """Add for which shell."""
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+
+
+def _actions(program: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in program._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for page in action.choices.values():
+                yield from _actions(page)
