@@ -30,7 +30,7 @@ from irdaemon.index import Images
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
-from irdaemon.memory import settle
+from irdaemon.memory import resident, settle
 from irdaemon.ownership import Lock, clear_socket
 from irdaemon.renewal import opened
 from irdaemon.schedule import Schedule
@@ -221,6 +221,7 @@ class Daemon:
             "version": __version__,
             "pid": os.getpid(),
             "uptime_s": round(time.monotonic() - self._started, 1),
+            "rss_bytes": resident(),
             "socket": self._socket,
             "config": self._settled.config.path,
             "watch": [

@@ -21,6 +21,15 @@ _MAPPED_ABOVE = 1 << 18
 _GC_THRESHOLDS = (20_000, 20, 50)
 
 
+def resident() -> int | None:
+    """Return how many bytes this process holds in memory; None where the system does not say."""
+    try:
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
 def be_modest() -> None:
     """Give freed memory back, unless the environment says otherwise or the C library is another."""
     gc.set_threshold(*_GC_THRESHOLDS)

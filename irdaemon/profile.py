@@ -18,6 +18,7 @@ from types import TracebackType
 
 _KEPT = 1_000
 _samples: dict[str, deque[float]] = {}
+_totals: dict[str, int] = {}
 _laps: ContextVar[dict[str, float] | None] = ContextVar("laps", default=None)
 
 
@@ -47,6 +48,8 @@ def note(name: str, ms: float) -> None:
     if samples is None:
         samples = _samples.setdefault(name, deque(maxlen=_KEPT))
     samples.append(ms)
+    # Two threads may count one as none now and then; a lock would cost more than that is worth.
+    _totals[name] = _totals.get(name, 0) + 1
     if (laps := _laps.get()) is not None:
         laps[name] = laps.get(name, 0.0) + ms
 
@@ -69,8 +72,14 @@ def usual(name: str, share: float = 0.5, last: int = _KEPT) -> float | None:
 
 
 def summary() -> dict[str, dict[str, float]]:
-    """Return for every stage how many durations are kept, their p50, p95 and the longest."""
-    return {name: _figures(list(samples)) for name, samples in sorted(_samples.items())}
+    """Return for every stage how many durations were noted in all and how many of them are kept.
+
+    With the p50, p95 and the longest of those that are kept.
+    """
+    return {
+        name: {"total": _totals.get(name, 0), **_figures(list(samples))}
+        for name, samples in sorted(_samples.items())
+    }
 
 
 def _figures(samples: list[float]) -> dict[str, float]:

@@ -63,12 +63,20 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
 def _floor(text: str) -> float | str | None:
     if text in ("auto", "none"):
         return None if text == "none" else text
-    return float(text)
+    try:
+        return float(text)
+    except ValueError:
+        said = f"{text!r} is neither a number nor `auto` nor `none`"
+        raise argparse.ArgumentTypeError(said) from None
 
 
 def _weight(text: str) -> tuple[str, float]:
     kind, _, weight = text.partition("=")
-    return kind, float(weight)
+    try:
+        return kind, float(weight)
+    except ValueError:
+        said = f"{text!r} is not KIND=W with a number W"
+        raise argparse.ArgumentTypeError(said) from None
 
 
 def add_query_options(parser: argparse.ArgumentParser) -> None:

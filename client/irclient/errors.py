@@ -9,8 +9,8 @@
       InternalError    internal      a fault in the daemon; its id is in the daemon's log
       Unreachable      unreachable   no daemon answered (client only)
         Timeout        timeout       connected, but no reply in time (client only)
-      SettingsError    settings      an agent's settings file cannot be edited (client only)
         Lost           lost          the daemon went away before it answered (client only)
+      SettingsError    settings      an agent's settings file cannot be edited (client only)
 
 irdaemon adds ConfigError, SourceError and LedgerError.
 """

@@ -1,4 +1,4 @@
-"""The status as Prometheus reads it: one gauge a line."""
+"""The status as Prometheus reads it: one figure a line."""
 
 from __future__ import annotations
 
@@ -27,14 +27,22 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
         if c["last_reconcile"] is not None
     ]
     yield from _gauge("irdaemon_last_reconcile_seconds", looks)
+    if (resident := state.get("rss_bytes")) is not None:
+        yield from _gauge("irdaemon_resident_bytes", [("", resident)])
+    totals = [(_labels(stage=n), f.get("total", 0)) for n, f in state.get("profile", {}).items()]
+    yield from _figures("irdaemon_stage_total", "counter", totals)
     for quantile in ("p50", "p95"):
         stages = [(_labels(stage=n), f[quantile]) for n, f in state.get("profile", {}).items()]
         yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)
 
 
 def _gauge(name: str, samples: list[tuple[str, float]]) -> Iterator[str]:
+    return _figures(name, "gauge", samples)
+
+
+def _figures(name: str, kind: str, samples: list[tuple[str, float]]) -> Iterator[str]:
     if samples:
-        yield f"# TYPE {name} gauge"
+        yield f"# TYPE {name} {kind}"
     yield from (f"{name}{labels} {value}" for labels, value in samples)
 
 

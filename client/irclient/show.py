@@ -30,8 +30,8 @@ def _cell(value: Any) -> str:
 def status(state: dict[str, Any]) -> str:
     """Return the daemon's state: who, how long, and one row for each corpus."""
     head = (
-        f"irdaemon {state['version']}, pid {state['pid']}, up {_duration(state['uptime_s'])},"
-        f" generation {state['generation']}, {state['queue']} jobs"
+        f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
+        f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
     lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {}))]
     for corpus in state["corpora"]:
@@ -101,7 +101,13 @@ def _moment(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-def _duration(seconds: float) -> str:
+def _memory(state: dict[str, Any]) -> str:
+    resident = state.get("rss_bytes")
+    return "" if resident is None else f", {resident / 1e6:,.0f} MB"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words: its two largest units."""
     minutes, hours = int(seconds // 60), int(seconds // 3600)
     if hours >= 48:
         return f"{hours // 24} d"

@@ -12,6 +12,7 @@ from tests.unit.corpus_builders import engine, mapped
 @pytest.fixture(autouse=True)
 def nothing_measured(monkeypatch):
     monkeypatch.setattr(profile, "_samples", {})
+    monkeypatch.setattr(profile, "_totals", {})
 
 
 @pytest.fixture
@@ -45,18 +46,21 @@ def test_the_laps_of_one_query_are_those_within_it():
     assert profile.summary()["a"]["n"] == 2
 
 
-def test_only_the_last_durations_are_kept():
+def test_only_the_last_durations_are_kept_and_all_are_counted():
     for ms in range(3_000):
         profile.note("a", ms)
     assert profile.summary()["a"]["n"] == 1_000
+    assert profile.summary()["a"]["total"] == 3_000
     assert profile.usual("a") >= 2_000
     assert profile.usual("a", 0.5, last=10) >= 2_990
     assert profile.usual("never") is None
 
 
-def test_the_text_for_prometheus_has_one_gauge_a_line_and_escapes_labels(state):
+def test_the_text_for_prometheus_has_one_figure_a_line_and_escapes_labels(state):
     state["corpora"][0]["name"] = 'a"b\\'
     lines = prometheus(state).splitlines()
     assert 'irdaemon_artifacts{corpus="a\\"b\\\\"} 1' in lines
     assert any(line.startswith('irdaemon_stage_p50_ms{stage="lexical"} ') for line in lines)
+    assert "# TYPE irdaemon_stage_total counter" in lines
+    assert 'irdaemon_stage_total{stage="lexical"} 1' in lines
     assert all(line.startswith("#") or len(line.rsplit(" ", 1)) == 2 for line in lines)

@@ -15,6 +15,7 @@ COMMANDS = (
     "info",
     "records",
     "status",
+    "top",
     "add",
     "rm",
     "build",

@@ -1,0 +1,68 @@
+"""What happened between two looks at a daemon: answers and jobs a second, and their times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something of a kind (`answer` or `job`) happens, and its usual milliseconds."""
+
+    kind: str
+    name: str
+    per_second: float
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The daemon's status at one moment, and the rates since the moment before."""
+
+    state: Mapping[str, Any]
+    rates: tuple[Rate, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the look as plain data."""
+        return {**self.state, "rates": [asdict(rate) for rate in self.rates]}
+
+    def per_second(self, kind: str) -> float:
+        """Return how many of a kind there were a second."""
+        return sum(rate.per_second for rate in self.rates if rate.kind == kind)
+
+    def busiest(self, kind: str) -> Rate | None:
+        """Return the one of a kind that happens most; None where nothing happens."""
+        busy = [rate for rate in self.rates if rate.kind == kind and rate.per_second]
+        return max(busy, key=lambda rate: rate.per_second, default=None)
+
+
+def look_at(state: Mapping[str, Any], before: Look | None, seconds: float) -> Look:
+    """Return a look at a status with its profile, so many seconds after another of the same."""
+    known = before is not None and before.state["pid"] == state["pid"] and seconds > 0
+    totals = _totals(before.state) if before is not None and known else _totals(state)
+    return Look(state, tuple(_rates(state, totals, seconds)))
+
+
+_KINDS = {"rung ": "answer", "job ": "job"}
+
+
+def _rates(state: Mapping[str, Any], totals: Mapping[str, int], seconds: float) -> list[Rate]:
+    return [
+        Rate(
+            kind,
+            stage.removeprefix(prefix),
+            (figures.get("total", 0) - totals.get(stage, 0)) / (seconds or 1),
+            figures["p50"],
+            figures["p95"],
+        )
+        for stage, figures in state["profile"].items()
+        for prefix, kind in _KINDS.items()
+        if stage.startswith(prefix)
+    ]
+
+
+def _totals(state: Mapping[str, Any]) -> dict[str, int]:
+    return {stage: figures.get("total", 0) for stage, figures in state["profile"].items()}
