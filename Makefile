@@ -23,7 +23,7 @@ run: .venv/.installed
 	@echo "  $(BIN)/irdaemon service install       start it with your session"
 	@echo "  $(BIN)/irdaemon stop                  stop it"
 
-test: .venv/.tested
+test: .venv/.tested examples/node/node_modules
 	@$(BIN)/python -m pytest $(ARGS)
 
 lint: .venv/.linted
@@ -44,7 +44,7 @@ peer:
 
 clean:
 	@if [ -x $(BIN)/irdaemon ]; then $(BIN)/irdaemon service uninstall; $(BIN)/irdaemon stop --forget || true; fi
-	@rm -rf .venv .bench build client/build *.egg-info client/*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@rm -rf .venv .bench build client/build *.egg-info client/*.egg-info examples/node/node_modules .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	@find irdaemon client tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -67,6 +67,11 @@ clean:
 .venv/.tested: .venv/.installed
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e ".[test]"
 	@touch $@
+
+# For the example in another language; its tests are skipped where npm or its registry is not there.
+examples/node/node_modules: examples/node/package-lock.json
+	@command -v npm >/dev/null || exit 0; \
+	  npm ci --prefix $(@D) --no-audit --no-fund --loglevel=error --fetch-retries=1 && touch $@ || rm -rf $@
 
 .venv/.linted: .venv/.tested
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[lint]"
