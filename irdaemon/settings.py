@@ -12,6 +12,7 @@ from tomlkit.items import Table
 from tomlkit.toml_document import TOMLDocument
 
 from irclient.errors import NotFound, QueryError
+from irclient.nearest import did_you_mean
 from irdaemon.config import KNOWN_KINDS, Config, parse_config
 
 
@@ -40,7 +41,9 @@ def remove_corpus(config: Config, name: str) -> Config:
     """Take a corpus out of the file; one that is found by itself is switched off there instead."""
     written = any(each.name == name for each in config.corpora)
     if not written and not (config.known and name in KNOWN_KINDS):
-        raise NotFound(f"the configuration has no corpus {name!r}", "irc ls shows them")
+        known = [each.name for each in config.corpora] + list(KNOWN_KINDS if config.known else ())
+        near = did_you_mean(name, known)
+        raise NotFound(f"the configuration has no corpus {name!r}{near}", "irc ls shows them")
 
     def edit(document: TOMLDocument) -> None:
         corpora = _corpora(document)

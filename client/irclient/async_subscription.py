@@ -47,7 +47,7 @@ class AsyncSubscription(AsyncIterator[Event]):
 
     async def __anext__(self) -> Event:
         while self._feed and (ready := dict(await self._poller.poll(self._timeout_ms))):
-            if self._feed.monitor not in ready:
+            if self._feed.socket in ready:
                 return told(await self._feed.socket.recv_multipart())
             if event := self._feed.noticed(await recv_monitor_message(self._feed.monitor)):
                 return event

@@ -6,7 +6,13 @@ import difflib
 from collections.abc import Iterable
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that is most like a word, or "" where none is like it."""
+    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.5)
+    return near[0] if near else ""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the nearest known word, or nothing."""
-    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(word, known)
+    return f"; did you mean {near!r}?" if near else ""

@@ -101,7 +101,7 @@ class Subscription(Iterator[Event]):
 
     def __next__(self) -> Event:
         while self._feed and (ready := dict(self._poller.poll(self._timeout_ms))):
-            if self._feed.monitor not in ready:
+            if self._feed.socket in ready:
                 return told(self._feed.socket.recv_multipart())
             if event := self._feed.noticed(recv_monitor_message(self._feed.monitor)):
                 return event

@@ -63,12 +63,14 @@ def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _unknown(page: argparse.ArgumentParser, word: str) -> str:
-    from irclient.nearest import did_you_mean
+    from irclient.nearest import nearest
 
     if not word.startswith("-"):
         return f"{word!r} is one argument too many; quote words that belong together"
-    known = [name for name in page._option_string_actions if name.startswith("--")]
-    return f"unknown option {word!r}{did_you_mean(word.partition('=')[0], known)}"
+    # Without the dashes, which would make every option like every other.
+    known = [name[2:] for name in page._option_string_actions if name.startswith("--")]
+    near = nearest(word.partition("=")[0].lstrip("-"), known)
+    return f"unknown option {word!r}" + (f"; did you mean '--{near}'?" if near else "")
 
 
 def _indented(text: str) -> str:

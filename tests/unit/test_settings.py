@@ -60,6 +60,8 @@ def test_a_taken_name_is_refused_and_a_missing_one_not_found(file):
     for name in ("nothing", "skills"):
         with pytest.raises(NotFound):
             remove_corpus(config, name)
+    with pytest.raises(NotFound, match="did you mean 'skills'"):
+        remove_corpus(load_config(None), "skils")
 
 
 def test_a_wish_that_would_not_be_valid_leaves_the_file_alone(file):

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,13 @@ def client(request, daemon):
     made = request.param(daemon.endpoint, 5.0)
     yield made
     made.close()
+
+
+def until_noticed(client):
+    """Wait until a client's connection has ended on its side too: a moment later."""
+    link = getattr(client._link, "_link", client._link)
+    while not link.lost:
+        time.sleep(0.001)
 
 
 def asked(daemon):
@@ -101,6 +109,7 @@ def test_a_kept_client_goes_on_after_a_restart_even_with_what_is_never_repeated(
     daemon.answers["build"] = [1]
     assert client.build() == [1]
     daemon.stop()
+    until_noticed(getattr(client, "client", client))
     daemon.start()
     assert client.build() == [1]
     assert asked(daemon) == ["build", "build"]
