@@ -14,6 +14,7 @@ import pytest
 
 import irclient
 from irclient import cli
+from irclient.commands import top
 from irclient.rates import look_at
 from irclient.show_top import line
 from irclient.testing import FakeDaemon
@@ -84,6 +85,17 @@ def test_off_a_terminal_there_are_lines_or_data_and_no_escapes(monkeypatch, caps
     lines = capsys.readouterr().out.splitlines()
     assert "\x1b" not in "".join(lines)
     assert [json.loads(each)["generation"] for each in lines[2:]] == [5, 5]
+
+
+def test_without_rich_there_are_lines_on_a_terminal_too(monkeypatch, capsys):
+    monkeypatch.setattr(top, "_is_screen", lambda: True)
+    monkeypatch.setitem(sys.modules, "irclient.screen", None)
+    with FakeDaemon({"status": status()}) as daemon:
+        monkeypatch.setenv("IRDAEMON_SOCKET", daemon.endpoint)
+        assert cli.main(["top", "--count", "1"]) == 0
+    said = capsys.readouterr()
+    assert "generation 5" in said.out
+    assert "irclient[terminal]" in said.err
 
 
 @pytest.fixture
