@@ -14,7 +14,10 @@ from irclient.link import Link, lost
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request of `size` bytes on its way, and the reply that will come for it."""
+    """A request of `size` bytes on its way, and the reply that will come for it.
+
+    That no reply can come is a reply too, with the error: nobody may be left to see an exception.
+    """
 
     size: int
     sending: asyncio.Future[None]
@@ -92,4 +95,4 @@ class AsyncLink:
 
     def _fail(self, asked: Asked, error: IRError) -> None:
         if not asked.reply.done():
-            asked.reply.set_exception(error)
+            asked.reply.set_result(wire.Reply(0, error=error))

@@ -33,6 +33,7 @@ CRASH = object()
 """Instead of an answer every connection is cut, as when the daemon is killed and started again."""
 
 _TICK_MS = 5
+_PONG = {"version": __version__, "protocol": wire.PROTOCOL, "pid": os.getpid()}
 
 
 class FakeDaemon:
@@ -155,9 +156,6 @@ def selection(*hits: Hit, reason: str = "") -> Selection:
         took_ms=1.0,
         rung="hybrid",
     )
-
-
-_PONG = {"version": __version__, "protocol": wire.PROTOCOL, "pid": os.getpid()}
 
 
 @contextmanager

@@ -54,8 +54,14 @@ def client(request, daemon):
 
 def until_noticed(client):
     """Wait until a client's connection has ended on its side too: a moment later."""
-    link = getattr(client._link, "_link", client._link)
-    while not link.lost:
+
+    async def noticed():
+        while not client.client._link.ended:
+            await asyncio.sleep(0.001)
+
+    if isinstance(client, Awaited):
+        client.runner.run(noticed())
+    while isinstance(client, Client) and not client._link.lost:
         time.sleep(0.001)
 
 
@@ -109,7 +115,7 @@ def test_a_kept_client_goes_on_after_a_restart_even_with_what_is_never_repeated(
     daemon.answers["build"] = [1]
     assert client.build() == [1]
     daemon.stop()
-    until_noticed(getattr(client, "client", client))
+    until_noticed(client)
     daemon.start()
     assert client.build() == [1]
     assert asked(daemon) == ["build", "build"]
