@@ -52,7 +52,7 @@ from irdaemon.index import (
 )
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, Progress, Work
-from irdaemon.ledger import Ledger, LedgerError
+from irdaemon.ledger import Ledger, LedgerError, Wanted
 from irdaemon.ledger.damage import is_damage, is_passing
 from irdaemon.ledger.loss import Loss, damage, first_fault
 from irdaemon.offers import Offers
@@ -614,6 +614,13 @@ class Engine:
         with self._reading() as ledger:
             corpus, artifact_id = resolve(ledger, reference, self._corpora)
             return ledger.records_for_artifact(corpus, artifact_id)
+
+    def artifacts(self, wanted: Wanted) -> list[dict[str, Any]]:
+        """Return a page of the artifacts that are held, in the order of their references."""
+        if wanted.corpus and wanted.corpus not in self._corpora:
+            raise self._unknown(wanted.corpus)
+        with self.ledger.reading() as ledger:
+            return overview.artifacts(ledger, wanted)
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return what could not be read: corpus, path, reason, and since when."""

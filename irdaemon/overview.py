@@ -1,17 +1,20 @@
-"""What `status`, `info` and `failures` say: the ledger's rows, told as plain data."""
+"""What `status`, `info`, `artifacts` and `failures` say: the ledger's rows, told as plain data."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from irclient.errors import QueryError
 from irdaemon.corpus import Corpus
 from irdaemon.floor import Floor
 from irdaemon.index import CorpusIndex
-from irdaemon.ledger import Ledger
+from irdaemon.ledger import Ledger, Wanted
 from irdaemon.ledger.files import kept_aside
 from irdaemon.ledger.loss import Loss
 from irdaemon.setbacks import Trouble
+
+MOST_LISTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,17 @@ def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
 def _floor(floor: Floor) -> dict[str, Any]:
     names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
     return {**{name: getattr(floor, name) for name in names}, "applied": floor.trusted}
+
+
+def artifacts(ledger: Ledger, wanted: Wanted) -> list[dict[str, Any]]:
+    """Return a page of what is held: where each artifact is, and since when it is indexed so."""
+    if not 1 <= wanted.limit <= MOST_LISTED:
+        raise QueryError(
+            f"limit must be 1 to {MOST_LISTED:,}, not {wanted.limit}",
+            "ask for the next page with `after`",
+        )
+    names = ("corpus", "artifact_id", "name", "pointer", "indexed_at")
+    return [dict(zip(names, row, strict=True)) for row in ledger.held(wanted)]
 
 
 def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:

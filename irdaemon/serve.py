@@ -29,6 +29,7 @@ from irdaemon.evaluate import Case
 from irdaemon.hints import looks_at
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
+from irdaemon.ledger import Wanted
 from irdaemon.load import did_you_mean
 from irdaemon.profile import lapped
 from irdaemon.types import Query, Selection
@@ -116,6 +117,18 @@ def _records(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.records(args.get("reference", ""))
 
 
+def _artifacts(engine: Engine, args: Mapping[str, Any]) -> Any:
+    corpus, _, artifact_id = args.get("after", "").partition("/")
+    return engine.artifacts(
+        Wanted(
+            corpus=args.get("corpus") or "",
+            under=args.get("under", "").rstrip("/"),
+            after=(corpus, artifact_id),
+            limit=args.get("limit", 100),
+        )
+    )
+
+
 def _status(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.status(args.get("profile", False))
 
@@ -198,6 +211,11 @@ OPS: Mapping[str, Op] = {
     "eval": Op(_eval, {**_QUERY_ARGS, "cases": list, "baseline": bool}, slow=True),
     "disclose": Op(_disclose, {"references": list, "level": str, "expand": str}, slow=True),
     "records": Op(_records, {"reference": str}, slow=True),
+    "artifacts": Op(
+        _artifacts,
+        {"corpus": _OPTIONAL_TEXT, "under": str, "after": str, "limit": int},
+        slow=True,
+    ),
     "status": Op(_status, {"profile": bool}, slow=True),
     "failures": Op(_failures, {"corpus": _OPTIONAL_TEXT}, slow=True),
     "info": Op(_info, {"corpus": str}, slow=True),

@@ -101,6 +101,17 @@ class Client:
         """Return the records of one artifact in plan order."""
         return self._run(calls.records(reference))
 
+    def artifacts(
+        self, corpus: str | None = None, under: str = "", after: str = "", limit: int = 100
+    ) -> list[dict[str, Any]]:
+        """Return what is held, in the order of references (CORPUS/ID), beyond the one `after`.
+
+        Each with corpus, artifact_id, name, pointer, indexed_at (Unix seconds); with `under`, only
+        what lies at that path or below it. At most `limit` of them, 1 to 1,000.
+        """
+        args = {"corpus": corpus, "under": under, "after": after, "limit": limit}
+        return self._list("artifacts", args)
+
     def status(self, profile: bool = False) -> dict[str, Any]:
         """Return version, pid, uptime, generation, queue and the state of every corpus.
 

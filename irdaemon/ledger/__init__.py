@@ -29,6 +29,7 @@ from irdaemon.ledger.rows import (
     Record,
     StoredArtifact,
     Upsert,
+    Wanted,
     content_hash,
     record_id,
     version_hash,
@@ -52,6 +53,7 @@ __all__ = [
     "Record",
     "StoredArtifact",
     "Upsert",
+    "Wanted",
     "content_hash",
     "record_id",
     "version_hash",
@@ -304,6 +306,19 @@ class Ledger:
             limit,
         )
         return [artifact_id for (artifact_id,) in rows]
+
+    def held(self, wanted: Wanted) -> list[tuple[Any, ...]]:
+        """Return (corpus, artifact_id, name, pointer, indexed_at) in the order of references."""
+        return self._store.all(
+            "SELECT corpus, artifact_id, name, pointer, indexed_at FROM artifacts"
+            " WHERE (corpus, artifact_id) > (?1, ?2) AND (?3 = '' OR corpus = ?3)"
+            " AND (?4 = '' OR pointer = ?4 OR substr(pointer, 1, length(?4) + 1) = ?4 || '/')"
+            " ORDER BY corpus, artifact_id LIMIT ?5",
+            *wanted.after,
+            wanted.corpus,
+            wanted.under,
+            wanted.limit,
+        )
 
     def records_for_artifact(self, corpus: str, artifact_id: str) -> list[dict[str, Any]]:
         """Return the stored records of an artifact in plan order: the way to its siblings."""

@@ -110,6 +110,19 @@ class StoredArtifact:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which artifacts to list: of one corpus ("": all), with a pointer at or under a path.
+
+    At most `limit` of them, in the order of (corpus, artifact id), beyond `after`.
+    """
+
+    corpus: str = ""
+    under: str = ""
+    after: tuple[str, str] = ("", "")
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How much of a corpus the ledger holds; `vectors` counts records that have theirs."""
 

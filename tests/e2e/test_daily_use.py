@@ -47,6 +47,14 @@ def test_a_fresh_answer_includes_what_was_written_just_before(daemon, home):
         assert answer["freshness"]["unproved"] == []
 
 
+def test_what_is_held_can_be_listed_by_the_path_it_lies_at(daemon, home):
+    listed = home.answer("artifacts", "skills")
+    assert [held["name"] for held in listed] == ["changelog", "pdf-forms"]
+    (held,) = home.answer("artifacts", "--under", str(home.skills / "pdf-forms"))
+    assert held == listed[1]
+    assert home.irc("artifacts", "-k", "1").stdout.endswith("changelog\n")
+
+
 def test_a_generation_can_be_waited_for(daemon, home):
     now = home.answer("status")["generation"]
     assert home.answer("wait", str(now)) == {"generation": now, "reached": True}

@@ -14,6 +14,7 @@ COMMANDS = (
     "ls",
     "info",
     "records",
+    "artifacts",
     "status",
     "top",
     "add",
