@@ -619,7 +619,7 @@ class Engine:
         """Return a page of the artifacts that are held, in the order of their references."""
         if wanted.corpus and wanted.corpus not in self._corpora:
             raise self._unknown(wanted.corpus)
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             return overview.artifacts(ledger, wanted)
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:

@@ -10,8 +10,8 @@ LINE = (
     " index renewal retrieve second_look selection gate copies needs expansion disclosure"
     " references asking rungs ingest checkup discovery explanation evaluate background calibration"
     " jobs setbacks hints host offers overview embedders freshness engine library watch schedule"
-    " serve memory ownership settings sdnotify service logs initial tool_servers daemon commands"
-    " cli"
+    " serve memory ownership token settings sdnotify service logs initial tool_servers daemon"
+    " commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

@@ -12,6 +12,7 @@ COMMANDS = (
     "fetch",
     "tools",
     "service",
+    "mcp",
     "version",
     "completion",
 )

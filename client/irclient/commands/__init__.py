@@ -28,5 +28,6 @@ COMMANDS = (
     "wait",
     "events",
     "ping",
+    "mcp",
     "completion",
 )

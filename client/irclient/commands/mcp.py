@@ -1,0 +1,32 @@
+"""`irc mcp`: serve MCP clients over stdin and stdout."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.client import Client
+from irclient.exits import COMMITTED
+from irclient.mcp import PROFILES, require_sdk
+
+HELP = "serve MCP clients over stdin and stdout"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which tools to offer."""
+    parser.add_argument(
+        "--profile",
+        choices=PROFILES,
+        default="discover",
+        help="which tools: discover and disclose, or those of a document library too (discover)",
+    )
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Serve until stdin ends. The daemon is asked when the first call comes, not before."""
+    require_sdk()
+    from irclient.mcp.asking import Daemon
+    from irclient.mcp.server import make_server
+    from irclient.mcp.stdio import serve
+
+    serve(make_server(options.profile, Daemon(client.endpoint, client.timeout)))
+    return COMMITTED

@@ -1,0 +1,23 @@
+"""The MCP server: what MCP clients see of the daemon, over stdio or streamable HTTP.
+
+It is a client of the daemon like any other, in a process of its own. The SDK it is made with is an
+extra (`irclient[mcp]`) and slow to import, so nothing outside this package imports it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from irclient.errors import Unavailable
+
+PROFILES = ("discover", "library")
+
+
+def require_sdk() -> None:
+    """Raise Unavailable, with the command that helps, unless the SDK can be imported."""
+    try:
+        import mcp.server.mcpserver  # noqa: F401
+    except ImportError as error:
+        raise Unavailable(
+            f"the MCP SDK cannot be used: {error}", f'{sys.executable} -m pip install "mcp>=2,<3"'
+        ) from error

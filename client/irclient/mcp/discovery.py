@@ -1,0 +1,105 @@
+"""The two tools that every profile has, discover and disclose, and `skill://` resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from irclient.client import Client
+from irclient.errors import NotFound
+from irclient.mcp.asking import Daemon, with_nearest
+from irclient.mcp.items import Found, Payload, found, found_text, payload, payload_text
+from irclient.mcp.tools import READS, Tools, answered
+from irclient.types import Disclosure, Query, SelectSpec
+
+_SCHEME = "skill://"
+_MOST_ITEMS = 10
+
+DISCOVER = """\
+Find out whether the user already has a skill, package, past session or document for the task at \
+hand. Use it at the start of a task, before you write something from scratch or search the web, \
+and whenever the user mentions "the way we do it", a tool or a file you do not know. It answers in \
+milliseconds from a local index, with at most a few items, or with none when nothing applies: then \
+go on without."""
+DISCLOSE = """\
+Read an item that discover found: the text of a skill, document or past session, or a package's \
+README. Use it before you rely on an item, when its summary looks right. Level "bundled" adds the \
+scripts and references that come with a skill."""
+
+
+class Discovery:
+    """The tools, asking one daemon."""
+
+    def __init__(self, daemon: Daemon):
+        self._daemon = daemon
+
+    def add_to(self, tools: Tools) -> None:
+        """Offer discover, disclose and the resources."""
+        tools.add_tool(self.discover, title="Discover", description=DISCOVER, annotations=READS)
+        tools.add_tool(self.disclose, title="Disclose", description=DISCLOSE, annotations=READS)
+        # An id is looked up in the index, never opened as a path.
+        tools.resource(
+            _SCHEME + "{corpus}/{+artifact_id}",
+            name="item",
+            title="An indexed item",
+            description="The text of an item that discover found, by its reference.",
+            mime_type="text/markdown",
+            security=ResourceSecurity(exempt_params={"artifact_id"}),
+        )(self.resource)
+
+    async def discover(
+        self,
+        context: Context[Any, Any],
+        query: Annotated[str, Field(description="the task or need, in plain words")],
+        corpora: Annotated[
+            tuple[str, ...], Field(description="look only in these, for example skills")
+        ] = (),
+        max_items: Annotated[int, Field(ge=1, le=_MOST_ITEMS)] = 3,
+        fresh: Annotated[
+            bool, Field(description="wait until files written just now are included")
+        ] = False,
+    ) -> Annotated[CallToolResult, Found]:
+        """Answer with few items, or none."""
+        asked = Query(
+            query, corpora, k=_MOST_ITEMS, select=SelectSpec(max_k=max_items), fresh=fresh
+        )
+        answer = await self._daemon.ask(lambda client: client.discover(asked), context)
+        result = found(answer)
+        return answered(found_text(result), result)
+
+    async def disclose(
+        self,
+        context: Context[Any, Any],
+        reference: Annotated[str, Field(description="CORPUS/ID, as discover gave it")],
+        level: Literal["body", "bundled"] = "body",
+    ) -> Annotated[CallToolResult, Payload]:
+        """Answer with what an item holds."""
+        payload = await self._payload(reference, level, context)
+        return answered(payload_text(payload), payload)
+
+    async def resource(self, corpus: str, artifact_id: str, context: Context[Any, Any]) -> str:
+        """Return an item as a text with a line on where it comes from."""
+        try:
+            return payload_text(await self._payload(f"{corpus}/{artifact_id}", "body", context))
+        except ToolError as error:
+            unknown = isinstance(error.__cause__, NotFound)
+            raise (ResourceNotFoundError if unknown else ResourceError)(str(error)) from error
+
+    async def _payload(self, reference: str, level: str, context: Context[Any, Any]) -> Payload:
+        wanted = reference.strip().removeprefix(_SCHEME)
+        return payload(
+            await self._daemon.ask(lambda client: disclosed(client, wanted, level), context)
+        )
+
+
+def disclosed(client: Client, reference: str, level: str = "body") -> Disclosure:
+    """Return what an item holds. Raises NotFound with the nearest references."""
+    try:
+        return client.disclose([reference], level)[0]
+    except NotFound as error:
+        raise with_nearest(client, error, reference) from error

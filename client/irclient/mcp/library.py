@@ -1,0 +1,173 @@
+"""The library profile: tools to search, read and list documents, by the names of Agent Library.
+
+Adding, updating and removing documents is not offered: a document is a file in a directory that is
+watched, and whoever can write the file has added it.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
+from pydantic import BaseModel, Field
+
+from irclient.client import Client
+from irclient.errors import NotFound, QueryError
+from irclient.mcp.asking import Daemon, with_nearest
+from irclient.mcp.discovery import disclosed
+from irclient.mcp.items import Payload, payload, payload_text
+from irclient.mcp.library_search import AssetType, Hits, Search, searched
+from irclient.mcp.library_tour import Tour
+from irclient.mcp.plain import as_place, one_line
+from irclient.mcp.timeframe import Timeframe
+from irclient.mcp.tools import READS, Tools, answered
+
+SEARCH = """\
+Search the user's library (documents, notes, skills, packages, past sessions) and get ranked \
+passages. Use it before you answer from memory when the task may depend on something the user has \
+written down or done before. It always ranks something: read a hit with ReadFromLibrary before you \
+rely on it, or ask discover when you want only what really applies."""
+READ = """\
+Read a whole document of the library, by the document_path or document_id of a search hit. Use it \
+before you cite or follow a hit."""
+LIST = """\
+List the documents of the library, page by page. Use it to see what there is; to find something, \
+SearchLibrary is the better way."""
+
+_WRITE_THE_FILE = (
+    "{} is not supported: the library follows files on disk. {} GetLibraryOverview shows the"
+    " directories that are watched, SuggestLibraryLocation the best one; a change is found within"
+    " a second, nothing else is to be done."
+)
+NOT_HERE = {
+    "AddToLibrary": _WRITE_THE_FILE.format(
+        "AddToLibrary", "Write the document as a file into one of its directories."
+    ),
+    "UpdateLibraryDoc": _WRITE_THE_FILE.format(
+        "UpdateLibraryDoc", "Edit the file at the document's path."
+    ),
+    "RemoveFromLibrary": _WRITE_THE_FILE.format(
+        "RemoveFromLibrary", "Ask the user, then delete or move the file at the document's path."
+    ),
+}
+
+
+class Listed(BaseModel, frozen=True):
+    """A document of the library."""
+
+    document_id: str
+    path: str
+    title: str
+    updated_at: str
+
+
+class Contents(BaseModel, frozen=True):
+    """A page of the library; `next` is the `after` of the next one, empty at the end."""
+
+    documents: list[Listed]
+    next: str
+
+
+class Library:
+    """The tools of the library profile, asking one daemon."""
+
+    def __init__(self, daemon: Daemon):
+        self._daemon = daemon
+
+    def add_to(self, tools: Tools) -> None:
+        """Offer the tools, and answers to those that are not offered."""
+        for name, run, description in (
+            ("SearchLibrary", self.search, SEARCH),
+            ("ReadFromLibrary", self.read, READ),
+            ("ListLibraryContents", self.contents, LIST),
+        ):
+            tools.add_tool(run, name=name, description=description, annotations=READS)
+        Tour(self._daemon).add_to(tools)
+        tools.not_here = NOT_HERE
+
+    async def search(
+        self,
+        context: Context[Any, Any],
+        query: str,
+        mode: Literal["hybrid", "semantic", "keyword"] = "hybrid",
+        source: Annotated[str, Field(description="only this corpus")] = "",
+        asset_type: AssetType | None = None,
+        timeframe: Annotated[
+            Timeframe | None, Field(description="only past sessions carry a time")
+        ] = None,
+        start_date: date | None = None,
+        end_date: Annotated[date | None, Field(description="included")] = None,
+        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+    ) -> Annotated[CallToolResult, Hits]:
+        """Answer with ranked passages, at most one of each document."""
+        search = Search(
+            query=query,
+            mode=mode,
+            source=source,
+            asset_type=asset_type,
+            timeframe=timeframe,
+            start=start_date,
+            end=end_date,
+            limit=limit,
+        )
+        found = await self._daemon.ask(lambda client: searched(client, search), context)
+        return answered(found.as_text(), found)
+
+    async def read(
+        self,
+        context: Context[Any, Any],
+        path: Annotated[str, Field(description="absolute path, or a document_id")],
+    ) -> Annotated[CallToolResult, Payload]:
+        """Answer with a whole document."""
+        found = await self._daemon.ask(
+            lambda client: disclosed(client, _reference(client, path.strip())), context
+        )
+        document = payload(found)
+        return answered(payload_text(document), document)
+
+    async def contents(
+        self,
+        context: Context[Any, Any],
+        limit: Annotated[int, Field(ge=1, le=1000)] = 100,
+        source: Annotated[str, Field(description="only this corpus")] = "",
+        after: Annotated[str, Field(description="`next` of the page before")] = "",
+    ) -> Annotated[CallToolResult, Contents]:
+        """Answer with a page of the documents there are."""
+        held = await self._daemon.ask(
+            lambda client: client.artifacts(source or None, after=after, limit=limit), context
+        )
+        documents = [_listed(each) for each in held]
+        more = documents[-1].document_id if len(documents) == limit else ""
+        lines = [f"{each.document_id}  {each.title}" for each in documents]
+        lines += [f"(more: after={more!r})"] if more else []
+        text = "\n".join(lines) or "There is nothing more."
+        return answered(text, Contents(documents=documents, next=more))
+
+
+def _reference(client: Client, path: str) -> str:
+    """Return the reference of the document at a path. Only what is indexed is ever read."""
+    if not path.startswith(("/", "~")):
+        return path
+    real = os.path.realpath(os.path.expanduser(path))
+    held = [each for each in client.artifacts(under=real, limit=10) if each["pointer"] == real]
+    if not held:
+        missing = NotFound(f"the library has no document at {path}")
+        raise with_nearest(client, missing, os.path.basename(real))
+    references = [f"{each['corpus']}/{each['artifact_id']}" for each in held]
+    if len(references) > 1:
+        raise QueryError(
+            f"{path} holds several documents", f"read one of them: {', '.join(references)}, ..."
+        )
+    return references[0]
+
+
+def _listed(held: dict[str, Any]) -> Listed:
+    return Listed(
+        document_id=as_place(f"{held['corpus']}/{held['artifact_id']}"),
+        path=as_place(held["pointer"]),
+        title=one_line(held["name"]),
+        updated_at=datetime.fromtimestamp(held["indexed_at"], UTC).isoformat(timespec="seconds"),
+    )

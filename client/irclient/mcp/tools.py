@@ -1,0 +1,85 @@
+"""The SDK's server with what models need: short schemas, and errors that say what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
+from pydantic import BaseModel, ValidationError
+
+READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+CHANGES_NOTHING_TWICE = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+
+
+class Tools(MCPServer[Any]):
+    """An MCP server whose unknown tools and wrong arguments are answered with what is right.
+
+    `not_here` has the answer to calls of tools that are deliberately not offered.
+    """
+
+    not_here: Mapping[str, str] = {}
+
+    async def list_tools(self) -> list[Tool]:
+        """Return the tools, their schemas without the titles that only repeat names."""
+        return [
+            tool.model_copy(
+                update={
+                    "input_schema": _without_titles(tool.input_schema),
+                    "output_schema": tool.output_schema and _without_titles(tool.output_schema),
+                }
+            )
+            for tool in await super().list_tools()
+        ]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool. Raises ToolError that names the nearest tool, or each wrong argument."""
+        if name in self.not_here:
+            raise ToolError(self.not_here[name])
+        names = [tool.name for tool in await super().list_tools()]
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+            said = f"; did you mean {near[0]!r}?" if near else "."
+            raise ToolError(f"unknown tool {name!r}{said} Tools here: {', '.join(names)}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(_wrong_arguments(name, error.__cause__)) from error.__cause__
+            raise
+
+
+def answered(text: str, value: BaseModel) -> CallToolResult:
+    """Return a result: the value for programs, and the text for those that know only text."""
+    structured = value.model_dump(mode="json", exclude_none=True)
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=structured
+    )
+
+
+def _wrong_arguments(name: str, error: ValidationError) -> str:
+    said = (
+        f"{'.'.join(map(str, each['loc']))}: {each['msg']} (got {str(each['input'])[:60]!r})"
+        for each in error.errors()
+    )
+    return f"wrong arguments for {name}. {'; '.join(said)}. Correct them and call again."
+
+
+def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _part(key, value) for key, value in schema.items() if key != "title"}
+
+
+def _part(key: str, value: Any) -> Any:
+    if key in ("properties", "$defs") and isinstance(value, Mapping):
+        # The keys here are names, and one of them may be "title".
+        return {name: _without_titles(part) for name, part in value.items()}
+    if key in ("anyOf", "prefixItems") and isinstance(value, list):
+        return [_without_titles(part) for part in value]
+    return _without_titles(value) if isinstance(value, Mapping) and key == "items" else value

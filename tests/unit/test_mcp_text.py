@@ -1,0 +1,94 @@
+"""Indexed text reaches a model without what a person would not see."""
+
+import unicodedata
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irclient.mcp.library_search import Search, filters
+from irclient.mcp.plain import as_place, one_line, plain
+from irclient.mcp.snippet import snippet
+from irclient.mcp.timeframe import bounds_of, in_utc
+
+SATURDAY = date(2026, 11, 21)
+
+
+@given(st.text())
+def test_no_text_keeps_a_control_or_format_character(text):
+    kept = plain(text)
+    assert {unicodedata.category(c) for c in kept if c not in "\n\t"}.isdisjoint({"Cc", "Cf"})
+    assert plain(kept) == kept
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], max_codepoint=0x10FF)))
+def test_what_can_be_read_is_kept(text):
+    assert plain(text) == text
+
+
+@pytest.mark.parametrize(
+    ("hidden", "seen"),
+    [
+        ("a\x1b[2Jb", "a[2Jb"),
+        ("user\u202etxt.exe", "usertxt.exe"),
+        ("no\u200b\u2060\ufeffthing", "nothing"),
+        ("tag\U000e0041\U000e0042s", "tags"),
+        ("select\ufe01or\U000e0101", "selector"),
+        ("fill\u3164\u115fer", "filler"),
+        ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
+        ("tab\there", "tab\there"),
+    ],
+)
+def test_what_hides_is_taken_out(hidden, seen):
+    assert plain(hidden) == seen
+
+
+def test_a_name_is_one_line_and_a_path_keeps_its_spaces():
+    assert one_line(" a\n\n b\tc ") == "a b c"
+    assert as_place("/a  b/c\nd") == "/a  b/c d"
+
+
+def test_a_snippet_marks_the_words_of_the_query_where_they_are():
+    text = "x " * 200 + "Write changelogs from commits, and Commit often."
+    cut = snippet(text, "commit a change")
+    assert "Write <mark>changelogs</mark> from <mark>commits</mark>" in cut
+    assert "<mark>Commit</mark> often" in cut
+    assert snippet("nothing of it", "zebra") == "nothing of it"
+
+
+@given(st.text(), st.text())
+def test_any_text_and_query_make_a_snippet(text, query):
+    assert (
+        snippet(text, query).replace("<mark>", "").replace("</mark>", "") in text
+        or "<mark>" in text
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "end"),
+    [
+        ("today", "2026-11-21", "2026-11-22"),
+        ("yesterday", "2026-11-20", "2026-11-21"),
+        ("this_week", "2026-11-16", "2026-11-22"),
+        ("last_week", "2026-11-09", "2026-11-16"),
+        ("last_7_days", "2026-11-15", "2026-11-22"),
+        ("this_month", "2026-11-01", "2026-11-22"),
+        ("last_month", "2026-10-01", "2026-11-01"),
+        ("last_30_days", "2026-10-23", "2026-11-22"),
+        ("this_year", "2026-01-01", "2026-11-22"),
+    ],
+)
+def test_a_span_of_time_has_a_first_day_and_a_day_after(name, first, end):
+    assert bounds_of(name, SATURDAY) == (date.fromisoformat(first), date.fromisoformat(end))
+
+
+def test_dates_are_days_here_and_both_are_included():
+    where = filters(Search("q", start=SATURDAY, end=SATURDAY), SATURDAY)
+    assert where == {"timestamp": {"$gte": in_utc(SATURDAY), "$lt": in_utc(date(2026, 11, 22))}}
+
+
+def test_code_and_text_are_told_apart_by_suffix_and_nothing_asked_is_no_filter():
+    assert filters(Search("q"), SATURDAY) == {}
+    assert ".py" in filters(Search("q", asset_type="code"), SATURDAY)["suffix"]["$in"]
+    assert ".py" in filters(Search("q", asset_type="text"), SATURDAY)["suffix"]["$nin"]
