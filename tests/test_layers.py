@@ -70,3 +70,11 @@ def test_the_client_imports_nothing_of_the_daemon_and_no_numpy():
     for path in (ROOT / "client" / "irclient").rglob("*.py"):
         roots = {name.split(".")[0] for name in imports(path)}
         assert not roots & {"irdaemon", "numpy", "bm25s", "hnswlib"}, path.name
+
+
+def test_only_the_mcp_package_imports_the_mcp_sdk():
+    for top in (ROOT / "irdaemon", ROOT / "client" / "irclient"):
+        for path in top.rglob("*.py"):
+            roots = {name.split(".")[0] for name in imports(path)}
+            apart = path.is_relative_to(ROOT / "client" / "irclient" / "mcp")
+            assert apart or not roots & {"mcp", "pydantic", "starlette", "uvicorn", "anyio"}, path

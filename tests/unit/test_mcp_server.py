@@ -100,7 +100,8 @@ class Told:
         self.progress = []
 
     async def report_progress(self, progress, total=None, message=None):
-        self.progress.append(message)
+        assert not self.progress or progress > self.progress[-1][0]
+        self.progress.append((progress, message))
 
 
 def asked(call):
@@ -117,7 +118,8 @@ def test_a_call_that_takes_a_while_tells_so(monkeypatch):
     monkeypatch.setattr(asking, "_TELL_EVERY_S", 0.01)
     answer, progress = asked(lambda client: time.sleep(0.2) or "late")
     assert answer == "late"
-    assert "waiting for irdaemon" in progress
+    assert len(progress) > 1
+    assert progress[0][1] == "waiting for irdaemon"
     assert asked(lambda client: "soon") == ("soon", [])
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.mcp.library_search import Search, filters
+from irclient.mcp.library.search import Search, filters
+from irclient.mcp.library.snippet import snippet
+from irclient.mcp.library.timeframe import bounds_of, in_utc
 from irclient.mcp.plain import as_place, one_line, plain
-from irclient.mcp.snippet import snippet
-from irclient.mcp.timeframe import bounds_of, in_utc
 
 SATURDAY = date(2026, 11, 21)
 

@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from irclient.client import Client
 from irclient.errors import IRError, NotFound, Timeout, Unreachable
+from irclient.mcp.plain import plain
 from irclient.types import Query
 
 Answer = TypeVar("Answer")
@@ -35,17 +36,24 @@ class Daemon:
         self._endpoint = endpoint
         self._timeout = timeout
 
-    async def ask(self, call: Callable[[Client], Answer], context: Context[Any, Any]) -> Answer:
+    async def ask(
+        self,
+        call: Callable[[Client], Answer],
+        context: Context[Any, Any],
+        since: float | None = None,
+    ) -> Answer:
         """Return what `call` gets from the daemon; tell the client that it takes a while.
 
+        `since` is when the client began to wait, for a call that is not the first one for it.
         Raises ToolError that says what to do next.
         """
+        began = anyio.current_time() if since is None else since
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_tell_of_waiting, context)
+            tasks.start_soon(_tell_of_waiting, context, began)
             answer = await anyio.to_thread.run_sync(self._tried, call, abandon_on_cancel=True)
             tasks.cancel_scope.cancel()
         if isinstance(answer, IRError):
-            raise ToolError(advice(answer)) from answer
+            raise ToolError(plain(advice(answer))) from answer
         return answer
 
     def _tried(self, call: Callable[[Client], Answer]) -> Answer | IRError:
@@ -71,12 +79,15 @@ class Daemon:
             return call(client)
 
 
-async def _tell_of_waiting(context: Context[Any, Any]) -> None:
-    started = anyio.current_time()
+async def tell(context: Context[Any, Any], since: float, message: str) -> None:
+    """Report progress: the seconds waited, as progress must grow, and a message."""
+    await context.report_progress(round(anyio.current_time() - since, 3), None, message)
+
+
+async def _tell_of_waiting(context: Context[Any, Any], since: float) -> None:
     while True:
         await anyio.sleep(_TELL_EVERY_S)
-        waited = anyio.current_time() - started
-        await context.report_progress(round(waited, 1), None, "waiting for irdaemon")
+        await tell(context, since, "waiting for irdaemon")
 
 
 def advice(error: IRError) -> str:
@@ -94,9 +105,9 @@ def advice(error: IRError) -> str:
 def with_nearest(client: Client, error: NotFound, reference: str) -> NotFound:
     """Return the error for an unknown reference with the references nearest to it."""
     corpus, _, name = reference.partition("/")
-    words = (name or corpus).replace("/", " ").replace("-", " ").replace("_", " ").strip()
+    words = (name or corpus).replace("/", " ").replace("-", " ").replace("_", " ")
     try:
-        hits = client.search(Query(words or "x", k=_NEAREST)).results
+        hits = client.search(Query(words, k=_NEAREST)).results
     except IRError:
         hits = ()
     near = ", ".join(f"{hit.corpus}/{hit.artifact_id}" for hit in hits)

@@ -94,9 +94,8 @@ def found_text(found: Found) -> str:
     """Return a result as text: a line for each item, or why there is none."""
     if not found.items:
         return f"{found.note[:1].upper()}{found.note[1:]}."
-    lines = [
-        f"{len(found.items)} that may apply. {_UNTRUSTED} disclose reads one by its reference."
-    ]
+    several = "items" if len(found.items) > 1 else "item"
+    lines = [f"{len(found.items)} {several} may apply; disclose reads one. {_UNTRUSTED}"]
     for item in found.items:
         lines.append(f"- {item.reference} ({item.kind}, {item.score:.2f}): {item.summary}")
     lines += [f"({found.note})"] if found.note else []

@@ -12,7 +12,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, To
 from pydantic import BaseModel, ValidationError
 
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-CHANGES_NOTHING_TWICE = ToolAnnotations(
+LOOKS_AGAIN = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
@@ -73,13 +73,12 @@ def _wrong_arguments(name: str, error: ValidationError) -> str:
 
 
 def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _part(key, value) for key, value in schema.items() if key != "title"}
-
-
-def _part(key: str, value: Any) -> Any:
-    if key in ("properties", "$defs") and isinstance(value, Mapping):
-        # The keys here are names, and one of them may be "title".
-        return {name: _without_titles(part) for name, part in value.items()}
-    if key in ("anyOf", "prefixItems") and isinstance(value, list):
-        return [_without_titles(part) for part in value]
-    return _without_titles(value) if isinstance(value, Mapping) and key == "items" else value
+    lean = {key: value for key, value in schema.items() if key != "title"}
+    for key in ("properties", "$defs"):  # what is in there are names, one of which may be "title"
+        if key in lean:
+            lean[key] = {name: _without_titles(part) for name, part in lean[key].items()}
+    if "items" in lean:
+        lean["items"] = _without_titles(lean["items"])
+    if "anyOf" in lean:
+        lean["anyOf"] = [_without_titles(part) for part in lean["anyOf"]]
+    return lean

@@ -19,10 +19,11 @@ from irclient.errors import NotFound, QueryError
 from irclient.mcp.asking import Daemon, with_nearest
 from irclient.mcp.discovery import disclosed
 from irclient.mcp.items import Payload, payload, payload_text
-from irclient.mcp.library_search import AssetType, Hits, Search, searched
-from irclient.mcp.library_tour import Tour
+from irclient.mcp.library.overview import Sights
+from irclient.mcp.library.places import Places
+from irclient.mcp.library.search import AssetType, Hits, Search, searched
+from irclient.mcp.library.timeframe import Timeframe
 from irclient.mcp.plain import as_place, one_line
-from irclient.mcp.timeframe import Timeframe
 from irclient.mcp.tools import READS, Tools, answered
 
 SEARCH = """\
@@ -85,7 +86,8 @@ class Library:
             ("ListLibraryContents", self.contents, LIST),
         ):
             tools.add_tool(run, name=name, description=description, annotations=READS)
-        Tour(self._daemon).add_to(tools)
+        Sights(self._daemon).add_to(tools)
+        Places(self._daemon).add_to(tools)
         tools.not_here = NOT_HERE
 
     async def search(

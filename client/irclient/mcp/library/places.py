@@ -1,28 +1,24 @@
-"""The library profile's tools about the library itself: what is where, and what goes where."""
+"""The library profile's tools about directories: where a document goes, and a look at once."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from irclient.client import Client
-from irclient.mcp.asking import Daemon
+from irclient.mcp.asking import Daemon, tell
 from irclient.mcp.plain import as_place, one_line
-from irclient.mcp.tools import CHANGES_NOTHING_TWICE, READS, Tools, answered
+from irclient.mcp.tools import LOOKS_AGAIN, READS, Tools, answered
 from irclient.types import Hit, Query
 
-OVERVIEW = """\
-See what the library holds and where. Use it before you write a document, or when the user asks \
-what is in there. view "sections": each source with its directories, counts and some titles; \
-"stats": totals; "tree": directories down to `depth` with the number of documents in each."""
 SUGGEST = """\
 Find the directory where a new document belongs, next to similar ones. Use it before you save \
 something worth keeping: then write it there as a file, and it is in the library within a second."""
@@ -30,42 +26,13 @@ INDEX = """\
 Look again at a directory of the library at once, and wait until it is done. Rarely needed, as \
 changes are followed by themselves. A directory outside the library has to be added by the user."""
 
-_PAGE = 1_000
-_EXAMPLES = 3
+
+_NAMED = 3
 _SUGGESTIONS = 5
 _DOCUMENT_KINDS = ("files", "reports")
 _POLL_S = 0.2
 # A job goes on by itself; an MCP client may give up on a call that takes longer.
 _WAIT_S = 30.0
-
-
-class Source(BaseModel, frozen=True):
-    """One corpus of the library."""
-
-    source: str
-    kind: str
-    paths: list[str]
-    documents: int
-    state: str
-    examples: list[str]
-
-
-class Directory(BaseModel, frozen=True):
-    """A directory, and how many documents lie in it or below."""
-
-    path: str
-    documents: int
-
-
-class Overview(BaseModel, frozen=True):
-    """One view of the library."""
-
-    view: str
-    sources: list[Source] | None = None
-    directories: list[Directory] | None = None
-    documents: int
-    chunks: int
-    embeddings: int
 
 
 class Suggestion(BaseModel, frozen=True):
@@ -93,7 +60,7 @@ class Indexed(BaseModel, frozen=True):
     reports: list[str]
 
 
-class Tour:
+class Places:
     """The tools, asking one daemon."""
 
     def __init__(self, daemon: Daemon):
@@ -102,21 +69,10 @@ class Tour:
     def add_to(self, tools: Tools) -> None:
         """Offer the tools."""
         for name, run, description, hints in (
-            ("GetLibraryOverview", self.overview, OVERVIEW, READS),
             ("SuggestLibraryLocation", self.suggest, SUGGEST, READS),
-            ("IndexDirectoryToLibrary", self.index, INDEX, CHANGES_NOTHING_TWICE),
+            ("IndexDirectoryToLibrary", self.index, INDEX, LOOKS_AGAIN),
         ):
             tools.add_tool(run, name=name, description=description, annotations=hints)
-
-    async def overview(
-        self,
-        context: Context[Any, Any],
-        view: Literal["sections", "stats", "tree"] = "sections",
-        depth: Annotated[int, Field(ge=1, le=8)] = 1,
-    ) -> Annotated[CallToolResult, Overview]:
-        """Answer with one view of the library."""
-        seen = await self._daemon.ask(lambda client: _overview(client, view, depth), context)
-        return answered("\n".join(_overview_lines(seen)), seen)
 
     async def suggest(
         self, context: Context[Any, Any], title: str, content_summary: str = ""
@@ -147,79 +103,19 @@ class Tour:
         self, jobs: list[int], context: Context[Any, Any]
     ) -> tuple[list[str], bool]:
         """Report how far the jobs are until they have ended or the time is up."""
+        since = anyio.current_time()
         with anyio.move_on_after(_WAIT_S):
             while True:
                 states = await self._daemon.ask(
-                    lambda client: [client.progress(job) for job in jobs], context
+                    lambda client: [client.progress(job) for job in jobs], context, since
                 )
                 reports = [f"{each['corpus']}: {each['report']}" for each in states]
                 if all(each["state"] in ("done", "failed") for each in states):
                     return reports, True
                 done, todo = (sum(each[key] for each in states) for key in ("done", "todo"))
-                await context.report_progress(done, todo or None, "reading")
+                await tell(context, since, f"{done:,} of {todo:,} read")
                 await anyio.sleep(_POLL_S)
         return [], False
-
-
-def _overview(client: Client, view: str, depth: int) -> Overview:
-    corpora = client.status()["corpora"]
-    return Overview(
-        view=view,
-        sources=[_source(client, each) for each in corpora] if view == "sections" else None,
-        directories=_tree(client, corpora, depth) if view == "tree" else None,
-        documents=sum(each["artifacts"] for each in corpora),
-        chunks=sum(each["records"] for each in corpora),
-        embeddings=sum(each["vectors"] for each in corpora),
-    )
-
-
-def _source(client: Client, corpus: dict[str, Any]) -> Source:
-    some = client.artifacts(corpus["name"], limit=_EXAMPLES)
-    return Source(
-        source=corpus["name"],
-        kind=corpus["kind"],
-        paths=corpus["roots"],
-        documents=corpus["artifacts"],
-        state=corpus["state"],
-        examples=[one_line(each["name"]) for each in some],
-    )
-
-
-def _tree(client: Client, corpora: list[dict[str, Any]], depth: int) -> list[Directory]:
-    counted: Counter[str] = Counter()
-    for corpus in corpora:
-        roots = [os.path.realpath(root) for root in corpus["roots"]]
-        for held in _all_of(client, corpus["name"]):
-            for root in roots:
-                counted.update(_directories(held["pointer"], root, depth))
-    return [Directory(path=as_place(path), documents=counted[path]) for path in sorted(counted)]
-
-
-def _directories(pointer: str, root: str, depth: int) -> Iterator[str]:
-    """Yield the directories that a path lies in, from its root down to a depth."""
-    if not pointer.startswith(root + "/"):
-        return
-    parts = os.path.relpath(os.path.dirname(pointer), root).split("/")
-    below = [] if parts == ["."] else parts[:depth]
-    for end in range(len(below) + 1):
-        yield os.path.join(root, *below[:end])
-
-
-def _all_of(client: Client, corpus: str) -> Iterator[dict[str, Any]]:
-    after = ""
-    while page := client.artifacts(corpus, after=after, limit=_PAGE):
-        yield from page
-        after = f"{corpus}/{page[-1]['artifact_id']}"
-
-
-def _overview_lines(seen: Overview) -> Iterator[str]:
-    for source in seen.sources or ():
-        some = f", such as {'; '.join(source.examples)}" if source.examples else ""
-        yield f"- {source.source} ({source.kind}, {source.state}): {source.documents:,}{some}"
-        yield f"  in {', '.join(source.paths)}"
-    for directory in seen.directories or ():
-        yield f"- {directory.path}: {directory.documents:,}"
-    yield (f"{seen.documents:,} documents, {seen.chunks:,} chunks, {seen.embeddings:,} embeddings")
 
 
 def _suggestions(client: Client, text: str) -> Suggestions:
@@ -245,7 +141,7 @@ def _near(hits: tuple[Hit, ...]) -> Iterator[Suggestion]:
     weights = {place: sum(hit.score for hit in near) for place, near in together.items()}
     most = max(weights.values(), default=0.0) or 1.0
     for place in sorted(weights, key=lambda place: (-weights[place], place)):
-        names = ", ".join(one_line(hit.name) for hit in together[place][:_EXAMPLES])
+        names = ", ".join(one_line(hit.name) for hit in together[place][:_NAMED])
         yield Suggestion(
             path=as_place(place[0]),
             source=place[1],
