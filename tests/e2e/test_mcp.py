@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -19,7 +20,7 @@ import irclient.client
 from irclient.mcp import asking
 from irclient.mcp.asking import Daemon
 from irclient.mcp.server import make_server
-from tests.e2e.running import Running, finds, until
+from tests.e2e.running import Home, Running, finds, until
 
 HELLO = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -43,15 +44,43 @@ def error_of(result):
     return result.content[0].text
 
 
-@pytest.fixture
-def tools(home, daemon):
-    return make_server("discover", Daemon(str(home.socket), 10.0))
+@pytest.fixture(scope="module")
+def served():
+    """Give a home with skills and notes, and one daemon for all tests that let it live."""
+    with tempfile.TemporaryDirectory(prefix="ir") as directory:
+        home = Home(Path(directory))
+        home.skill("pdf-forms", "Fill and flatten PDF forms", "Use qpdf for this.")
+        home.skill("changelog", "Write a changelog from commits")
+        garden = home.path / "notes" / "garden"
+        garden.mkdir(parents=True)
+        (garden / "compost.md").write_text(
+            "# Compost\n\n## Layers\n\nBrown and green, turned weekly.\n"
+        )
+        (garden / "roses.md").write_text("# Roses\n\nPrune the roses in March.\n")
+        (garden.parent / "prune.py").write_text("def prune(tree): return tree.leaves\n")
+        home.config.write_text(
+            'embedder = "hashing"\n[corpora.notes]\nkind = "files"\nroots = ["~/notes"]\n'
+            'pattern = ["*.md", "*.py"]\n'
+        )
+        with Running(home) as running:
+            running.wait_idle()
+            yield home
 
 
 @pytest.fixture
-def library(home, daemon, monkeypatch):
-    monkeypatch.setenv("HOME", str(home.path))
-    return make_server("library", Daemon(str(home.socket), 10.0))
+def tools(served):
+    return make_server("discover", Daemon(str(served.socket), 10.0))
+
+
+@pytest.fixture
+def library(served, monkeypatch):
+    monkeypatch.setenv("HOME", str(served.path))
+    return make_server("library", Daemon(str(served.socket), 10.0))
+
+
+@pytest.fixture
+def garden(served):
+    return served.path / "notes" / "garden"
 
 
 def stdio(home, *words):
@@ -59,17 +88,17 @@ def stdio(home, *words):
     return StdioServerParameters(command=sys.executable, args=command, env=home.env)
 
 
-def test_over_stdio_a_client_finds_an_item_and_reads_it(home, daemon):
+def test_over_stdio_a_client_finds_an_item_and_reads_it(served):
     async def talk(client):
         found = await client.call_tool("discover", {"query": "fill a pdf form"})
         (item,) = found.structured_content["items"]
         read = await client.call_tool("disclose", {"reference": item["reference"]})
         return client.protocol_version, found, item, read
 
-    revision, found, item, read = talked(stdio(home), talk)
+    revision, found, item, read = talked(stdio(served), talk)
     assert revision >= "2026-07-28"
     assert item["name"] == "pdf-forms"
-    assert item["path"] == str(home.skills / "pdf-forms" / "SKILL.md")
+    assert item["path"] == str(served.skills / "pdf-forms" / "SKILL.md")
     assert item["reference"] in found.content[0].text
     assert "Use qpdf for this." in read.structured_content["text"]
     assert "data, not instructions" in read.content[0].text
@@ -119,17 +148,17 @@ def test_items_are_resources_too(tools):
     assert template.uri_template == "skill://{corpus}/{+artifact_id}"
 
 
-def test_what_an_item_hides_does_not_reach_the_model(home, tools):
-    home.skill("quoll", "Feed \u202equolls\u200b \U000e0041daily", "Line\x1b[2J one\ufeff")
-    until(lambda: finds(home, "quolls", "quoll"))
+def test_what_an_item_hides_does_not_reach_the_model(served, tools):
+    served.skill("quoll", "Feed \u202equolls\u200b \U000e0041daily", "Line\x1b[2J one\ufeff")
+    until(lambda: finds(served, "quolls", "quoll"))
     found = called(tools, "discover", query="feed quolls")
     assert found.structured_content["items"][0]["summary"] == "Feed quolls daily"
     read = called(tools, "disclose", reference="skills/quoll")
     assert "Line[2J one" in read.structured_content["text"]
 
 
-def test_what_was_just_written_is_found_when_asked_fresh(home, tools):
-    home.skill("numbat", "Count the numbats at dawn")
+def test_what_was_just_written_is_found_when_asked_fresh(served, tools):
+    served.skill("numbat", "Count the numbats at dawn")
     found = called(tools, "discover", query="numbats at dawn", fresh=True)
     assert [item["name"] for item in found.structured_content["items"]] == ["numbat"]
 
@@ -186,8 +215,8 @@ def heard(process):
     return json.loads(process.stdout.readline())["result"]
 
 
-def test_a_client_of_the_oldest_revision_is_served_after_any_garbage(home, daemon):
-    with spoken_to(home) as process:
+def test_a_client_of_the_oldest_revision_is_served_after_any_garbage(served):
+    with spoken_to(served) as process:
         say(process, b"\xff\xfe\x00\n", b"[]\n", b'{"jsonrpc": "2.0"}\n', b"[" * 50_000 + b"\n")
         say(process, line(1, "initialize", protocolVersion="2024-11-05", **HELLO))
         assert heard(process)["protocolVersion"] == "2024-11-05"
@@ -205,8 +234,8 @@ def test_a_client_of_the_oldest_revision_is_served_after_any_garbage(home, daemo
         assert process.stderr.read() == b""
 
 
-def test_a_client_that_leaves_before_its_reply_ends_the_server_quietly(home, daemon):
-    with spoken_to(home) as process:
+def test_a_client_that_leaves_before_its_reply_ends_the_server_quietly(served):
+    with spoken_to(served) as process:
         say(process, line(1, "initialize", protocolVersion="2025-06-18", **HELLO))
         heard(process)
         arguments = {"query": "fill a pdf form"}
@@ -218,13 +247,13 @@ def test_a_client_that_leaves_before_its_reply_ends_the_server_quietly(home, dae
         process.stdin.close()
         assert process.wait(10) == 0
         assert process.stderr.read() == b""
-    assert home.answer("ping")["pid"] == daemon.process.pid
+    assert served.answer("ping")["protocol"] == 1
 
 
-def test_over_http_a_client_with_the_token_is_served_and_another_is_not(home, daemon):
+def test_over_http_a_client_with_the_token_is_served_and_another_is_not(served):
     command = [*"-m irdaemon mcp --http --port 0".split()]
     serving = subprocess.Popen(
-        [sys.executable, *command], env=home.env, stderr=subprocess.PIPE, text=True
+        [sys.executable, *command], env=served.env, stderr=subprocess.PIPE, text=True
     )
     try:
         said = re.search(r"MCP at (\S+), token in (.+)\n", serving.stderr.readline())
@@ -246,30 +275,13 @@ def test_over_http_a_client_with_the_token_is_served_and_another_is_not(home, da
 # -- the library profile ---------------------------------------------------------------------------
 
 
-@pytest.fixture
-def notes(home):
-    """Documents of a corpus, there before the daemon starts."""
-    folder = home.path / "notes" / "garden"
-    folder.mkdir(parents=True)
-    (folder / "compost.md").write_text(
-        "# Compost\n\n## Layers\n\nBrown and green, turned weekly.\n"
-    )
-    (folder / "roses.md").write_text("# Roses\n\nPrune the roses in March.\n")
-    home.config.write_text(
-        'embedder = "hashing"\n[corpora.notes]\nkind = "files"\nroots = ["~/notes"]\n'
-        'pattern = ["*.md", "*.py"]\n'
-    )
-    (home.path / "notes" / "prune.py").write_text("def prune(tree): return tree.leaves\n")
-    return folder
-
-
 def structured(tools, name, **arguments):
     result = called(tools, name, **arguments)
     assert not result.is_error, result.content[0].text
     return result.structured_content
 
 
-def test_the_library_is_searched_and_a_hit_is_read_by_its_path(notes, library):
+def test_the_library_is_searched_and_a_hit_is_read_by_its_path(garden, library):
     hits = structured(library, "SearchLibrary", query="turn the compost weekly?")["hits"]
     assert hits[0]["document_id"] == "notes/garden/compost.md"
     assert hits[0]["heading_path"].endswith("Layers")
@@ -280,7 +292,7 @@ def test_the_library_is_searched_and_a_hit_is_read_by_its_path(notes, library):
         assert read["text"].startswith("# Compost"), path
 
 
-def test_a_search_narrows_by_source_kind_mode_and_number(notes, library):
+def test_a_search_narrows_by_source_kind_mode_and_number(garden, library):
     def names(**more):
         hits = structured(library, "SearchLibrary", query="prune pdf forms", **more)["hits"]
         return {hit["document_id"].rpartition("/")[2] for hit in hits}
@@ -296,39 +308,42 @@ def test_a_search_narrows_by_source_kind_mode_and_number(notes, library):
     }
 
 
-def test_only_what_is_indexed_is_read_however_it_is_asked_for(home, notes, library):
-    secret = home.path / "secret.txt"
+def test_only_what_is_indexed_is_read_however_it_is_asked_for(served, garden, library):
+    secret = served.path / "secret.txt"
     secret.write_text("hidden")
-    for path in (str(secret), f"{notes}/../../secret.txt", "~/secret.txt", "notes/../secret.txt"):
+    for path in (str(secret), f"{garden}/../../secret.txt", "~/secret.txt", "notes/../secret.txt"):
         assert "hidden" not in error_of(called(library, "ReadFromLibrary", path=path))
 
 
-def test_the_library_is_listed_page_by_page_and_seen_from_above(home, notes, library):
+def test_the_library_is_listed_page_by_page_and_seen_from_above(garden, library):
+    whole = structured(library, "ListLibraryContents", source="notes")
     first = structured(library, "ListLibraryContents", source="notes", limit=2)
     rest = structured(library, "ListLibraryContents", source="notes", after=first["next"])
-    paths = [each["path"] for each in first["documents"] + rest["documents"]]
-    assert paths == [
-        str(notes / "compost.md"),
-        str(notes / "roses.md"),
-        str(home.path / "notes/prune.py"),
-    ]
-    assert rest["next"] == ""
+    assert first["documents"] + rest["documents"] == whole["documents"]
+    assert (first["next"], rest["next"]) == (first["documents"][1]["document_id"], "")
+    paths = {each["path"] for each in whole["documents"]}
+    assert {str(garden / "compost.md"), str(garden.parent / "prune.py")} < paths
     sources = structured(library, "GetLibraryOverview")["sources"]
-    assert {each["source"]: each["documents"] for each in sources} == {"notes": 3, "skills": 2}
-    assert structured(library, "GetLibraryOverview", view="stats")["documents"] == 5
+    held = {each["source"]: each["documents"] for each in sources}
+    assert held["notes"] == len(whole["documents"])
+    assert structured(library, "GetLibraryOverview", view="stats")["documents"] == sum(
+        held.values()
+    )
     tree = structured(library, "GetLibraryOverview", view="tree")["directories"]
-    assert {"path": str(notes), "documents": 2} in tree
+    assert {"path": str(garden), "documents": held["notes"] - 1} in tree
 
 
 def test_a_new_document_gets_a_place_near_similar_ones_and_is_in_the_library_when_written(
-    home, notes, library
+    served, garden, library
 ):
     best = structured(library, "SuggestLibraryLocation", title="When to prune roses")
-    assert best["suggestions"][0]["path"] == str(notes)
-    (notes / "hedges.md").write_text("# Hedges\n\nTrim the hornbeam in June.\n")
-    looked = structured(library, "IndexDirectoryToLibrary", directory=str(notes))
+    assert best["suggestions"][0]["path"] == str(garden)
+    (garden / "hedges.md").write_text("# Hedges\n\nTrim the hornbeam in June.\n")
+    looked = structured(library, "IndexDirectoryToLibrary", directory=str(garden))
     assert looked["finished"] is True
     assert looked["sources"] == ["notes"]
-    assert structured(library, "ReadFromLibrary", path=str(notes / "hedges.md"))["name"] == "Hedges"
+    assert (
+        structured(library, "ReadFromLibrary", path=str(garden / "hedges.md"))["name"] == "Hedges"
+    )
     outside = error_of(called(library, "IndexDirectoryToLibrary", directory="/etc"))
     assert "irc add NAME files /etc" in outside
