@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
-from irclient.show_answer import safe
+from irclient.terminal import safe
 from irdaemon.load import did_you_mean
 from irdaemon.settings import write_privately
 from irdaemon.source.mcp_tools import dump_directory

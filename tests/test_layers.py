@@ -77,4 +77,5 @@ def test_only_the_mcp_package_imports_the_mcp_sdk():
         for path in top.rglob("*.py"):
             roots = {name.split(".")[0] for name in imports(path)}
             apart = path.is_relative_to(ROOT / "client" / "irclient" / "mcp")
+            apart = apart or path.name == "tool_servers.py"  # which asks servers for their tools
             assert apart or not roots & {"mcp", "pydantic", "starlette", "uvicorn", "anyio"}, path

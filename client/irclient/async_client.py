@@ -101,6 +101,16 @@ class AsyncClient:
         """Return the records of one artifact in plan order."""
         return await self._run(calls.records(reference))
 
+    async def artifacts(
+        self, corpus: str | None = None, under: str = "", after: str = "", limit: int = 100
+    ) -> list[dict[str, Any]]:
+        """Return what is held, in the order of references (CORPUS/ID), beyond the one `after`.
+
+        Each with corpus, artifact_id, name, pointer, indexed_at (Unix seconds); with `under`, only
+        what lies at that path or below it. At most `limit` of them, 1 to 1,000.
+        """
+        return await self._run(calls.artifacts(corpus, under, after, limit))
+
     async def status(self, profile: bool = False) -> dict[str, Any]:
         """Return version, pid, uptime, generation, queue and the state of every corpus.
 

@@ -82,6 +82,12 @@ def records(reference: str) -> Call[list[dict[str, Any]]]:
     return Call("records", {"reference": reference}, _list)
 
 
+def artifacts(corpus: str | None, under: str, after: str, limit: int) -> Call[list[dict[str, Any]]]:
+    """Ask what is held, a page of it."""
+    args = {"corpus": corpus, "under": under, "after": after, "limit": limit}
+    return Call("artifacts", args, _list)
+
+
 def status(profile: bool) -> Call[dict[str, Any]]:
     """Ask how the daemon and its corpora are."""
     return Call("status", {"profile": profile}, _map)

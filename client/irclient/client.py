@@ -109,8 +109,7 @@ class Client:
         Each with corpus, artifact_id, name, pointer, indexed_at (Unix seconds); with `under`, only
         what lies at that path or below it. At most `limit` of them, 1 to 1,000.
         """
-        args = {"corpus": corpus, "under": under, "after": after, "limit": limit}
-        return self._list("artifacts", args)
+        return self._run(calls.artifacts(corpus, under, after, limit))
 
     def status(self, profile: bool = False) -> dict[str, Any]:
         """Return version, pid, uptime, generation, queue and the state of every corpus.

@@ -9,11 +9,20 @@ import sys
 from irdaemon.commands import DONE, NOT_RUNNING, WRONG
 
 HELP = "write the ledger into one file, whether or not the daemon runs"
+ABOUT = """
+Write the ledger into one file, whether or not the daemon runs. Exit codes:
+0 done, 1 failed, 2 wrong usage, 3 no ledger yet.
+"""
+EXAMPLES = """
+irdaemon backup ~/irdaemon-ledger.db
+
+# over the last one
+irdaemon backup --force ~/irdaemon-ledger.db
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add where to write it, and whether over another."""
-    parser.epilog = "exit codes: 0 done, 1 failed, 2 wrong usage, 3 no ledger yet"
     parser.add_argument("file", metavar="FILE", help="it holds what was indexed: keep it private")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.places import socket_path
-from irclient.show_answer import safe
+from irclient.terminal import safe
 from irdaemon.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.ownership import alone
 
@@ -24,11 +24,24 @@ if TYPE_CHECKING:
     from irdaemon.ledger import Finding
 
 HELP = "hold the ledger against itself, the index and the disk, and mend it"
+ABOUT = """
+Hold the ledger against itself, against an index made of it and against the
+disk, and say what is not as it should be. It may run beside the daemon; to
+repair, the daemon must not run. Exit codes: 0 sound, 1 something is wrong,
+2 wrong usage, 3 no ledger yet.
+"""
+EXAMPLES = """
+irdaemon check
+
+# mend it
+irdaemon stop
+irdaemon check --repair
+irdaemon start --detach
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add whether to mend, and the form."""
-    parser.epilog = "exit codes: 0 sound, 1 something is wrong, 2 wrong usage, 3 no ledger yet"
     parser.add_argument("--repair", action="store_true", help="mend it; the daemon must not run")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     parser.add_argument("--config", metavar="FILE", help="read this configuration")

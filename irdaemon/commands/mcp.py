@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from irclient.mcp.tools import Tools
 
 HELP = "serve MCP clients, in a process beside the daemon"
+ABOUT = """
+Serve MCP clients in a process beside the daemon: over streamable HTTP on this
+machine's loopback address, with a token, or over stdio as irc mcp does. Needs
+the extra irdaemon[mcp].
+"""
+EXAMPLES = """
+# on http://127.0.0.1:7411/mcp; the token's file is printed
+irdaemon mcp --http
+"""
 
 _PORT = 7411
 _TIMEOUT_S = 10.0

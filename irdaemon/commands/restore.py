@@ -9,6 +9,15 @@ from irdaemon.commands import DONE
 from irdaemon.ownership import alone
 
 HELP = "put a backup in the ledger's place; the daemon must not run"
+ABOUT = """
+Put a backup in the ledger's place; the daemon must not run. The backup is
+checked first, and the ledger that was there is kept beside it.
+"""
+EXAMPLES = """
+irdaemon stop
+irdaemon restore ~/irdaemon-ledger.db
+irdaemon start --detach
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

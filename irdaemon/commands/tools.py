@@ -7,15 +7,25 @@ import argparse
 from irdaemon.commands import DONE, FAILED
 
 HELP = "list the configured MCP servers, or ask those named for their tools"
+ABOUT = """
+List the MCP servers that agents here are set up with. Of those that are named
+the tools are asked for and kept, so that they can be found; a server with a
+command is run for that.
+"""
+EXAMPLES = """
+# who is configured
+irdaemon tools
+
+# ask one of them
+irdaemon tools github
+
+# one of a project's own
+irdaemon tools --file .mcp.json database
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add whom to ask, where they are configured, and for how long."""
-    parser.description = (
-        "List the MCP servers that agents here are set up with. Of those that are named the tools"
-        " are asked for and kept, so that they can be found; a server with a command is run for"
-        " that."
-    )
     parser.add_argument("servers", nargs="*", metavar="SERVER", help="ask this one")
     parser.add_argument(
         "--file",

@@ -9,9 +9,22 @@ from typing import Any
 from irclient.client import Client
 from irclient.exits import COMMITTED
 from irclient.output import printed
-from irclient.show_answer import safe
+from irclient.terminal import safe
 
 HELP = "what is held, one by one"
+ABOUT = """
+What is held, in the order of references, a page at a time.
+"""
+EXAMPLES = """
+# the first hundred skills
+irc artifacts skills
+
+# the next ones
+irc artifacts skills --after skills/zsh-scripts
+
+# what was indexed of one directory
+irc artifacts --under ~/notes/work
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

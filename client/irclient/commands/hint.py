@@ -9,6 +9,15 @@ from irclient.client import Client
 from irclient.following import add_no_wait, follow
 
 HELP = "look now at one file that is indexed, or should be"
+ABOUT = """
+Say that a file has changed: every corpus with a root above it looks there now,
+without waiting for the kernel to tell. For editors and scripts on file systems
+that report no changes.
+"""
+EXAMPLES = """
+# after writing to a network mount
+irc hint /mnt/team/skills/release/SKILL.md
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,15 @@ from irclient.hook.options import AGENTS, BUDGET_MS, CHARS
 from irclient.hook.run import main
 
 HELP = "answer a coding agent's event on stdin; always exit code 0"
+ABOUT = """
+Answer one event of a coding agent: JSON on stdin, one JSON object or nothing on
+stdout, within the budget, always with exit code 0. `irc install` writes the
+command into an agent's settings.
+"""
+EXAMPLES = """
+# what Claude Code would be told at a prompt
+irc hook --agent claude < event.json
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

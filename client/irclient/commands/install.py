@@ -11,6 +11,18 @@ from irclient.install.changes import to_install
 from irclient.install.setting_up import add_agent_options, carried_out, planned
 
 HELP = "set up a coding agent: its hooks and the MCP server"
+ABOUT = """
+Write the hooks and the MCP server into a coding agent's own settings, and show
+the difference. Comments, order and layout stay; what a file was before lies
+beside it. A second time there is nothing to do.
+"""
+EXAMPLES = """
+# see what would change
+irc install claude --dry-run
+
+# only the server, for the project in this directory
+irc install codex --mcp --project
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

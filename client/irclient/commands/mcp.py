@@ -9,6 +9,17 @@ from irclient.exits import COMMITTED
 from irclient.mcp import PROFILES, require_sdk
 
 HELP = "serve MCP clients over stdin and stdout"
+ABOUT = """
+Serve MCP clients over stdin and stdout: two tools, discover and disclose, and
+items as resources. Needs the extra irclient[mcp].
+"""
+EXAMPLES = """
+# let Claude Code start it
+claude mcp add --scope user irdaemon -- irc mcp
+
+# with tools to search and read documents
+irc mcp --profile library
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

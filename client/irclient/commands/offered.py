@@ -10,9 +10,20 @@ from typing import Any
 from irclient.client import Client
 from irclient.exits import COMMITTED
 from irclient.output import printed
-from irclient.show_answer import safe
+from irclient.terminal import safe
 
 HELP = "what an agent's session was shown, and when"
+ABOUT = """
+What an agent's session was shown by the prompt hook, oldest first. The hook
+shows nothing twice; with references, those count as shown as well.
+"""
+EXAMPLES = """
+# what a session of Claude Code was shown
+irc offered claude:5f1c9b2e
+
+# never show it this one
+irc offered claude:5f1c9b2e skills/fill-pdf-form
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

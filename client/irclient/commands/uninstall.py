@@ -9,6 +9,13 @@ from irclient.install.changes import to_uninstall
 from irclient.install.setting_up import add_agent_options, carried_out, planned
 
 HELP = "take out of a coding agent's settings what install put in"
+ABOUT = """
+Take out of a coding agent's settings what install put in. A file that nobody
+else changed becomes what it was, to the byte.
+"""
+EXAMPLES = """
+irc uninstall claude
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
