@@ -6,9 +6,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 LINE = (
-    "irclient types profile load text source strategy embed rerank config corpus floor ledger index"
-    " retrieve second_look selection gate copies needs expansion disclosure references asking rungs"
-    " ingest discovery explanation evaluate background calibration jobs host overview"
+    "irclient types profile load toml text redaction source strategy embed rerank config corpus"
+    " floor ledger index retrieve second_look selection gate copies needs expansion hidden payload"
+    " bundle disclosure references asking rungs optout cleaning admission ingest discovery"
+    " explanation evaluate background calibration audit jobs host overview faults"
     " embedders freshness engine library watch schedule serve"
     " memory ownership settings sdnotify service logs initial daemon commands cli"
 ).split()
