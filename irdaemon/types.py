@@ -98,7 +98,8 @@ class Artifact:
     filter fields. `pointer` is the file or directory that disclosure follows ("" when `body`
     holds the payload instead). `digest` is the SHA-256 of the pointed-to bytes, hex, by which a
     later disclosure tells whether the file still holds what was indexed. `flags` name harmless
-    oddities (`name_mismatch`, `lenient_yaml`, ...) for status output.
+    oddities (`name_mismatch`, `lenient_yaml`, ...) for status output. `project` is the directory of
+    the project it tells of, where that is not where it lies: a marker there keeps it out.
     """
 
     artifact_id: str
@@ -109,6 +110,7 @@ class Artifact:
     body: str | None = None
     digest: str = ""
     flags: tuple[str, ...] = ()
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
