@@ -19,6 +19,7 @@ from irclient.commands import COMMANDS
 from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
 from irclient.exits import UNKNOWN, UNREACHABLE, WRONG
 from irclient.output import add_output
+from irclient.show_answer import safe
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,9 +43,9 @@ def failed(error: IRError, as_json: bool) -> int:
     if as_json:
         said = {"code": error.code, "message": error.message, "hint": error.hint}
         print(json.dumps({"error": said}))
-    print(f"irc: {error.message}", file=sys.stderr)
+    print(f"irc: {safe(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"     {error.hint}", file=sys.stderr)
+        print(f"     {safe(error.hint)}", file=sys.stderr)
     if isinstance(error, (Unreachable, Unavailable, InternalError)):
         return UNREACHABLE
     return UNKNOWN if isinstance(error, NotFound) else WRONG

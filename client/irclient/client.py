@@ -107,6 +107,14 @@ class Client:
         """Return what could not be read, why, and since when."""
         return self._list("failures", {"corpus": corpus})
 
+    def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return where secrets lie in what was indexed: corpus, path, line and kind."""
+        return self._list("secrets", {"corpus": corpus})
+
+    def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return the artifacts whose text changed since it was last disclosed, with a diff."""
+        return self._list("audit", {"corpus": corpus})
+
     def info(self, corpus: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
         return self._mapping("info", {"corpus": corpus})

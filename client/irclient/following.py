@@ -10,6 +10,7 @@ from irclient.client import Client
 from irclient.exits import COMMITTED, UNREACHABLE
 from irclient.output import printed
 from irclient.progress import ProgressLine
+from irclient.show_answer import safe
 
 # A job that waits on a slow disk is still alive; only silence is a reason to give up.
 _POLL_S = 0.1
@@ -35,6 +36,6 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
     printed(
         options,
         ended,
-        lambda: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
+        lambda: "\n".join(f"{s['corpus'] or s['kind']}: {safe(s['report'])}" for s in ended),
     )
     return UNREACHABLE if any(state["state"] == "failed" for state in ended) else COMMITTED

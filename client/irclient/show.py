@@ -37,12 +37,12 @@ def status(state: dict[str, Any]) -> str:
     lines = [head, corpora(state["corpora"])]
     for corpus in state["corpora"]:
         for problem in corpus["problems"]:
-            lines.append(f"{corpus['name']}: {safe(problem['path'])}: {problem['reason']}")
+            lines.append(f"{corpus['name']}: {safe(problem['path'])}: {safe(problem['reason'])}")
     if "profile" in state:
         lines += ["", stages(state["profile"])]
     for watch in state.get("watch", ()):
         if watch["reason"]:
-            lines.append(f"{watch['mode']}: {safe(watch['path'])}: {watch['reason']}")
+            lines.append(f"{watch['mode']}: {safe(watch['path'])}: {safe(watch['reason'])}")
     return "\n".join(lines)
 
 
@@ -78,6 +78,25 @@ def failures(found: Sequence[dict[str, Any]]) -> str:
         f"  {failure['corpus']}  {safe(failure['reason'])}"
         for failure in found
     )
+
+
+def secrets(found: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each secret: its corpus, where it lies, and its kind."""
+    return "\n".join(
+        f"{each['corpus']}  {safe(each['path'])}:{each['line'] or '?'}  {safe(each['kind'])}"
+        for each in found
+    )
+
+
+def audit(changed: Sequence[dict[str, Any]]) -> str:
+    """Return each changed item: what it is, when it was disclosed, and the diff since."""
+    return "\n".join(map(_changed, changed)) or "nothing changed since it was disclosed"
+
+
+def _changed(each: dict[str, Any]) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each["disclosed_at"]))
+    head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
+    return f"{safe(head)}\n{safe(each['diff'])}\n"
 
 
 def _duration(seconds: float) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _BAR = 10
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+# Letters and signs that look like nothing, beside the selectors of variants.
+_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _REASONS = {
     "below_floor": "the nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
@@ -25,13 +28,38 @@ _REASONS = {
 }
 
 
+def is_hidden(char: str) -> bool:
+    """Say whether a character is one that a terminal obeys, or does not show.
+
+    Controls, changes of direction, format characters, separators of lines and paragraphs, private
+    ones, and letters that are blank; save the line end and the tab.
+    """
+    if char in "\n\t":
+        return False
+    code = ord(char)
+    blank = char in _BLANK or 0xFE00 <= code <= 0xFE0D or 0xE0100 <= code <= 0xE01EF
+    return blank or unicodedata.category(char) in _HIDDEN
+
+
 def safe(text: str) -> str:
-    """Replace control and direction-changing characters, save line ends and tabs."""
+    """Replace hidden characters, so that a terminal shows what is there and obeys nothing."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
-    )
+    shown = text.replace("\r\n", "\n")
+    return "".join("\ufffd" if is_hidden(char) else char for char in shown)
+
+
+def escaped(json_text: str) -> str:
+    """Spell the hidden characters of JSON as escapes: the same data, harmless on a terminal."""
+    if json_text.isascii() and json_text.isprintable():
+        return json_text
+    return "".join(_escape(char) if is_hidden(char) else char for char in json_text)
+
+
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    pairs = (units[at : at + 2] for at in range(0, len(units), 2))
+    return "".join(f"\\u{int.from_bytes(pair):04x}" for pair in pairs)
 
 
 def clipped(text: str, width: int) -> str:
@@ -56,6 +84,8 @@ def hit_lines(hit: Mapping[str, Any]) -> Iterator[str]:
     yield "    " + clipped(safe(hit["summary"]), _width() - 5)
     if place := hit["pointer"] or hit["artifact_id"]:
         yield "    " + safe(place)
+    if hit.get("hidden"):
+        yield f"    hidden characters: {', '.join(hit['hidden'])}"
     if hit["copies"]:
         yield f"    also: {', '.join(map(safe, hit['copies']))}"
     if disclosed := hit.get("disclosure"):
@@ -84,9 +114,14 @@ def footer(answer: Mapping[str, Any]) -> str:
 def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield a payload: what was wrong with it, its text, and the files that go with it."""
     if found["note"]:
-        yield f"[{found['corpus']}/{found['artifact_id']}: {found['note']}]"
+        why = f": {safe(found['reason'])}" if found["reason"] else ""
+        yield f"[{safe(found['corpus'] + '/' + found['artifact_id'])}: {found['note']}{why}]"
     if found["stale"] and found["current_digest"]:
         yield f"[indexed {found['indexed_digest'][:12]}, now {found['current_digest'][:12]}]"
+    if found["hidden"]:
+        yield f"[hidden characters, shown as \ufffd: {', '.join(found['hidden'])}]"
+    if found["redacted"]:
+        yield f"[{found['redacted']:,} secrets taken out]"
     if found["passage"] is not None:
         count = len(found["passage_records"])
         lacks = f", {found['expansion']}" if found["expansion"] else ""
@@ -100,6 +135,8 @@ def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"--- {safe(file['path'])} ({file['size']:,} bytes)"
         if file["text"] is not None:
             yield safe(file["text"]).rstrip("\n")
+        elif file["note"]:
+            yield f"[{file['note']}]"
     if found["files_omitted"]:
         yield f"[and {found['files_omitted']:,} more files]"
 

@@ -14,6 +14,7 @@ COMMANDS = (
     "info",
     "records",
     "status",
+    "audit",
     "add",
     "rm",
     "build",
