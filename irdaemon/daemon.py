@@ -27,6 +27,7 @@ from irdaemon.config import Config, load_config
 from irdaemon.corpus import Corpus, corpora_of, wanted
 from irdaemon.engine import Engine
 from irdaemon.faults import where
+from irdaemon.index import Images
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
@@ -194,6 +195,7 @@ class Daemon:
         self.engine = Engine(
             ledger,
             corpora,
+            images=Images(os.path.join(config.state_dir, "index")),
             hnsw_above=config.index.hnsw_above,
             embedder_idle_s=60 * config.index.idle_minutes,
             reranker=config.reranker,

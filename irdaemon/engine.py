@@ -42,6 +42,8 @@ from irdaemon.host import Host, Library
 from irdaemon.index import (
     CorpusIndex,
     Graph,
+    Images,
+    Origin,
     Snapshot,
     Space,
     build_graph,
@@ -77,6 +79,7 @@ class Engine:
         ledger: Ledger,
         corpora: Iterable[Corpus] = (),
         *,
+        images: Images | None = None,
         hnsw_above: int = 50_000,
         embedder_idle_s: float = 0.0,
         calibrating: bool = True,
@@ -87,6 +90,7 @@ class Engine:
         self.ledger = ledger
         self.notify = notify
         self.host: Host = Library()
+        self._images = images
         self._hnsw_above = hnsw_above
         self._calibrating = calibrating
         self._embedders = Embedders(embedder_idle_s)
@@ -140,6 +144,8 @@ class Engine:
             if name not in chosen:
                 self._work.drop(name, _GONE)
                 self.ledger.forget_corpus(name)
+                if self._images:
+                    self._images.drop(name)
         self._corpora = chosen
         generation = self.ledger.generation()
         if self.snapshot.corpora and set(self.snapshot.corpora) != set(indexes):
@@ -340,6 +346,30 @@ class Engine:
             self._publish(corpus, graph)
         return f"a graph of {len(graph.keys)} vectors"
 
+    def _image(self, job: Job, progress: Progress) -> str:
+        """Lay a large corpus out in files, and go on from those."""
+        index = self.snapshot.corpora.get(job.corpus)
+        if index is None or self._images is None or not self._image_is_due(index):
+            return "the image there is will do"
+        origin, generation = self._origin(index), self.snapshot.generation
+        try:
+            self._images.save(origin, generation, index.image)
+        except OSError as error:
+            return f"no image: {error}"
+        self.ledger.forget_gone(job.corpus, index.rows.buried)
+        if image := self._images.load(origin, generation):
+            indexes = {**self.snapshot.corpora, job.corpus: index.on(image)}
+            self.snapshot = replace(self.snapshot, corpora=indexes)
+        return f"an image of {index.rows.n_records} records"
+
+    def _image_is_due(self, index: CorpusIndex) -> bool:
+        whole = index.last_reconcile is not None and not index.unembedded
+        return bool(self._images and whole and self._images.due(index.rows, index.dense.graph))
+
+    def _origin(self, index: CorpusIndex) -> Origin:
+        dim = index.rows.vectors.buffer.shape[1]
+        return Origin(self.ledger.identity(), index.corpus, index.embedder, dim)
+
     def _breathe(self, job: Job, corpus: Corpus) -> None:
         """Pause a long job: end it if told to, publish what there is, let changes through."""
         self._publish_if_due(corpus)
@@ -372,6 +402,8 @@ class Engine:
         return f"{len(pins)} disclosures noted"
 
     def _compact(self, job: Job, progress: Progress) -> str:
+        for index in self.snapshot.corpora.values():
+            self._forget_gone(index)
         dropped = self.ledger.vectors.drop_unused()
         self.ledger.forget_unused_terms()
         self.ledger.vacuum()
@@ -391,6 +423,8 @@ class Engine:
         index = self._index(corpus, self.snapshot.corpora.get(corpus.name), graph)
         if graph_is_due(index.dense, self._hnsw_above):
             self.request(Job("graph", corpus.name))
+        elif self._image_is_due(index):
+            self.request(Job("image", corpus.name))
         indexes = {**self.snapshot.corpora, corpus.name: index}
         generation = self.ledger.next_generation()
         self.snapshot = Snapshot(generation, indexes, self.ledger.terms.table())
@@ -402,7 +436,25 @@ class Engine:
     ) -> CorpusIndex:
         embedder = self._serving(corpus)
         space = Space(corpus.recipe, embedder.id, embedder.dim)
-        return index_corpus(self.ledger, corpus.name, space, previous, graph)
+        known = previous or self._imaged(corpus.name, space)
+        index = index_corpus(self.ledger, corpus.name, space, known, graph)
+        if known is None:
+            self._forget_gone(index)
+        return index
+
+    def _forget_gone(self, index: CorpusIndex) -> None:
+        """Forget what is gone where there is no image that has still to hear of it."""
+        if not index.rows.laid_out:
+            if self._images:
+                self._images.drop(index.corpus)
+            self.ledger.forget_gone(index.corpus, index.rows.buried)
+
+    def _imaged(self, corpus: str, space: Space) -> CorpusIndex | None:
+        if self._images is None:
+            return None
+        origin = Origin(self.ledger.identity(), corpus, space.embedder, space.dim)
+        image = self._images.load(origin, self.ledger.generation())
+        return CorpusIndex.imaged(origin, image) if image else None
 
     # -- the read side ---------------------------------------------------------------------------
 
@@ -612,5 +664,6 @@ _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {
     "pin": Engine._pin,
     "calibrate": Engine._calibrate,
     "graph": Engine._graph,
+    "image": Engine._image,
     "compact": Engine._compact,
 }

@@ -98,7 +98,7 @@ def _candidate(
     return {
         "artifact_id": candidate.card.artifact_id,
         "name": candidate.card.name,
-        "kind": source.index.rows.shown[candidate.position].kind,
+        "kind": source.index.rows.kind_of(candidate.position),
         "dense": _in_leg(legs.cosine, place, fuse.standardise(legs.cosine, legs.dense_top)),
         "lexical": {
             **_in_leg(legs.bm25, place, fuse.standardise(legs.bm25, legs.lexical_top)),

@@ -1,8 +1,8 @@
 """The gate: which corpora have an answer, each by its own floor, before anything is merged.
 
 A number given as `min_score` is a floor on evidence. `auto` is the calibrated floor on confidence
-(see `floor`), where there is one that separates well. An artifact called by its exact name passes
-any floor.
+(see `floor`), where there is one that separates well, and else a plain one on evidence, as far as
+the embedder has a say. An artifact called by its exact name passes any floor.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from irdaemon.floor import Floor, Strength, reranked_mode
+from irdaemon.floor import PLAIN, Floor, Strength, reranked_mode
 from irdaemon.index import CorpusIndex
 from irdaemon.retrieve import Candidate, Question, Retrieved
 from irdaemon.second_look import best_score
 from irdaemon.selection import AUTO
 from irdaemon.types import Query
+
+_PLAIN = "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Source:
     """One asked corpus in one query: what was found there, and whether it passed its floor.
 
     `floor` is the calibrated floor that was applied, None where none was; `why` says which other
-    floor was, or why none.
+    floor was, and why.
     """
 
     index: CorpusIndex
@@ -35,6 +37,12 @@ class Source:
     confidence: float | None
     mass: float
     reranked: bool
+
+    @property
+    def plain_floor(self) -> float:
+        """Return the evidence that is asked for in place of a calibrated floor."""
+        plain = self.why.startswith(_PLAIN) and not self.reranked
+        return PLAIN * self.question.trust if plain and "dense" in self.retrieved.took_part else 0.0
 
     @property
     def top_score(self) -> float:
@@ -62,6 +70,8 @@ class Source:
             "passed": self.passed,
             "floor": {"kind": self.why},
         }
+        if self.plain_floor:
+            said["floor"]["at_least"] = round(self.plain_floor, 4)
         if self.confidence is not None:
             said["confidence"] = round(self.confidence, 4)
         if self.floor is not None:
@@ -96,9 +106,9 @@ def _passes(source: Source, min_score: float | str | None) -> bool:
         return True
     if isinstance(min_score, (int, float)):
         return source.top_score >= min_score
-    if source.floor is None or source.confidence is None:
-        return True
-    return source.confidence >= source.floor.at_least
+    if source.floor is not None and source.confidence is not None:
+        return source.confidence >= source.floor.at_least
+    return source.top_score >= source.plain_floor
 
 
 def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
@@ -107,10 +117,10 @@ def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
     if query.select.min_score != AUTO:
         return None, "given"
     if query.weights:
-        return None, "none: surfaces are weighted"
+        return None, f"{_PLAIN}: surfaces are weighted"
     floor = index.floors.get(reranked_mode(query.mode) if query.rerank else query.mode)
     if floor is None:
-        return None, "none: not calibrated"
+        return None, f"{_PLAIN}: not calibrated"
     if not floor.trusted:
-        return None, f"none: separates badly (J {floor.j:.2f})"
+        return None, f"{_PLAIN}: the calibrated one separates badly (J {floor.j:.2f})"
     return floor, AUTO

@@ -60,7 +60,7 @@ def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
         "floors": {mode: _floor(floor) for mode, floor in seen.index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(seen.index.columns.names()),
-        "surfaces": sorted({rows.shown[at].kind for at in rows.positions()}),
+        "surfaces": sorted({rows.kind_of(at) for at in rows.positions()}),
         "skipped": ledger.entries.skipped(corpus.name),
     }
 

@@ -59,7 +59,8 @@ def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
 def _floor(corpus: Mapping[str, Any]) -> str:
     floor = corpus["floor"]
     if floor["kind"] != "auto":
-        return str(floor["kind"])
+        least = f", {floor['at_least']:.2f} of evidence" if "at_least" in floor else ""
+        return f"{floor['kind']}{least}"
     verdict = "passed" if corpus["passed"] else "below"
     return (
         f"{floor['at_least']:.2f} of confidence, calibrated on {floor['n']} queries"

@@ -7,13 +7,14 @@ A query reads the engine's snapshot once and works on that one to its end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from irdaemon.floor import DRIFT, Floor
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_dense
+from irdaemon.index.image import Image, Images, Origin
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Card, Rows, Shown
@@ -25,8 +26,11 @@ __all__ = [
     "CorpusIndex",
     "Dense",
     "Graph",
+    "Image",
+    "Images",
     "Lexical",
     "Names",
+    "Origin",
     "Rows",
     "Shown",
     "Snapshot",
@@ -54,6 +58,31 @@ class CorpusIndex:
     floors: Mapping[str, Floor] = field(default_factory=dict)
     last_reconcile: float | None = None
     degraded: tuple[str, ...] = ()
+
+    @classmethod
+    def imaged(cls, origin: Origin, image: Image) -> CorpusIndex:
+        """Return an image as the index to go on from."""
+        rows, lexical = image.rows, image.lexical
+        dense = make_dense(rows, image.graph)
+        columns, names = Columns(rows), Names(rows, lexical)
+        return cls(origin.corpus, origin.embedder, rows, lexical, dense, columns, names)
+
+    @property
+    def image(self) -> Image:
+        """Return what of it may be laid out in a file."""
+        return Image(self.rows, self.lexical, self.dense.graph)
+
+    def on(self, image: Image) -> CorpusIndex:
+        """Return the same index on the image that was made of it."""
+        rows, lexical = image.rows, image.lexical
+        return replace(
+            self,
+            rows=rows,
+            lexical=lexical,
+            dense=make_dense(rows, image.graph),
+            columns=replace(self.columns, rows=rows),
+            names=Names(rows, lexical),
+        )
 
     @property
     def unembedded(self) -> int:
@@ -104,7 +133,7 @@ def index_corpus(
         lexical=lexical,
         dense=make_dense(rows, graph or (previous.dense.graph if previous else None)),
         columns=Columns.of(rows, previous.columns if previous else None),
-        names=Names.of(rows, lexical, previous.names if previous else None),
+        names=Names(rows, lexical),
         floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),

@@ -74,7 +74,8 @@ def _equals(scalar: Any) -> tuple[Any, ...]:
     if isinstance(scalar, float) and scalar.is_integer():
         return scalar, int(scalar)
     if isinstance(scalar, int) and not isinstance(scalar, bool):
-        return scalar, float(scalar) if abs(scalar) < 2**53 else scalar
+        near = float(scalar) if scalar.bit_length() < 1024 else scalar
+        return scalar, near if near == scalar else scalar
     return (scalar,)
 
 
@@ -103,8 +104,8 @@ class Columns:
 
     def kinds(self, wanted: frozenset[str]) -> NDArray[np.bool_]:
         """Return which records are surfaces of a wanted kind."""
-        shown = self.rows.shown[: len(self.rows.present)]
-        return np.array([each.kind in wanted for each in shown], np.bool_)
+        codes = [at for at, kind in enumerate(tuple(self.rows.kind_names)) if kind in wanted]
+        return np.isin(self.rows.kinds.array, codes)
 
     def _columns(self) -> Mapping[str, Column]:
         if not self._built:

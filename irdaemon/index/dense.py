@@ -8,6 +8,7 @@ always exact: hnswlib's filters cost more than the product over what passes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,10 +31,12 @@ class Graph:
     """A published HNSW graph over the vectors of some records, and their keys.
 
     A key is (ledger row number of the artifact, surface index), which stays while its record does.
+    `kept` says that it lies in a file, too.
     """
 
     index: hnswlib.Index
     keys: NDArray[np.int64]
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,26 @@ def build_graph(rows: Rows, pause: Callable[[int, int], None] = lambda done, tod
         labels = np.arange(start, start + len(part))
         index.add_items(rows.vectors.array[part], labels, num_threads=1)
     return Graph(index, _keys(rows)[embedded])
+
+
+def save_graph(graph: Graph, path: str) -> None:
+    """Write a graph to a new file, and have it on the disk. Raises OSError."""
+    try:
+        graph.index.save_index(path)
+    except RuntimeError as error:  # hnswlib knows no other
+        raise OSError(f"{path}: {error}") from error
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def load_graph(path: str, dim: int, keys: NDArray[np.int64]) -> Graph | None:
+    """Read the graph of these keys; None if the file does not hold it."""
+    index = hnswlib.Index(space="ip", dim=dim)
+    try:
+        index.load_index(path)
+    except RuntimeError:
+        return None
+    return Graph(index, keys, kept=True) if index.get_current_count() == len(keys) else None
 
 
 def _keys(rows: Rows) -> NDArray[np.int64]:

@@ -64,8 +64,8 @@ class Ragged:
 
     def row(self, number: int) -> slice:
         """Return where the values of a row lie."""
-        ends = self.ends.array
-        return slice(int(ends[number - 1]) if number else 0, int(ends[number]))
+        ends = self.ends.buffer
+        return slice(ends.item(number - 1) if number else 0, ends.item(number))
 
     def span(self, start: int, end: int) -> tuple[slice, NDArray[np.int64]]:
         """Return where the values of neighbouring rows lie, and for each its row's number."""

@@ -58,7 +58,15 @@ class Lexical:
         else:
             base, based = _postings(rows, 0, end, mean), end
         df = _updated_df(previous, rows) if previous is not None and same_rows else _df(rows)
-        return cls(rows, mean, base, _postings(rows, based, end, mean), based, df, rows.n_records)
+        return cls.on_base(rows, mean, base, based, df)
+
+    @classmethod
+    def on_base(
+        cls, rows: Rows, mean: float, base: Postings, based: int, df: NDArray[np.int64]
+    ) -> Lexical:
+        """Return the index of `rows` on a base of its first `based` records."""
+        tail = _postings(rows, based, len(rows.present), mean)
+        return cls(rows, mean, base, tail, based, df, rows.n_records)
 
     def ranked(self, terms: Sequence[int]) -> NDArray[np.float32]:
         """Score every record against the ids of a query's terms; unknown ids add nothing."""

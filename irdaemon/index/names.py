@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index.lexical import Lexical
-from irdaemon.index.rows import Rows
+from irdaemon.index.rows import Rows, name_key
 
 _QUOTED = re.compile(r"[`'\"]([^`'\"\n]{2,100})[`'\"]")
 _IDENTIFIER = re.compile(r"@?\w[\w@./:+-]*[\w+]")
@@ -31,25 +31,10 @@ _MORE_TO_IT = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of a corpus' artifacts.
-
-    `owners` gives the positions of those of a name; it is shared between generations, and grows.
-    """
+    """The names of a corpus' artifacts."""
 
     rows: Rows
     lexical: Lexical
-    owners: dict[str, list[int]]
-
-    @classmethod
-    def of(cls, rows: Rows, lexical: Lexical, previous: Names | None = None) -> Names:
-        """Return the names of `rows`, adding what is new to the previous ones."""
-        owners: dict[str, list[int]] = {}
-        start = 0
-        if previous is not None and previous.rows.epoch == rows.epoch:
-            owners, start = previous.owners, len(previous.rows.alive)
-        for owner in range(start, len(rows.alive)):
-            owners.setdefault(rows.cards[owner].name.casefold(), []).append(owner)
-        return cls(rows, lexical, owners)
 
     def covered(self, terms: Sequence[int], owners: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return for artifacts, by position, how much of their names (0 to below 1) terms cover."""
@@ -64,15 +49,10 @@ class Names:
 
     def called(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
-        alive = self.rows.alive
-        found = {
-            owner
-            for name in {name.casefold() for name in _names_in(text)}
-            for owner in self.owners.get(name, ())
-            # The table may be ahead of these rows.
-            if owner < len(alive) and alive[owner]
-        }
-        return sorted(found)
+        names = {name.casefold() for name in _names_in(text)}
+        keys = np.array([name_key(name) for name in names], np.int64)
+        found = np.flatnonzero(np.isin(self.rows.called.array, keys) & self.rows.alive).tolist()
+        return [owner for owner in found if self.rows.cards[owner].name.casefold() in names]
 
 
 def _names_in(text: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
 from irdaemon.index.growing import Growing, Ragged
+from irdaemon.index.packed import Packed
 from irdaemon.ledger import Ledger
 
 # Buried rows are carried along until they are this many, and this share of all.
@@ -47,8 +49,6 @@ class Card(NamedTuple):
 class Shown(NamedTuple):
     """What an answer shows of a record. `packed` holds the surface's own metadata."""
 
-    kind: str
-    surface_index: int
     summary: str
     packed: bytes
     digest: bytes
@@ -61,18 +61,22 @@ class Rows:
     `numbers` are the ledger's row numbers of the artifacts, ascending; `artifact_of` gives each
     record's artifact position. `alive` (of artifacts) and `present` (of records) are false for what
     is buried. `terms` holds each record's term ids and counts, `names` the term ids of each
-    artifact's name, `lengths` and `surfaces` each record's summed counts and surface index,
-    `vectors` a row per record, of which only those that are `embedded` mean anything. `cards` and
-    `shown` are shared between generations: only the first `len(alive)` and `len(present)` are of
-    these rows. `epoch` changes when positions do. `last` is the highest row number ever seen,
-    `buried` the ledger's last word on what went.
+    artifact's name, `called` a number made of it (see `name_key`), `lengths` and `surfaces` each
+    record's summed counts and surface index, `kinds` its place in `kind_names`, a list that is
+    shared between generations and grows, `vectors` a row per record, of which only those that are
+    `embedded` mean anything. `epoch` changes when positions do. `last` is the highest row number
+    ever seen, `buried` the ledger's last word on what went. `laid_out` counts the records that lie
+    in an image.
     """
 
     numbers: Growing
-    cards: list[Card]
+    cards: Packed[Card]
+    called: Growing
     alive: NDArray[np.bool_]
     artifact_of: Growing
-    shown: list[Shown]
+    shown: Packed[Shown]
+    kinds: Growing
+    kind_names: list[str]
     present: NDArray[np.bool_]
     terms: Ragged
     names: Ragged
@@ -83,6 +87,7 @@ class Rows:
     last: int = 0
     buried: int = 0
     epoch: int = 0
+    laid_out: int = 0
 
     @classmethod
     def empty(cls, dim: int) -> Rows:
@@ -102,12 +107,16 @@ class Rows:
         )
         of = np.repeat(np.arange(len(records)), terms.lengths)
         lengths = np.bincount(of, terms.values[1].array, minlength=len(records))
+        kind_names = list(dict.fromkeys(row[1] for row in records))
         return cls(
             numbers=Growing.of(numbers),
-            cards=[Card(*row[1:6]) for row in artifacts],
+            cards=Packed.of(Card, (row[1:6] for row in artifacts)),
+            called=Growing.of(np.array([name_key(row[2]) for row in artifacts], np.int64)),
             alive=np.ones(len(artifacts), np.bool_),
             artifact_of=Growing.of(np.searchsorted(numbers, owners).astype(np.int32)),
-            shown=[Shown(*row[1:6]) for row in records],
+            shown=Packed.of(Shown, (row[3:6] for row in records)),
+            kinds=Growing.of(np.array([kind_names.index(row[1]) for row in records], np.int16)),
+            kind_names=kind_names,
             present=np.ones(len(records), np.bool_),
             terms=terms,
             names=Ragged.of(
@@ -141,6 +150,10 @@ class Rows:
         """Return the positions of the records there are, ascending."""
         positions: list[int] = np.flatnonzero(self.present).tolist()
         return positions
+
+    def kind_of(self, position: int) -> str:
+        """Return the surface kind of one record."""
+        return self.kind_names[int(self.kinds.array[position])]
 
     def counts_of(self, position: int) -> dict[int, float]:
         """Return the term counts of one record, by term id."""
@@ -180,15 +193,17 @@ class Rows:
     def _append(self, more: Rows) -> Rows:
         if not len(self.alive):
             return replace(more, buried=self.buried, epoch=self.epoch)
-        # Whatever lies behind these rows is of a generation that was never published.
-        del self.cards[len(self.alive) :], self.shown[len(self.present) :]
-        self.cards.extend(more.cards)
-        self.shown.extend(more.shown)
+        self.kind_names.extend(kind for kind in more.kind_names if kind not in self.kind_names)
+        codes = np.array([self.kind_names.index(kind) for kind in more.kind_names], np.int16)
         return replace(
             self,
             numbers=self.numbers.append(more.numbers.array),
+            cards=self.cards.append(more.cards),
+            called=self.called.append(more.called.array),
             alive=np.concatenate([self.alive, more.alive]),
             artifact_of=self.artifact_of.append(more.artifact_of.array + np.int32(len(self.alive))),
+            shown=self.shown.append(more.shown),
+            kinds=self.kinds.append(codes[more.kinds.array]),
             present=np.concatenate([self.present, more.present]),
             terms=self.terms.append(more.terms),
             names=self.names.append(more.names),
@@ -210,10 +225,12 @@ class Rows:
         return replace(
             self,
             numbers=Growing.of(self.numbers.array[self.alive]),
-            cards=[self.cards[at] for at in self.owners()],
+            cards=self.cards.keep(self.alive),
+            called=Growing.of(self.called.array[self.alive]),
             alive=np.ones(self.n_artifacts, np.bool_),
             artifact_of=Growing.of(position[self.artifact_of.array[self.present]]),
-            shown=[self.shown[at] for at in self.positions()],
+            shown=self.shown.keep(self.present),
+            kinds=Growing.of(self.kinds.array[self.present]),
             present=np.ones(self.n_records, np.bool_),
             terms=self.terms.keep(self.present),
             names=self.names.keep(self.alive),
@@ -222,6 +239,7 @@ class Rows:
             vectors=Growing.of(self.vectors.array[self.present]),
             embedded=self.embedded[self.present],
             epoch=self.epoch + 1,
+            laid_out=0,
         )
 
     def _with_vectors(self, ledger: Ledger, embedder: str) -> Rows:
@@ -247,6 +265,12 @@ class Rows:
             self.vectors.array[positions] = read[rows]
             embedded[positions] = True
         return replace(self, embedded=embedded) if embedded.sum() > self.embedded.sum() else self
+
+
+def name_key(name: str) -> int:
+    """Return a number for a name, the same in either letter case; others seldom share it."""
+    digest = blake2b(name.casefold().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 def _in_parts(

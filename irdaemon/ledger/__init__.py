@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from secrets import randbits
 from typing import Any
 
 import msgpack
@@ -75,8 +76,6 @@ class Ledger:
     def __init__(self, path: str, *, read_only: bool = False):
         self.path = path
         self._store = Store(path, read_only=read_only)
-        if not read_only:
-            self._store.run("DELETE FROM gone")
         self.terms = Terms(self._store)
         self.entries = Entries(self._store, self.terms)
         self.failures = Failures(self._store)
@@ -148,6 +147,7 @@ class Ledger:
         """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""
         with self._store.transaction():
             self._store.run("DELETE FROM corpora WHERE name = ?", name)
+            self._store.run("DELETE FROM gone WHERE corpus = ?", name)
 
     def corpora(self) -> list[str]:
         """Return the names of the registered corpora, sorted."""
@@ -205,14 +205,16 @@ class Ledger:
         return int(row[0]) if row else 0
 
     def gone_since(self, corpus: str, last: int) -> tuple[list[int], int]:
-        """Return the row numbers of artifacts that went after word `last`, and the last word now.
-
-        Words are forgotten when the ledger is opened: who keeps an index begins anew then.
-        """
+        """Return the rows of artifacts that went after word `last`, and the last word now."""
         words = self._store.all(
             "SELECT artifact, id FROM gone WHERE id > ? AND corpus = ?", last, corpus
         )
         return sorted(number for number, _ in words), max((word for _, word in words), default=last)
+
+    def forget_gone(self, corpus: str, last: int) -> None:
+        """Forget what went up to word `last`: no index is kept that has not heard of it."""
+        with self._store.transaction():
+            self._store.run("DELETE FROM gone WHERE corpus = ? AND id <= ?", corpus, last)
 
     def artifact_rows(self, corpus: str, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
         """Return (row, artifact_id, name, pointer, fields, content, name terms) beyond a row.
@@ -314,6 +316,13 @@ class Ledger:
     def generation(self) -> int:
         """Return the number of the last published snapshot."""
         row = self._store.one("SELECT value FROM counters WHERE name = 'generation'")
+        return int(row[0]) if row else 0
+
+    def identity(self) -> int:
+        """Return the number that this ledger has and no other."""
+        with self._store.transaction():
+            self._store.run("INSERT OR IGNORE INTO counters VALUES ('identity', ?)", randbits(62))
+        row = self._store.one("SELECT value FROM counters WHERE name = 'identity'")
         return int(row[0]) if row else 0
 
     def next_generation(self) -> int:

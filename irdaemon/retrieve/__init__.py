@@ -29,13 +29,14 @@ _LAG = 0.1
 class Candidate:
     """An artifact in the running: where it stands in its index, and what the legs say of it.
 
-    `score` is what it is selected on: its evidence, less what it lags behind the first (see
-    `_standing`). `covered` is the share of its name that the query covers. `hit` is made
-    only of those that get that far.
+    `card` is what the index shows of it. `score` is what it is selected on: its evidence, less what
+    it lags behind the first (see `_standing`). `covered` is the share of its name that the query
+    covers. `hit` is made only of those that get that far.
     """
 
     index: CorpusIndex
     owner: int
+    card: Card
     position: int
     score: float
     evidence: float
@@ -45,11 +46,6 @@ class Candidate:
     fused: float
 
     @property
-    def card(self) -> Card:
-        """Return what the index shows of the artifact."""
-        return self.index.rows.cards[self.owner]
-
-    @property
     def content(self) -> str:
         """Return the hash of its content, by which copies are recognised."""
         return self.card.content
@@ -57,13 +53,13 @@ class Candidate:
     @property
     def hit(self) -> Hit:
         """Return it as an answer shows it."""
-        card, shown = self.card, self.index.rows.shown[self.position]
-        summary = shown.summary.removeprefix(card.name).strip(": \n")
+        card, rows = self.card, self.index.rows
+        summary = rows.shown[self.position].summary.removeprefix(card.name).strip(": \n")
         return Hit(
             corpus=self.index.corpus,
             artifact_id=card.artifact_id,
             name=card.name,
-            kind=shown.kind,
+            kind=rows.kind_of(self.position),
             score=round(self.score, 4),
             scores={
                 "dense": round(self.cosine, 4),
@@ -75,7 +71,7 @@ class Candidate:
             summary=" ".join(summary.split()) or card.name,
             pointer=card.pointer,
             fields=card.fields,
-            surface_index=shown.surface_index,
+            surface_index=int(rows.surfaces.array[self.position]),
         )
 
 
@@ -131,9 +127,10 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     for place, owner in enumerate(index.rows.artifact_of.array[legs.positions].tolist()):
         if owner not in best or scores[place] > scores[best[owner]]:
             best[owner] = place
-    cards = index.rows.cards
+    leading = _leading(best, scores, legs.named, question.k)
+    cards = {owner: index.rows.cards[owner] for owner in leading}
     order = sorted(
-        _leading(best, scores, legs.named, question.k),
+        leading,
         key=lambda o: (o not in legs.named, -scores[best[o]], cards[o].artifact_id),
     )
     order = order[: question.k]
@@ -146,6 +143,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
         return Candidate(
             index,
             owner,
+            cards[owner],
             int(legs.positions[place]),
             standing[rank],
             own[rank],

@@ -31,7 +31,7 @@ def fused(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     scores = FUSIONS[question.fusion](index, question, legs)
     if not question.weights or not len(scores):
         return scores
-    kinds = [index.rows.shown[position].kind for position in legs.positions]
+    kinds = [index.rows.kind_of(position) for position in legs.positions]
     weights = np.array([question.weights.get(kind, 1.0) for kind in kinds], np.float32)
     # A weight multiplies how far a candidate is above the worst: fused scores may be negative.
     weighted: Scores = (scores - scores.min()) * weights

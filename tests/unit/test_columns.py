@@ -8,7 +8,9 @@ from irdaemon.index.columns import Column
 from irdaemon.retrieve.where import _part_mask, _predicate
 
 scalars = (
-    st.sampled_from([0, 1, True, False, 1.0, 0.5, None, "1", "a", 2**60, float(2**60)])
+    st.sampled_from(
+        [0, 1, True, False, 1.0, 0.5, None, "1", "a", 2**60, float(2**60), 2**60 + 1, 10**400]
+    )
     | st.integers(-3, 3)
     | st.floats()
 )

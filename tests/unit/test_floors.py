@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from irclient.errors import QueryError
 from irdaemon.calibration import FEWEST_ARTIFACTS
-from irdaemon.floor import FORMULA, Floor, Strength, Usual
+from irdaemon.floor import FORMULA, PLAIN, Floor, Strength, Usual
 from irdaemon.jobs import Job
 from irdaemon.strategy import Skill
 from irdaemon.types import Query, SelectSpec
@@ -91,7 +91,7 @@ def test_an_exact_name_passes_any_floor(engine):
     [
         (Query(FOREIGN, select=SelectSpec(min_score=None)), "none: not asked for"),
         (Query(FOREIGN, select=SelectSpec(min_score=0.9)), "given"),
-        (Query(FOREIGN, weights={"capability": 2}), "none: surfaces are weighted"),
+        (Query(FOREIGN, weights={"capability": 2}), "plain: surfaces are weighted"),
     ],
 )
 def test_every_answer_says_which_floor_it_used_or_why_none(engine, query, kind):
@@ -104,10 +104,19 @@ def test_a_floor_that_is_neither_a_number_nor_auto_is_refused(engine, wrong):
         engine.discover(Query("pdf", select=SelectSpec(min_score=wrong)))
 
 
-def test_a_corpus_of_a_few_artifacts_has_no_floor():
+def test_a_corpus_of_a_few_artifacts_has_a_plain_floor_on_evidence():
     few = dict(list(TOOLS.items())[: FEWEST_ARTIFACTS - 1])
-    answer = engine_of(few).discover(Query(FOREIGN))
-    assert source(answer)["floor"]["kind"] == "none: not calibrated"
+    made = engine_of(few)
+    answer = made.discover(Query(FOREIGN))
+    assert source(answer)["floor"] == {"kind": "plain: not calibrated", "at_least": PLAIN}
+    assert (answer.abstained, answer.reason) == (True, "below_floor")
+    name, tool = next(iter(few.items()))
+    assert [hit.artifact_id for hit in made.discover(Query(tool["description"])).results] == [name]
+
+
+def test_words_alone_have_no_plain_floor():
+    answer = engine_of(dict(list(TOOLS.items())[:2])).search(Query(FOREIGN, mode="lexical"))
+    assert "at_least" not in source(answer)["floor"]
 
 
 def rebuilt(engine, corpus):

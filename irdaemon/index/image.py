@@ -1,0 +1,188 @@
+"""Images: a corpus' index laid out in files, so that a start maps it in place of building it.
+
+An image is a copy of what the ledger gave and never the truth. It is used only with the ledger it
+was made from, in a state no older than its own (a ledger may come back from a backup, or lose its
+last moment in a power cut), for the same vector space; what the ledger has had since is added as
+after any change. Anything odd about a file, and the index is built from the ledger as ever.
+
+Pages of an image that nobody touches stay on disk: it also keeps the memory of a large corpus low.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.index.dense import Graph, load_graph, save_graph
+from irdaemon.index.growing import Growing, Ragged
+from irdaemon.index.layout import map_layout, write_layout
+from irdaemon.index.lexical import Lexical
+from irdaemon.index.packed import Packed
+from irdaemon.index.postings import Postings
+from irdaemon.index.rows import Card, Rows, Shown
+
+# Lay out anew once this share of the records is not in the image.
+_DRIFT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What an image is made from: the ledger's identity, the corpus, and its vector space."""
+
+    ledger: int
+    corpus: str
+    embedder: str
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A corpus' rows, postings and graph as they were laid out."""
+
+    rows: Rows
+    lexical: Lexical
+    graph: Graph | None
+
+
+class Images:
+    """Keep one image for each corpus of `above` records or more, in a directory of their own.
+
+    Fewer are read from the ledger as soon as an image is mapped.
+    """
+
+    def __init__(self, directory: str, above: int = 5_000):
+        self._directory = Path(directory)
+        self._above = above
+
+    def due(self, rows: Rows, graph: Graph | None) -> bool:
+        """Say whether a new image would help: the one there is has too few records or no graph."""
+        new_graph = graph is not None and not graph.kept
+        drifted = rows.laid_out < (1 - _DRIFT) * rows.n_records
+        return rows.n_records >= self._above and (new_graph or drifted)
+
+    def save(self, origin: Origin, generation: int, image: Image) -> None:
+        """Lay an index out in place of the last one. Raises OSError, leaving that as it was."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        token = secrets.token_hex(8)
+        made = self._path(origin.corpus, token)
+        try:
+            if image.graph is not None:
+                save_graph(image.graph, str(made.with_suffix(".graph")))
+            facts = {"origin": asdict(origin), "generation": generation, **_facts(image)}
+            write_layout(str(made), facts, _arrays(image))
+        except BaseException:
+            self._remove(origin.corpus, token)
+            raise
+        self._remove_all_but(origin.corpus, token)
+
+    def load(self, origin: Origin, generation: int) -> Image | None:
+        """Map the image of an origin; None where there is none that can be used.
+
+        Those that cannot are deleted: a ledger that is behind one may catch up with it without
+        being the same.
+        """
+        for path in sorted(self._directory.glob(f"{origin.corpus}@*.rows")):
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+                facts, arrays = map_layout(str(path))
+                if facts["origin"] == asdict(origin) and facts["generation"] <= generation:
+                    return _image(facts, arrays, str(path.with_suffix(".graph")))
+        self.drop(origin.corpus)
+        return None
+
+    def drop(self, corpus: str) -> None:
+        """Delete the image of a corpus, if there is one."""
+        self._remove_all_but(corpus, "")
+
+    def _path(self, corpus: str, token: str) -> Path:
+        return self._directory / f"{corpus}@{token}.rows"
+
+    def _remove_all_but(self, corpus: str, token: str) -> None:
+        kept = self._path(corpus, token).stem
+        for path in self._directory.glob(f"{corpus}@*"):
+            if path.stem != kept:
+                path.unlink(missing_ok=True)
+
+    def _remove(self, corpus: str, token: str) -> None:
+        for path in self._directory.glob(f"{corpus}@{token}.*"):
+            path.unlink(missing_ok=True)
+
+
+def _facts(image: Image) -> dict[str, Any]:
+    return {
+        "kind_names": list(image.rows.kind_names),
+        "last": image.rows.last,
+        "buried": image.rows.buried,
+        "mean_length": image.lexical.mean_length,
+        "based": image.lexical.based,
+        "graph": image.graph is not None,
+    }
+
+
+def _arrays(image: Image) -> dict[str, NDArray[Any]]:
+    rows, base = image.rows, image.lexical.base
+    keys = image.graph.keys if image.graph else np.empty(0, np.int64)
+    return {
+        "numbers": rows.numbers.array,
+        **_ragged("cards", rows.cards.rows),
+        "called": rows.called.array,
+        "alive": rows.alive,
+        "artifact_of": rows.artifact_of.array,
+        **_ragged("shown", rows.shown.rows),
+        "kinds": rows.kinds.array,
+        "present": rows.present,
+        **_ragged("terms", rows.terms),
+        **_ragged("names", rows.names),
+        "lengths": rows.lengths.array,
+        "surfaces": rows.surfaces.array,
+        "vectors": rows.vectors.array,
+        "embedded": rows.embedded,
+        "postings.starts": base.starts,
+        "postings.records": base.records,
+        "postings.values": base.values,
+        "df": image.lexical.df,
+        "graph.keys": keys,
+    }
+
+
+def _ragged(name: str, ragged: Ragged) -> dict[str, NDArray[Any]]:
+    values = {f"{name}.{at}": values.array for at, values in enumerate(ragged.values)}
+    return {f"{name}.ends": ragged.ends.array, **values}
+
+
+def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: str) -> Image:
+    def ragged(name: str, width: int = 1) -> Ragged:
+        values = tuple(arrays[f"{name}.{at}"] for at in range(width))
+        return Ragged(arrays[f"{name}.ends"], values)
+
+    rows = Rows(
+        numbers=arrays["numbers"],
+        cards=Packed(Card, ragged("cards")),
+        called=arrays["called"],
+        alive=arrays["alive"].array,
+        artifact_of=arrays["artifact_of"],
+        shown=Packed(Shown, ragged("shown")),
+        kinds=arrays["kinds"],
+        kind_names=list(facts["kind_names"]),
+        present=arrays["present"].array,
+        terms=ragged("terms", 2),
+        names=ragged("names"),
+        lengths=arrays["lengths"],
+        surfaces=arrays["surfaces"],
+        vectors=arrays["vectors"],
+        embedded=arrays["embedded"].array,
+        last=facts["last"],
+        buried=facts["buried"],
+        laid_out=arrays["present"].size,
+    )
+    base = Postings(*(arrays[f"postings.{part}"].array for part in ("starts", "records", "values")))
+    lexical = Lexical.on_base(rows, facts["mean_length"], base, facts["based"], arrays["df"].array)
+    dim = arrays["vectors"].buffer.shape[1]
+    graph = load_graph(graph_path, dim, arrays["graph.keys"].array) if facts["graph"] else None
+    return Image(rows, lexical, graph)
