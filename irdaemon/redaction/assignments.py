@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from irdaemon.redaction.spans import Attempts, Span
+from irdaemon.redaction.spans import Effort, Span
 
 _KEYWORD = re.compile(r"key|pass|pwd|secret|contrase", re.IGNORECASE)
 _ASSIGNED = "Secret Keyword"
@@ -30,6 +30,8 @@ _HEADER = re.compile(
 )
 # How much of a keyword's line is looked at.
 _BEFORE, _AFTER = 40, 200
+# detect-secrets goes over it with five patterns, each of which may go back.
+_QUOTED_EFFORT = 2_000
 
 
 def assigned(text: str) -> Iterator[Span]:
@@ -48,10 +50,10 @@ def _values(pattern: re.Pattern[str], text: str, kind: str) -> Iterator[Span]:
 
 def _in_quotes(text: str) -> Iterator[Span]:
     """Yield what detect-secrets takes for assigned, the keywords of one line looked at together."""
-    attempts, looked_at = Attempts(), 0
+    effort, looked_at = Effort(), 0
     for word in _KEYWORD.finditer(text):
         if word.start() >= looked_at:
-            attempts.one_more()
+            effort.spend(_QUOTED_EFFORT)
             looked_at = _line_end(text, word.start())
             start = max(text.rfind("\n", 0, word.start()) + 1, word.start() - _BEFORE)
             yield from _quoted(text, start, looked_at)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from irdaemon.redaction.spans import Attempts, Span, to_the_end
+from irdaemon.redaction.spans import Effort, Span, to_the_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +81,21 @@ _WORD = re.compile(r"[A-Za-z0-9_]")
 
 def formatted(text: str) -> Iterator[Span]:
     """Yield the tokens of known formats in a text; one found twice is yielded twice."""
-    attempts = Attempts()
+    effort = Effort()
     for listed in _LISTED:
         for trigger in listed.triggers:
             if trigger in text:
-                yield from _at(trigger, listed, text, attempts)
+                yield from _at(trigger, listed, text, effort)
 
 
-def _at(trigger: str, listed: _Listed, text: str, attempts: Attempts) -> Iterator[Span]:
+def _at(trigger: str, listed: _Listed, text: str, effort: Effort) -> Iterator[Span]:
     detector = _detector(listed)
     at = text.find(trigger)
     while at >= 0:
         end = at + len(trigger)
         # `disk-` is no beginning of `sk-`; what is looked at from ahead sees to that itself.
         if listed.before or at == 0 or not _WORD.match(text[at - 1]):
-            attempts.one_more()
+            effort.spend(listed.before + listed.after)
             for span in _matches(detector, listed, text, at):
                 yield span
                 end = max(end, span.end)

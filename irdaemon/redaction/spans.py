@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from irdaemon.types import SourceError
 
-# A text of ordinary size that has more beginnings of secrets than this was made to.
-MOST_ATTEMPTS = 10_000
+# Characters that may be looked at more than once in one text: a second's work, and more than any
+# text needs that was not made to take it.
+EFFORT = 100_000_000
 _REST_OF_TOKEN = re.compile(r"[A-Za-z0-9_\-]*")
 
 
@@ -26,17 +27,17 @@ def to_the_end(text: str, end: int) -> int:
     return match.end() if match else end
 
 
-class Attempts:
-    """Count attempts on one text; more than any honest text needs are refused, not waited for."""
+class Effort:
+    """Add up the work on one text; more than any honest text needs is refused, not waited for."""
 
     def __init__(self) -> None:
-        self._left = MOST_ATTEMPTS
+        self._left = EFFORT
 
-    def one_more(self) -> None:
-        """Count one. Raises SourceError when there were too many."""
-        self._left -= 1
+    def spend(self, characters: int) -> None:
+        """Count an attempt by how far it may look. Raises SourceError when it all was too much."""
+        self._left -= characters
         if self._left < 0:
             raise SourceError(
-                f"more than {MOST_ATTEMPTS:,} beginnings of secrets in one text",
+                "one text with too many beginnings of secrets to look into",
                 "it is not indexed; split it, or leave it out of the corpus",
             )
