@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from irdaemon.corpus import Corpus
 from irdaemon.optout import OptOuts
 from irdaemon.source.tree import at_or_under
-from irdaemon.types import Entry, Scan, SourceError
+from irdaemon.types import Entry, Refused, Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ def admitted(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
     return Admitted(replace(scan, entries=entries), strays)
 
 
-def refusal(entry: Entry) -> SourceError:
+def refusal(entry: Entry) -> Refused:
     """Return why a stray is refused."""
-    return SourceError(
+    return Refused(
         f"{entry.path}: a link leads here, out of the corpus' roots",
         "add this directory to the roots, or set follow_links = true",
     )

@@ -37,7 +37,7 @@ class Clean:
 
 
 def cleaned(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Clean:
-    """Return what of a reading may be kept. Raises SourceError for what cannot be cleaned."""
+    """Return what of a reading may be kept. Raises Refused for what cannot be cleaned."""
     projects = {a.project: optouts.covers(a.project) for a in reading.artifacts if a.project}
     wanted = [a for a in reading.artifacts if not projects.get(a.project, False)]
     artifacts, secrets = [], list[Secret]()

@@ -36,7 +36,7 @@ from irdaemon.redaction import Cleaner
 from irdaemon.source import Source
 from irdaemon.source.tree import at_or_under
 from irdaemon.text import name_tokens, term_counts
-from irdaemon.types import Artifact, Entry, Problem, Reading, Scan, SourceError
+from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, Scan, SourceError
 
 # Entries read and stored in one go: few enough that a change need not wait for the rest.
 _AT_ONCE = 32
@@ -247,6 +247,8 @@ def _keep(
             report.removed += ledger.entries.forget(corpus.name, [entry.key])
     elif isinstance(outcome, SourceError):
         report.failed += 1
+        if isinstance(outcome, Refused):
+            report.removed += ledger.entries.forget(corpus.name, [entry.key])
         reason = f"{outcome.message} ({outcome.hint})" if outcome.hint else outcome.message
         reason = Cleaner("all").text(reason)  # it may quote what could not be read
         ledger.failures.put(

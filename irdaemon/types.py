@@ -29,6 +29,7 @@ __all__ = [
     "Problem",
     "Query",
     "Reading",
+    "Refused",
     "Root",
     "Scan",
     "SelectSpec",
@@ -42,6 +43,10 @@ class SourceError(IRError):
     """One entry could not be read: a value the ledger keeps, never a reason to stop."""
 
     code = "source"
+
+
+class Refused(SourceError):
+    """One entry may not be read: unlike one that cannot be, what was known of it is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)

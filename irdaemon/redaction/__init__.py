@@ -54,7 +54,7 @@ class Cleaner:
     def text(self, text: str) -> str:
         """Return a text without private blocks, and with each secret replaced by its kind.
 
-        Raises SourceError for a text of too many beginnings of secrets.
+        Raises Refused for a text of too many beginnings of secrets.
         """
         if len(text) < _SHORTEST:
             return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from irdaemon.types import SourceError
+from irdaemon.types import Refused
 
 # Characters that may be looked at more than once in one text: a second's work, and more than any
 # text needs that was not made to take it.
@@ -34,10 +34,10 @@ class Effort:
         self._left = EFFORT
 
     def spend(self, characters: int) -> None:
-        """Count an attempt by how far it may look. Raises SourceError when it all was too much."""
+        """Count an attempt by how far it may look. Raises Refused when it all was too much."""
         self._left -= characters
         if self._left < 0:
-            raise SourceError(
+            raise Refused(
                 "one text with too many beginnings of secrets to look into",
                 "it is not indexed; split it, or leave it out of the corpus",
             )

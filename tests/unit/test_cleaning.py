@@ -233,6 +233,18 @@ def test_a_skill_that_is_a_link_to_some_other_file_is_refused(tmp_path):
     assert "which is no SKILL.md" in "".join(corpus.failures.values())
 
 
+def test_a_skill_that_was_replaced_by_such_a_link_is_forgotten(tmp_path):
+    (tmp_path / "id_rsa").write_text("mine")
+    skill = write_skill(tmp_path / "root" / "a", "x") / "SKILL.md"
+    corpus = Watched(skills(tmp_path / "root"))
+    corpus.look()
+    skill.unlink()
+    skill.symlink_to(tmp_path / "id_rsa")
+    report = corpus.look()
+    assert (report.removed, report.failed, corpus.held) == (1, 1, {})
+    assert corpus.look().failed == 0
+
+
 def test_a_skill_directory_linked_by_an_installer_is_followed(tmp_path):
     write_skill(tmp_path / "store" / "pdf", "x")
     (tmp_path / "root").mkdir()

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from irdaemon.redaction import LEVELS, Cleaner
 from irdaemon.redaction.spans import EFFORT
-from irdaemon.types import SourceError
+from irdaemon.types import Refused
 from tests.planted import (
     BEGIN,
     JWT,
@@ -153,7 +153,7 @@ def test_what_is_private_is_gone_whatever_surrounds_it(around, inside):
 
 
 def test_a_text_of_endless_beginnings_is_refused_instead_of_waited_for():
-    with pytest.raises(SourceError, match="too many beginnings of secrets"):
+    with pytest.raises(Refused, match="too many beginnings of secrets"):
         clean("eyJ. " * (EFFORT // 8_000))
 
 

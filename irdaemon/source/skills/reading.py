@@ -12,7 +12,7 @@ from irdaemon.source.markdown import first_paragraph
 from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
 from irdaemon.source.tree import read_regular, same_name
-from irdaemon.types import Artifact, Entry, SourceError
+from irdaemon.types import Artifact, Entry, Refused, SourceError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_NAME = 64
@@ -61,7 +61,7 @@ def _check_link(path: str) -> None:
     """Refuse a link that would pass off some other file as a skill."""
     target = os.path.realpath(path) if os.path.islink(path) else path
     if not same_name(path, target):
-        raise SourceError(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
+        raise Refused(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
 
 
 def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
