@@ -30,7 +30,7 @@ lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 bench: .venv/.installed peer
-	@for each in client latency freshness start scale; do \
+	@for each in client hook latency freshness start scale; do \
 	  echo "== $$each"; $(BIN)/python bench/$$each.py || exit 1; done
 
 bench-quality: .venv/.installed peer

@@ -88,6 +88,8 @@ def _lines(path: str, kinds: Mapping[str, str]) -> Iterator[Secret]:
     try:
         with open_regular(path) as file:
             for number, line in enumerate(file, start=1):
+                if b"\0" in line:  # a database has no lines
+                    return
                 for kind in {kind for form, kind in spelled.items() if form in line}:
                     yield Secret(path, number, kind)
                     left -= 1

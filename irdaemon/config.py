@@ -23,7 +23,7 @@ from irdaemon.source import SOURCES
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 # Kinds whose directories are found by themselves; the corpus is called after the kind.
-KNOWN_KINDS = ("skills", "packages", "sessions")
+KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages sessions".split())
 # What every corpus' table may hold; further keys are options of its source.
 CORPUS_KEYS = (
     "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",

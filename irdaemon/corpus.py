@@ -20,6 +20,10 @@ from irdaemon.types import Root
 
 DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "skills": {"name": "Skill"},
+    "agents": {"name": "Skill"},
+    "commands": {"name": "Skill"},
+    "rules": {"name": "Rule"},
+    "plugins": {"name": "Skill"},
     "packages": {"name": "Package"},
     "sessions": {"name": "ClaudeTurn"},
     "files": {"name": "Chunked", "params": {"headings": True}},

@@ -33,6 +33,7 @@ from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
 from irdaemon.memory import settle
 from irdaemon.ownership import Lock, clear_socket
+from irdaemon.renewal import opened
 from irdaemon.schedule import Schedule
 from irdaemon.sdnotify import notify, watchdog_interval
 from irdaemon.serve import Server
@@ -190,17 +191,10 @@ class Daemon:
         )
         clear_socket(socket)
         os.umask(0o077)
-        ledger = Ledger(config.ledger_path)
-        corpora = settled.corpora(ledger.corpora())
-        self.engine = Engine(
-            ledger,
-            corpora,
-            images=Images(os.path.join(config.state_dir, "index")),
-            hnsw_above=config.index.hnsw_above,
-            embedder_idle_s=60 * config.index.idle_minutes,
-            reranker=config.reranker,
-        )
-        self.engine.host = self
+        self.engine, loss = opened(config.ledger_path, self._engine_on, time.time())
+        self.engine.host, self.engine.loss = self, loss
+        self._offers_path = os.path.join(config.state_dir, "offers.json")
+        self.engine.offers.load(self._offers_path)
         self._server = Server(self.engine, socket, config.serve.max_message_bytes)
         self._writer = Writer(self.engine, events_path(socket))
         self._schedule = Schedule(self.engine, config.schedule)
@@ -208,6 +202,17 @@ class Daemon:
         self._caretaker = Caretaker(self.engine, self._watcher, self._schedule)
         self._signals: list[int] = []
         self._reported = 0.0
+
+    def _engine_on(self, ledger: Ledger) -> Engine:
+        config = self._settled.config
+        return Engine(
+            ledger,
+            self._settled.corpora(ledger.corpora()),
+            images=Images(os.path.join(config.state_dir, "index")),
+            hnsw_above=config.index.hnsw_above,
+            embedder_idle_s=60 * config.index.idle_minutes,
+            reranker=config.reranker,
+        )
 
     # -- what the engine asks of its host --------------------------------------------------------
 
@@ -290,6 +295,7 @@ class Daemon:
         self._watcher.stop()
         self._schedule.stop()
         self._server.close()
+        self.engine.offers.save(self._offers_path)
         if self._writer.stop():
             self.engine.ledger.close()
         for path in (self._socket, events_path(self._socket)):
@@ -328,10 +334,14 @@ class Daemon:
     # -- watching --------------------------------------------------------------------------------
 
     def _on_dirty(self, paths: tuple[str, ...]) -> None:
-        """Ask for a look at what changed, from every corpus with a root around it."""
+        """Ask for a look at what changed, from every corpus with a root around it.
+
+        A root that is a file, and still one, has only changed like any other file.
+        """
+        uprooted = [path for path in paths if not os.path.isfile(path)]
         for corpus in tuple(self.engine.corpora.values()):
             tops = [os.path.realpath(root.path) for root in corpus.source.roots()]
-            whole = any(at_or_under(top, path) for path in paths for top in tops)
+            whole = any(at_or_under(top, path) for path in uprooted for top in tops)
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 look = Look() if whole else Look(under=paths)
                 self.engine.request(Job("reconcile", corpus.name, look))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,13 +54,20 @@ from irdaemon.index import (
 )
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, Progress, Work
-from irdaemon.ledger import MOST_PINS, Ledger, Pin
+from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
+from irdaemon.ledger.damage import is_damage, is_passing
+from irdaemon.ledger.loss import Loss, damage, first_fault
+from irdaemon.offers import Offers
 from irdaemon.profile import note, summary
 from irdaemon.references import resolve, unknown_corpus
+from irdaemon.renewal import renewed
 from irdaemon.rerank import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.rungs import Ladder
 from irdaemon.selection import Selector
+from irdaemon.setbacks import Setbacks
 from irdaemon.types import Disclosure, Query, Selection
+
+log = logging.getLogger(__name__)
 
 Notify = Callable[[str, Mapping[str, Any]], None]
 
@@ -91,6 +99,7 @@ class Engine:
         self.notify = notify
         self.host: Host = Library()
         self._images = images
+        self.offers = Offers(clock)
         self._hnsw_above = hnsw_above
         self._calibrating = calibrating
         self._embedders = Embedders(embedder_idle_s)
@@ -98,6 +107,9 @@ class Engine:
         self._clock = clock
         self._corpora: dict[str, Corpus] = {}
         self._work = Work()
+        self._setbacks = Setbacks()
+        self._rereading: set[str] = set()
+        self.loss: Loss | None = None
         self._discovering, self._searching = Ladder(), Ladder()
         self._published_at = 0.0
         self._next_corpora: tuple[Corpus, ...] = ()
@@ -169,6 +181,7 @@ class Engine:
 
     def step(self, timeout: float | None = 0) -> bool:
         """Do the most urgent job, waiting up to `timeout` seconds for one; say if one was done."""
+        self._keep_ledger()
         job = self._work.take(timeout)
         if job is None:
             return False
@@ -192,7 +205,8 @@ class Engine:
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
         looks = (look for look in self._work.running() if look.job.kind == "reconcile")
-        return self._work.paths() + sum(look.todo - look.done for look in looks)
+        waiting = self._work.paths() + self._setbacks.paths()
+        return waiting + sum(look.todo - look.done for look in looks)
 
     @property
     def queued(self) -> int:
@@ -202,26 +216,82 @@ class Engine:
     def _run(self, job: Job) -> None:
         progress = self._work.progress(job.number)
         started = self._clock()
-        state, report = "failed", ""
+        state, report = "failed", "interrupted"
         try:
             report = _DOERS[job.kind](self, job, progress)
             state = "done"
         except IRError as error:
             report = error.message
-        except sqlite3.OperationalError as error:
-            # A full disk, say: the snapshot goes on answering, and the next look tries again.
-            report = f"the ledger cannot be written: {error}"
-        except BaseException as error:
-            report = f"a fault: {type(error).__name__}"
-            raise
+        except Exception as error:
+            report = _told(error)
+            if not self._recovered(job, error):
+                raise
         finally:
+            self._setbacks.end(job.number)
             self._work.end(job.number, state, report)
             took_ms = (self._clock() - started) * 1e3
             note(f"job {job.kind}", took_ms)
             self.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
         if job.kind not in ("embed", "pin") and job.urgency != CHANGE:
-            with contextlib.suppress(sqlite3.OperationalError):
+            with contextlib.suppress(sqlite3.DatabaseError):  # the next job will tell
                 self.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
+
+    # -- a ledger in trouble ---------------------------------------------------------------------
+
+    def _keep_ledger(self) -> None:
+        """Ask for what stopped a job to be tried again, and for a lost file to be put back."""
+        for job in self._setbacks.due(self._clock()):
+            with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
+                self._setbacks.tried(self.request(job))
+        if self.ledger.moved() and not self._setbacks.holds("mend"):
+            self._work.add(Job("mend"))
+
+    def _recovered(self, job: Job, error: Exception) -> bool:
+        """Go on after a job failed by the ledger's fault; say whether it did."""
+        if is_passing(error):
+            # A full disk, say. Compaction comes again by itself, and wants more room than others.
+            if job.kind != "compact":
+                self._setbacks.note(job, str(error), self._clock())
+            return True
+        why = damage(self.ledger.path, error) if self.host.writes else ""
+        if why:
+            self._renew(why)
+        return bool(why)
+
+    def _mend(self, job: Job, progress: Progress) -> str:
+        """Put a lost file back, and replace a damaged one."""
+        if self.ledger.moved():
+            self.ledger.put_back()
+            log.error("%s was gone; it is written anew, nothing is lost", self.ledger.path)
+            return "the ledger's file was gone and is written anew"
+        why = first_fault(self.ledger.path) if self.host.writes else ""
+        if why:
+            self._renew(why)
+        return why or "the ledger is sound"
+
+    def _renew(self, why: str) -> None:
+        """Go on with a new ledger; each corpus is served as it is until it was read into that."""
+        self.ledger, self.loss = renewed(self.ledger, self.snapshot, why, self._clock())
+        self._rereading = set(self._corpora)
+        self.set_corpora(self._corpora.values())
+        for name in self._corpora:
+            self.request(Job("reconcile", name))
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[Ledger]:
+        """Give a view of the ledger. Raises Unavailable where there is none to be had."""
+        try:
+            with self.ledger.reading() as ledger:
+                yield ledger
+        except (sqlite3.DatabaseError, LedgerError) as error:
+            if is_damage(error.__cause__ or error):
+                self._work.add(Job("mend"))
+            raise Unavailable(
+                f"the ledger cannot be read: {error}",
+                "it may mend itself in a moment; irdaemon check says more",
+            ) from error
+
+    # -- the jobs --------------------------------------------------------------------------------
 
     def _reconcile(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):
@@ -363,6 +433,8 @@ class Engine:
         return f"an image of {index.rows.n_records} records"
 
     def _image_is_due(self, index: CorpusIndex) -> bool:
+        if index.corpus in self._rereading:  # these are still the rows of the ledger before
+            return False
         whole = index.last_reconcile is not None and not index.unembedded
         return bool(self._images and whole and self._images.due(index.rows, index.dense.graph))
 
@@ -378,8 +450,11 @@ class Engine:
     def _let_others_go_first(self, job: Job, corpus: Corpus) -> None:
         if self._work.stopping:
             raise Unavailable("stopped; the next start goes on from here")
+        ledger = self.ledger
         while urgent := self._work.take_before(job):
             self._run(urgent)
+        if self.ledger is not ledger:
+            raise Unavailable("the ledger was replaced; every corpus is looked at anew")
         if corpus.name not in self._corpora:
             raise NotFound(_GONE)
 
@@ -407,6 +482,7 @@ class Engine:
         dropped = self.ledger.vectors.drop_unused()
         self.ledger.forget_unused_terms()
         self.ledger.vacuum()
+        self._work.add(Job("mend"))  # what is damaged where nobody looks is found once a day
         return f"{dropped} unused vectors dropped"
 
     def _publish_if_due(self, corpus: Corpus) -> None:
@@ -434,6 +510,11 @@ class Engine:
     def _index(
         self, corpus: Corpus, previous: CorpusIndex | None, graph: Graph | None = None
     ) -> CorpusIndex:
+        if previous and corpus.name in self._rereading:
+            if self.ledger.state_of(corpus.name)[0] is None:
+                return previous
+            self._rereading.discard(corpus.name)
+            previous = None
         embedder = self._serving(corpus)
         space = Space(corpus.recipe, embedder.id, embedder.dim)
         known = previous or self._imaged(corpus.name, space)
@@ -536,7 +617,7 @@ class Engine:
         """
         check_level(level)
         wish = parse_expand(expand)
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             found = [resolve(ledger, each, self._corpora) for each in references]
             told = [
                 disclose_artifact(ledger, self._corpora[corpus], artifact_id, level, wish)
@@ -554,42 +635,43 @@ class Engine:
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             corpus, artifact_id = resolve(ledger, reference, self._corpora)
             return ledger.records_for_artifact(corpus, artifact_id)
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return what could not be read: corpus, path, reason, and since when."""
         self._check_known(corpus)
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             return overview.failures(ledger, corpus)
 
     def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return where secrets lie in what was indexed: corpus, path, line and kind."""
         self._check_known(corpus)
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             return overview.secrets(ledger, corpus)
 
     def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return the artifacts whose text changed since it was last disclosed, with a diff."""
         self._check_known(corpus)
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             return audit(ledger, self._corpora, corpus)
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
         if name not in self._corpora:
             raise self._unknown(name)
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             return overview.info(ledger, self._corpora[name], self._seen(name))
 
     def status(self, profile: bool = False) -> dict[str, Any]:
         """Return generation, queue, and the state of every corpus; on request, of every stage."""
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             return {
                 **({"profile": summary()} if profile else {}),
                 **self.host.facts(),
                 "generation": self.snapshot.generation,
+                "ledger": overview.of_ledger(ledger, self._setbacks.trouble, self.loss),
                 "queue": self.queued,
                 "jobs": [progress.to_dict() for progress in self._work.running()],
                 "corpora": [
@@ -601,7 +683,9 @@ class Engine:
     def _seen(self, name: str) -> overview.Seen:
         target = self._embedders.named(self._corpora[name].embedder)
         why = target.error.message if isinstance(target, Absent) else ""
-        return overview.Seen(self.snapshot.corpora[name], self._unread(name), target.id, why)
+        unread = self._unread(name) + self._setbacks.paths(name)
+        unwritten = self._setbacks.trouble if self._setbacks.paths(name) else None
+        return overview.Seen(self.snapshot.corpora[name], unread, target.id, why, unwritten)
 
     def _unread(self, name: str) -> int:
         """Count the entries of a corpus that a running look has still to read."""
@@ -615,7 +699,7 @@ class Engine:
         if (query.level == "metadata" and expand is None) or not found.results:
             return found
         corpora = self._corpora
-        with self.ledger.reading() as ledger:
+        with self._reading() as ledger:
             hits = tuple(
                 disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)
                 for hit in found.results
@@ -648,6 +732,11 @@ def _reranker(name: str) -> Reranker:
         return NoReranker(error)
 
 
+def _told(error: Exception) -> str:
+    """Return what a job's report says of a fault: what may quote a document is left out."""
+    return repr(error) if isinstance(error, sqlite3.Error) else f"a fault: {type(error).__name__}"
+
+
 def _digest(path: str) -> str:
     """Return the digest of a file's content; "" for none, or for one that cannot be read."""
     try:
@@ -657,6 +746,7 @@ def _digest(path: str) -> str:
 
 
 _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {
+    "mend": Engine._mend,
     "configure": Engine._configure,
     "reconcile": Engine._reconcile,
     "embed": Engine._embed,

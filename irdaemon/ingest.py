@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from irdaemon.admission import admitted, refusal
+from irdaemon.admission import Admitted, admitted, refusal
 from irdaemon.cleaning import Clean, cleaned
 from irdaemon.corpus import Corpus
 from irdaemon.embed import Embedder
@@ -97,9 +97,8 @@ def reconcile(
     optouts = OptOuts()
     if not look.under:
         ledger.projects.reread_changed(corpus.name, optouts.covers)
-    found = admitted(corpus, _vouched(ledger, corpus, look, _scan(corpus.source, look)), optouts)
+    found, delta = compare(ledger, corpus, look, optouts)
     scan = found.scan
-    delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
     if delta.gone:
         # First, so that a file under a new name can take over what the old name held; and before
         # anyone is let in between, who might bring back what is about to be forgotten.
@@ -122,6 +121,13 @@ def reconcile(
     if not look.under:
         ledger.reconciled(corpus.name, scan.problems, _roots(ledger, corpus, look), clock())
     return report
+
+
+def compare(ledger: Ledger, corpus: Corpus, look: Look, optouts: OptOuts) -> tuple[Admitted, Delta]:
+    """Hold what the ledger knows of a corpus against what its source has now; write nothing."""
+    scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
+    found = admitted(corpus, scan, optouts)
+    return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=look.full)
 
 
 def _scan(source: Source, look: Look) -> Scan:
@@ -171,7 +177,7 @@ def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
     ]
     suspects += [
         Problem(root, "suddenly empty; what was in it is kept until it is back")
-        for root in sorted(roots)
+        for root in sorted(filter(os.path.isdir, roots))
         if any(at_or_under(root, top) for top in scan.covered)
         and not any(at_or_under(entry.path, root) for entry in scan.entries)
         and _lost_unseen(ledger, corpus.name, root, look.under)
@@ -193,8 +199,11 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
 
 
 def _roots(ledger: Ledger, corpus: Corpus, look: Look) -> dict[str, str]:
-    """Return the roots there are now, and those that are lost but not given up."""
-    paths = [root.path for root in corpus.source.roots() if os.path.exists(root.path)]
+    """Return the directories that are roots now, and those that are lost but not given up.
+
+    A root that is a file can be deleted like any other: nothing is mounted there.
+    """
+    paths = [root.path for root in corpus.source.roots() if os.path.isdir(root.path)]
     kept = {} if look.prune else _lost_roots(ledger, corpus)
     return {**kept, **{path: os.path.realpath(path) for path in paths}}
 

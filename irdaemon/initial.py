@@ -32,7 +32,8 @@ _HEAD = """\
 """
 
 _EXAMPLE = """
-# A corpus of your own. Kinds: skills, packages, sessions, files, reports, records, mcp_tools.
+# A corpus of your own. Kinds: skills, agents, commands, rules, plugins, packages, sessions, files,
+# reports, records, mcp_tools.
 # [corpora.notes]
 # kind = "files"
 # roots = ["~/notes"]

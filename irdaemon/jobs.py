@@ -12,7 +12,8 @@ from irclient.errors import NotFound
 from irdaemon.ingest import Look
 
 # Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
-_URGENCY = {"configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "pin": 3, "calibrate": 3}
+_URGENCY = {"mend": 0, "configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "pin": 3}
+_URGENCY |= {"calibrate": 3}
 _URGENCY |= {"graph": 4, "image": 4, "compact": 5}
 CHANGE = 0
 _JOBS_REMEMBERED = 256
@@ -92,11 +93,17 @@ class JobQueue:
         del self._waiting[(job.kind, job.corpus, job.urgency)]
         return job
 
-    def paths(self) -> int:
-        """Count the changed paths that wait, a whole look as one."""
+    def paths(self, corpus: str = "") -> int:
+        """Count the changed paths that wait, of one corpus or of all, a whole look as one."""
         return sum(
-            max(1, len(job.look.under)) for job in self._waiting.values() if job.kind == "reconcile"
+            max(1, len(job.look.under))
+            for job in self._waiting.values()
+            if job.kind == "reconcile" and corpus in ("", job.corpus)
         )
+
+    def has(self, kind: str) -> bool:
+        """Say whether a job of a kind waits."""
+        return any(job.kind == kind for job in self._waiting.values())
 
     def drop(self, corpus: str) -> list[Job]:
         """Remove and return what waits for a corpus that is no more."""

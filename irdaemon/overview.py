@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from irdaemon.corpus import Corpus
 from irdaemon.floor import Floor
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger
+from irdaemon.ledger.files import kept_aside
+from irdaemon.ledger.loss import Loss
+from irdaemon.setbacks import Trouble
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a corpus' queries see now, and how many entries a running look has still to read.
+    """What a corpus' queries see now, and how many entries are still to be read.
 
-    `embedder` is the id of the configured embedder, `missing` why it cannot be used.
+    `embedder` is the id of the configured embedder, `missing` why it cannot be used, `unwritten`
+    why what was read of the corpus cannot be stored.
     """
 
     index: CorpusIndex
     unread: int
     embedder: str
     missing: str = ""
+    unwritten: Trouble | None = None
 
 
 def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
@@ -35,6 +40,8 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     said = [{"path": p.path, "reason": p.reason} for p in problems]
     if seen.missing:
         said.append({"path": corpus.embedder, "reason": seen.missing})
+    if seen.unwritten:
+        said.append({"path": ledger.path, "reason": seen.unwritten.error})
     return {
         "name": corpus.name,
         "kind": corpus.kind,
@@ -47,6 +54,17 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
         "last_reconcile": reconciled,
         "state": "re-embedding" if switching else _state(reconciled is None, bool(said), waiting),
         "problems": said,
+    }
+
+
+def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dict[str, Any]:
+    """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
+    return {
+        "path": ledger.path,
+        "format": ledger.format,
+        "trouble": asdict(trouble) if trouble else None,
+        "rebuilt": asdict(loss) if loss else None,
+        "set_aside": kept_aside(ledger.path),
     }
 
 

@@ -6,9 +6,11 @@ keep a daemon from starting or pass for one that runs.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from irclient.errors import IRError
@@ -44,6 +46,26 @@ class Lock:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         return cls(path, descriptor)
+
+
+@contextlib.contextmanager
+def alone(state_dir: str, socket: str, wish: str) -> Iterator[None]:
+    """Keep every daemon off a state directory and a socket for a while.
+
+    Raises AlreadyRunning where one runs, naming what was wished for.
+    """
+    locks: list[Lock] = []
+    try:
+        for directory in (state_dir, os.path.dirname(socket)):
+            locks.append(Lock.take(os.path.join(directory, "lock")))
+        yield
+    except AlreadyRunning as error:
+        raise AlreadyRunning(
+            error.message, f"irdaemon stop, then {wish}, then irdaemon start --detach"
+        ) from None
+    finally:
+        for lock in locks:
+            os.close(lock.descriptor)
 
 
 def holder(path: str) -> int | None:

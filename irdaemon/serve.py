@@ -27,6 +27,7 @@ from irdaemon.asking import check_wait
 from irdaemon.engine import Engine
 from irdaemon.evaluate import Case
 from irdaemon.faults import where
+from irdaemon.hints import looks_at
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.load import did_you_mean
@@ -77,7 +78,8 @@ def _query(args: Mapping[str, Any]) -> Query:
 def _discover(engine: Engine, args: Mapping[str, Any]) -> Any:
     query = _query(args)
     with lapped() as laps:
-        return _watched(engine.discover(query), query, laps).to_dict()
+        answer = _watched(engine.discover(query), query, laps)
+    return engine.offers.unseen(answer, args.get("session", "")).to_dict()
 
 
 def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -141,6 +143,17 @@ def _build(engine: Engine, args: Mapping[str, Any]) -> Any:
     return [engine.request(Job("reconcile", name, look)) for name in names]
 
 
+def _hint(engine: Engine, args: Mapping[str, Any]) -> Any:
+    jobs = looks_at(args.get("path", ""), tuple(engine.corpora.values()))
+    return [engine.request(job) for job in jobs]
+
+
+def _offered(engine: Engine, args: Mapping[str, Any]) -> Any:
+    session = args.get("session", "")
+    engine.offers.note(session, [str(each) for each in args.get("references", ())])
+    return [{"reference": at, "at": when} for at, when in engine.offers.of(session).items()]
+
+
 def _progress(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.progress(args.get("job", 0)).to_dict()
 
@@ -188,7 +201,7 @@ _QUERY_ARGS: Mapping[str, type | tuple[type, ...]] = {
 
 OPS: Mapping[str, Op] = {
     "ping": Op(_ping, {}),
-    "discover": Op(_discover, _QUERY_ARGS),
+    "discover": Op(_discover, {**_QUERY_ARGS, "session": str}),
     "search": Op(_search, _QUERY_ARGS),
     "explain": Op(_explain, {**_QUERY_ARGS, "item": str}, slow=True),
     "eval": Op(_eval, {**_QUERY_ARGS, "cases": list, "baseline": bool}, slow=True),
@@ -200,6 +213,9 @@ OPS: Mapping[str, Op] = {
     "audit": Op(_audit, {"corpus": _OPTIONAL_TEXT}, slow=True),
     "info": Op(_info, {"corpus": str}, slow=True),
     "build": Op(_build, {"corpus": _OPTIONAL_TEXT, "full": bool, "prune": bool}),
+    # Resolving a path may touch a slow disk.
+    "hint": Op(_hint, {"path": str}, slow=True),
+    "offered": Op(_offered, {"session": str, "references": list}),
     "progress": Op(_progress, {"job": int}),
     "add": Op(_add, {"name": str, "kind": str, "roots": list}, slow=True),
     "rm": Op(_rm, {"name": str}, slow=True),

@@ -7,11 +7,11 @@ ROOT = Path(__file__).parents[1]
 
 LINE = (
     "irclient types profile load toml text redaction source strategy embed rerank config corpus"
-    " floor ledger index retrieve second_look selection gate copies needs expansion hidden payload"
-    " bundle disclosure references asking rungs optout cleaning admission ingest discovery"
-    " explanation evaluate background calibration audit jobs host overview faults"
-    " embedders freshness engine library watch schedule serve"
-    " memory ownership settings sdnotify service logs initial daemon commands cli"
+    " floor ledger index renewal retrieve second_look selection gate copies needs expansion hidden"
+    " payload bundle disclosure references asking rungs optout cleaning admission ingest checkup"
+    " discovery explanation evaluate background calibration audit jobs setbacks hints host offers"
+    " overview faults embedders freshness engine library watch schedule serve"
+    " memory ownership settings sdnotify service logs initial tool_servers daemon commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

@@ -62,9 +62,13 @@ class Client:
         """Return the daemon's version, protocol and pid."""
         return self._mapping("ping", {})
 
-    def discover(self, query: Query) -> Selection:
-        """Return the few artifacts that answer a query, or an abstention and its reason."""
-        return Selection.from_dict(self._mapping("discover", query.to_dict(), _waiting(query)))
+    def discover(self, query: Query, session: str = "") -> Selection:
+        """Return the few artifacts that answer a query, or an abstention and its reason.
+
+        Given a session, what that was shown before is left out; see `offered`.
+        """
+        args = {**query.to_dict(), "session": session}
+        return Selection.from_dict(self._mapping("discover", args, _waiting(query)))
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
@@ -125,6 +129,14 @@ class Client:
         """Ask for a whole look at a corpus, or at all; return the numbers of the jobs."""
         args = {"corpus": corpus, "full": full, "prune": prune}
         return [int(number) for number in self._list("build", args)]
+
+    def hint(self, path: str) -> list[int]:
+        """Ask for a look at one path below a corpus' root; return the numbers of the jobs."""
+        return [int(number) for number in self._list("hint", {"path": path})]
+
+    def offered(self, session: str, references: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
+        return self._list("offered", {"session": session, "references": list(references)})
 
     def progress(self, job: int) -> dict[str, Any]:
         """Return how far a job is."""

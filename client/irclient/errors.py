@@ -9,6 +9,7 @@
       InternalError    internal      a fault in the daemon; its id is in the daemon's log
       Unreachable      unreachable   no daemon answered (client only)
         Timeout        timeout       connected, but no reply in time (client only)
+      SettingsError    settings      an agent's settings file cannot be edited (client only)
 
 irdaemon adds ConfigError, SourceError and LedgerError.
 """
@@ -73,6 +74,12 @@ class Timeout(Unreachable):
     """A daemon is there but did not answer in time."""
 
     code = "timeout"
+
+
+class SettingsError(IRError):
+    """A coding agent's settings file cannot be edited; it stays as it is."""
+
+    code = "settings"
 
 
 BY_CODE: dict[str, type[IRError]] = {

@@ -16,6 +16,8 @@ def prometheus(state: Mapping[str, Any]) -> str:
 def _lines(state: Mapping[str, Any]) -> Iterator[str]:
     for name in ("generation", "queue", "uptime_s"):
         yield from _gauge(f"irdaemon_{name}", [("", state[name])])
+    troubled = int(bool(state.get("ledger", {}).get("trouble")))
+    yield from _gauge("irdaemon_ledger_trouble", [("", troubled)])
     for count in _COUNTS:
         of_corpora = [(_labels(corpus=c["name"]), c[count]) for c in state["corpora"]]
         yield from _gauge(f"irdaemon_{count}", of_corpora)

@@ -1,4 +1,4 @@
-"""The entry of `irc`: a plain `discover` by the shortest way, all else by the whole command line.
+"""The entry of `irc`: `hook` and a plain `discover` by the shortest way, all else by the whole one.
 
 The shortest way loads neither argparse nor pyzmq, which take longer than asking does. It knows
 words, `-c CORPUS` and `--json`; whatever else comes up, a daemon that does not answer or an error
@@ -19,6 +19,10 @@ _TIMEOUT_S = 10.0
 
 def main() -> int:
     """Run one command and return its exit code, or exit with it."""
+    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"}.intersection(sys.argv):
+        from irclient.hook.run import main as hook
+
+        hook(sys.argv[2:])
     asked = plain_discover(sys.argv[1:])
     try:
         answer = _answer(asked) if asked else None

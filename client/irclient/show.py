@@ -34,7 +34,7 @@ def status(state: dict[str, Any]) -> str:
         f"irdaemon {state['version']}, pid {state['pid']}, up {_duration(state['uptime_s'])},"
         f" generation {state['generation']}, {state['queue']} jobs"
     )
-    lines = [head, corpora(state["corpora"])]
+    lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {}))]
     for corpus in state["corpora"]:
         for problem in corpus["problems"]:
             lines.append(f"{corpus['name']}: {safe(problem['path'])}: {safe(problem['reason'])}")
@@ -44,6 +44,25 @@ def status(state: dict[str, Any]) -> str:
         if watch["reason"]:
             lines.append(f"{watch['mode']}: {safe(watch['path'])}: {safe(watch['reason'])}")
     return "\n".join(lines)
+
+
+def ledger(state: dict[str, Any]) -> list[str]:
+    """Return what is to be said of the ledger: nothing where all is well."""
+    lines = []
+    if trouble := state.get("trouble"):
+        since = _moment(trouble["since"])
+        lines.append(
+            f"ledger: not written since {since}: {safe(trouble['error'])}; the answers are of then,"
+            " and it is tried again by itself"
+        )
+    if rebuilt := state.get("rebuilt"):
+        lines.append(
+            f"ledger: damaged, and rebuilt since {_moment(rebuilt['since'])}:"
+            f" {safe(rebuilt['why'])}; the old one lies in {safe(rebuilt['kept'])}"
+        )
+    elif aside := state.get("set_aside"):
+        lines.append(f"ledger: {len(aside)} set aside before, the last as {safe(aside[-1])}")
+    return lines
 
 
 def stages(profile: dict[str, dict[str, float]]) -> str:
@@ -56,7 +75,7 @@ def stages(profile: dict[str, dict[str, float]]) -> str:
 def floor(found: dict[str, Any]) -> str:
     """Return a calibrated floor as one line: what it is, how good, on what grounds, since when."""
     kind = "labelled" if found["labelled"] else "made-up"
-    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(found["calibrated_at"]))
+    since = _moment(found["calibrated_at"])
     return (
         f"{found['at_least']:.2f}, J {found['j']:.2f} on {found['n_inside']} answerable and"
         f" {found['n_outside']} other {kind} queries, {since}"
@@ -74,8 +93,7 @@ def corpora(states: Sequence[dict[str, Any]]) -> str:
 def failures(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each failure: since when, what, and why."""
     return "\n".join(
-        f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(failure['since']))}"
-        f"  {failure['corpus']}  {safe(failure['reason'])}"
+        f"{_moment(failure['since'])}  {failure['corpus']}  {safe(failure['reason'])}"
         for failure in found
     )
 
@@ -97,6 +115,10 @@ def _changed(each: dict[str, Any]) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each["disclosed_at"]))
     head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
     return f"{safe(head)}\n{safe(each['diff'])}\n"
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _duration(seconds: float) -> str:

@@ -25,6 +25,7 @@ _REASONS = {
     "no_candidates": "nothing indexed shares anything with the query",
     "nothing_indexed": "there is nothing in the index yet",
     "filtered_out": "the filters leave nothing to choose from",
+    "offered_before": "this session was shown what does",
 }
 
 

@@ -16,7 +16,13 @@ MODES = ("hybrid", "dense", "lexical")
 FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr")
 LEVELS = ("metadata", "body", "bundled")
 STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_threshold")
-ABSTENTIONS = ("below_floor", "no_candidates", "nothing_indexed", "filtered_out")
+ABSTENTIONS = (
+    "below_floor",
+    "no_candidates",
+    "nothing_indexed",
+    "filtered_out",
+    "offered_before",
+)
 
 
 class _Plain:

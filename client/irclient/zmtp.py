@@ -31,6 +31,18 @@ def exchange(path: str, request: bytes, timeout: float) -> bytes:
         line.close()
 
 
+def post(path: str, message: bytes, timeout: float) -> None:
+    """Send one message and wait for no answer; the peer reads it after we have gone.
+
+    Raises OSError where nobody takes it within `timeout` seconds.
+    """
+    line = _Line(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM), timeout)
+    try:
+        line.send(path, message)
+    finally:
+        line.close()
+
+
 class _Line:
     """A connection with a deadline."""
 
@@ -40,6 +52,12 @@ class _Line:
         self._unread = bytearray()
 
     def exchange(self, path: str, request: bytes) -> bytes:
+        self.send(path, request)
+        while (reply := self._frame()) is None:
+            pass
+        return reply
+
+    def send(self, path: str, message: bytes) -> None:
         self._wait()
         self._socket.connect(path)
         self._send(_GREETING)
@@ -50,10 +68,7 @@ class _Line:
         # The peer drops what comes before it is ready itself.
         if self._frame() is not None:
             raise OSError("the peer sent a message before it was ready")
-        self._send(_frame(0, request))
-        while (reply := self._frame()) is None:
-            pass
-        return reply
+        self._send(_frame(0, message))
 
     def close(self) -> None:
         self._socket.close()

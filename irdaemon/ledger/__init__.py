@@ -17,8 +17,10 @@ import msgpack
 import numpy as np
 
 from irdaemon.floor import FORMULA, Floor
+from irdaemon.ledger.check import Finding, faults
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
+from irdaemon.ledger.mend import mend
 from irdaemon.ledger.pins import MOST as MOST_PINS
 from irdaemon.ledger.pins import Pins
 from irdaemon.ledger.projects import Projects
@@ -52,6 +54,7 @@ __all__ = [
     "Decomposed",
     "Delta",
     "Failure",
+    "Finding",
     "KnownEntry",
     "Ledger",
     "LedgerError",
@@ -100,9 +103,43 @@ class Ledger:
         finally:
             view.close()
 
+    @property
+    def format(self) -> int:
+        """Return the number of the file's format, which moves apart from the package's version."""
+        return self._store.format
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Make all that is read within of one moment, whoever writes meanwhile."""
+        return self._store.one_moment()
+
     def transaction(self) -> AbstractContextManager[None]:
         """Make all that is written within one transaction."""
         return self._store.transaction()
+
+    # -- faults ----------------------------------------------------------------------------------
+
+    def faults(self) -> list[Finding]:
+        """Hold the ledger against itself and return what is not as it should be.
+
+        Raises LedgerError for a ledger of a later format.
+        """
+        return faults(self._store)
+
+    def mend(self) -> int:
+        """Drop what `faults` finds, and mark what it was read from to be read again.
+
+        Returns how many entries that is. Only for a ledger whose file is whole, and that nobody
+        has an index of.
+        """
+        return mend(self._store)
+
+    def moved(self) -> bool:
+        """Say whether the path no longer leads to the file that is open."""
+        return self._store.moved()
+
+    def put_back(self) -> None:
+        """Write a file that was moved or deleted anew, from what is still open."""
+        self._store.put_back()
 
     # -- corpora ---------------------------------------------------------------------------------
 
@@ -324,6 +361,12 @@ class Ledger:
             self._store.run("INSERT OR IGNORE INTO counters VALUES ('identity', ?)", randbits(62))
         row = self._store.one("SELECT value FROM counters WHERE name = 'identity'")
         return int(row[0]) if row else 0
+
+    def go_on(self, generation: int, vocabulary: Mapping[str, int]) -> None:
+        """Begin a new ledger where another ended: with its generation and its term ids."""
+        with self._store.transaction():
+            self._store.run("UPDATE counters SET value = ? WHERE name = 'generation'", generation)
+            self.terms.adopt(vocabulary)
 
     def next_generation(self) -> int:
         """Count one more published snapshot and return its number."""

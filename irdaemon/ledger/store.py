@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from irdaemon.ledger.files import copied, drop_log, moved_into_place, set_aside
 from irdaemon.ledger.schema import LedgerError, migrate
 
 IN_MEMORY = ":memory:"
+# SQLite calls a full disk an I/O error where it needs a file of its own beside the ledger's.
+_LITTLE_ROOM = 512 * 1024
 
 
 class Store:
@@ -23,8 +26,34 @@ class Store:
             self._db = _connect(path, read_only)
             if not read_only:
                 migrate(self._db)
-        except sqlite3.Error as error:
-            raise LedgerError(f"{path}: {error}", "check the disk and the file's owner") from error
+        except (sqlite3.Error, OSError) as error:
+            raise LedgerError(f"{path}: {error}", advice(path)) from error
+        self._file = _identity(path)
+
+    @property
+    def format(self) -> int:
+        """Return the number of the file's format."""
+        row = self.one("PRAGMA user_version")
+        return int(row[0]) if row else 0
+
+    def moved(self) -> bool:
+        """Say whether the path no longer leads to the file that is open."""
+        return self._file != _identity(self.path)
+
+    def put_back(self) -> None:
+        """Write a file that was moved or deleted anew, from what is still open, and go on with it.
+
+        What lies in its place by now is set aside.
+        """
+        os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
+        copy = copied(self._db, os.path.dirname(os.path.abspath(self.path)))
+        self._db.close()
+        drop_log(self.path)
+        if os.path.exists(self.path):
+            set_aside(self.path, "displaced")
+        moved_into_place(copy, self.path, replace=True)
+        self._db = _connect(self.path, read_only=False)
+        self._file = _identity(self.path)
 
     def close(self) -> None:
         """Close the connection."""
@@ -52,6 +81,16 @@ class Store:
         return self._db.executemany(statement, rows).rowcount
 
     @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Make all that is read within of one moment, whoever writes meanwhile."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make all that happens within one transaction: wholly done, or not at all.
 
@@ -75,7 +114,7 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
     if path == IN_MEMORY:
         db = sqlite3.connect(path, isolation_level=None)
     elif read_only:
-        db = sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True, isolation_level=None)
+        db = opened_to_read(path)
     else:
         _make_private(path)
         # The one writer is opened on the main thread and works on its own.
@@ -87,6 +126,25 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA busy_timeout = 5000")
     return db
+
+
+def advice(path: str) -> str:
+    """Return what to do where a file cannot be opened, read or written."""
+    try:
+        room = os.statvfs(os.path.dirname(os.path.abspath(path)))
+    except OSError:
+        return "check its directory"
+    full = room.f_bavail * room.f_frsize < _LITTLE_ROOM
+    return "its disk is full: make room" if full else "check its disk, and who owns it"
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from another of the same name; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _make_private(path: str) -> None:
@@ -106,5 +164,7 @@ def _make_directory(path: str) -> None:
         os.makedirs(path, mode=0o700, exist_ok=True)
 
 
-def _quoted(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+def opened_to_read(path: str) -> sqlite3.Connection:
+    """Open a database that must be there, and that nothing may write through this connection."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, isolation_level=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from irdaemon.ledger.store import Store
 
@@ -29,6 +29,11 @@ class Terms:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
         table = self.table()
         return [table[term] if term in table else self._add(term) for term in terms]
+
+    def adopt(self, vocabulary: Mapping[str, int]) -> None:
+        """Take over the ids of another ledger, while there are none here."""
+        self._store.run_many("INSERT INTO terms(term, id) VALUES (?, ?)", vocabulary.items())
+        self._table = dict(vocabulary)
 
     def blank_all_but(self, used: Collection[int]) -> None:
         """Forget the words of the ids not in use. Their ids stay taken.

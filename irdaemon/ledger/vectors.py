@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 from irdaemon.ledger.store import Store
 
 ALL_ROWS = (0, 2**63 - 1)
+# Vectors that no record needs from the embedder its corpus has or is served by.
+UNUSED = (
+    "NOT EXISTS (SELECT 1 FROM records JOIN artifacts ON artifacts.id = records.artifact"
+    " JOIN corpora ON corpora.name = artifacts.corpus WHERE records.digest = vectors.digest"
+    " AND vectors.embedder IN (corpora.embedder, corpora.served))"
+)
 _DIGESTS_PER_QUERY = 500
 
 
@@ -37,6 +43,13 @@ class Vectors:
             )
             found.update((digest, vector) for digest, vector in rows)
         return found
+
+    def dimension(self, embedder: str) -> int:
+        """Return how many numbers a vector of an embedder has; 0 where there is none."""
+        row = self._store.one(
+            "SELECT length(vector) FROM vectors WHERE embedder = ? LIMIT 1", embedder
+        )
+        return int(row[0]) // 4 if row else 0
 
     def all(self, embedder: str) -> Iterator[tuple[bytes, bytes]]:
         """Yield (digest, vector) of an embedder: faster than `get` from some thousands on."""
@@ -71,10 +84,4 @@ class Vectors:
     def drop_unused(self) -> int:
         """Drop vectors that no record needs from the embedder its corpus has or is served by."""
         with self._store.transaction():
-            return self._store.run(
-                "DELETE FROM vectors WHERE NOT EXISTS (SELECT 1 FROM records"
-                " JOIN artifacts ON artifacts.id = records.artifact"
-                " JOIN corpora ON corpora.name = artifacts.corpus"
-                " WHERE records.digest = vectors.digest"
-                " AND vectors.embedder IN (corpora.embedder, corpora.served))"
-            ).rowcount
+            return self._store.run(f"DELETE FROM vectors WHERE {UNUSED}").rowcount

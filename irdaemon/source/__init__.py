@@ -20,11 +20,12 @@ class Source(Protocol):
         ...
 
     def scan(self, under: str | None = None) -> Scan:
-        """Enumerate entries with their stamps, opening no file.
+        """Enumerate entries with their stamps, reading none.
 
-        With `under` (the absolute real path of something that changed, appeared or vanished),
-        enumerate only what that change can affect; a path this source has no interest in gives
-        an empty scan that covers nothing. A root that is missing or unreadable is a problem.
+        Only what lists them may be opened: a manifest, a table of sessions. With `under` (the
+        absolute real path of something that changed, appeared or vanished), enumerate only what
+        that change can affect; a path this source has no interest in gives an empty scan that
+        covers nothing. A root that is missing or unreadable is a problem.
         """
         ...
 
@@ -39,6 +40,10 @@ class Source(Protocol):
 
 SOURCES: dict[str, str] = {
     "skills": "irdaemon.source.skills:Skills",
+    "agents": "irdaemon.source.guidance.agents:Agents",
+    "commands": "irdaemon.source.guidance.commands:Commands",
+    "rules": "irdaemon.source.guidance.rules:Rules",
+    "plugins": "irdaemon.source.guidance.plugins:Plugins",
     "packages": "irdaemon.source.packages:Packages",
     "sessions": "irdaemon.source.sessions:Sessions",
     "files": "irdaemon.source.files:Files",

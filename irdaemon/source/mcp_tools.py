@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Self
 
 from irdaemon.source.affected import EVERYTHING, affected
@@ -27,11 +28,12 @@ _OPTIONS = {"max_bytes": int}
 
 
 class McpTools:
-    """Serve the tools in JSON dumps: a `tools/list` answer, its result, or the bare list.
+    """Serve the tools in JSON dumps: `tools/list` answers, their results, bare lists or pages.
 
     Roots are dumps or directories of them (`*.json`). A dump's file name without suffix names the
-    server, so a tool's id is `server/name`; a second dump of the same name is a problem. Options:
-    `max_bytes` (8,000,000), the largest dump to read.
+    server, so a tool's id is `server/name`; a second dump of the same name is a problem. A dump
+    may also map names of servers to any of these. Options: `max_bytes` (8,000,000), the largest
+    dump to read.
     """
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
@@ -68,10 +70,11 @@ class McpTools:
             if entry.key not in self._memory:
                 raise FileNotFoundError(entry.key)
             return Reading((self._memory[entry.key],))
-        tools = _tools(entry.path, read_regular(entry.path, self._max_bytes))
-        nameless = sum(not is_tool(tool) for tool in tools)
+        servers = _servers(entry.path, read_regular(entry.path, self._max_bytes))
+        nameless = sum(not is_tool(tool) for tools in servers.values() for tool in tools)
         skipped = {"tool without a name": nameless} if nameless else {}
-        return Reading(tools_as_artifacts(tools, _server(entry.path)), skipped=skipped)
+        made = (tools_as_artifacts(tools, server) for server, tools in servers.items())
+        return Reading(tuple(chain.from_iterable(made)), skipped=skipped)
 
     def _tops(self) -> tuple[str, ...]:
         return tuple(os.path.realpath(root.path) for root in self._roots)
@@ -86,6 +89,18 @@ class McpTools:
                 except OSError as error:
                     problems.append(Problem(path, error.strerror or str(error)))
         return _one_per_server(sorted(found.values(), key=lambda entry: entry.key), problems)
+
+
+def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the directory of the dumps that were asked for here, if there are any."""
+    dumps = dump_directory(home, env)
+    return (Root(dumps),) if os.path.isdir(dumps) else ()
+
+
+def dump_directory(home: str, env: Mapping[str, str]) -> str:
+    """Return the directory in which answers of servers are kept."""
+    data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(os.path.abspath(data), "irdaemon", "mcp_tools")
 
 
 def _entry(path: str, scope: str) -> Entry:
@@ -136,13 +151,28 @@ def _server(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def _tools(path: str, data: bytes) -> list[object]:
+def _servers(path: str, data: bytes) -> dict[str, list[object]]:
+    """Return the tools in a dump, by server."""
     try:
         value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: not valid JSON: {error}", "dump the tools again") from error
+    tools = _tools(value)
+    if tools is not None:
+        return {_server(path): tools}
+    named = value.items() if isinstance(value, dict) else ()
+    servers = {name: found for name, said in named if (found := _tools(said)) is not None}
+    if not servers:
+        raise SourceError(f"{path}: no list of tools in it", "dump the answer of tools/list")
+    return servers
+
+
+def _tools(value: object) -> list[object] | None:
+    """Return the list in an answer, a result, a list or a list of pages; None in anything else."""
     for key in ("result", "tools"):
         value = value.get(key, value) if isinstance(value, dict) else value
     if not isinstance(value, list):
-        raise SourceError(f"{path}: no list of tools in it", "dump the answer of tools/list")
-    return value
+        return None
+    pages = [_tools(each) if not is_tool(each) else None for each in value]
+    found = ([each] if page is None else page for each, page in zip(value, pages, strict=True))
+    return list(chain.from_iterable(found))

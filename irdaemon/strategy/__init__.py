@@ -15,6 +15,7 @@ from irclient.errors import QueryError
 from irdaemon.load import did_you_mean
 from irdaemon.strategy.chunked import Chunked
 from irdaemon.strategy.package import Package
+from irdaemon.strategy.rule import Rule
 from irdaemon.strategy.skill import Skill
 from irdaemon.strategy.turn import ClaudeTurn
 from irdaemon.strategy.whole import WholeText, text_of
@@ -27,6 +28,7 @@ __all__ = [
     "ClaudeTurn",
     "IndexingStrategy",
     "Package",
+    "Rule",
     "Skill",
     "WholeText",
     "recipe_of",
@@ -55,6 +57,7 @@ STRATEGY_REGISTRY: dict[str, type[Any]] = {
     "Chunked": Chunked,
     "ClaudeTurn": ClaudeTurn,
     "Package": Package,
+    "Rule": Rule,
     "Skill": Skill,
     "WholeText": WholeText,
 }

@@ -10,7 +10,7 @@ from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDe
 from irdaemon.source.tree import at_or_under
 from irdaemon.watch.cookies import Cookies
 from irdaemon.watch.limits import LimitReached, Refusal, watch_budget, watches_refusal
-from irdaemon.watch.plant import Planter
+from irdaemon.watch.plant import LOG_ENDING, Planter
 from irdaemon.watch.settings import Mode, Report, Settings
 from irdaemon.watch.watches import Watch, Watches
 
@@ -137,6 +137,8 @@ class Trees:
             return
         if not root or self._planter.excluded(path):
             return
+        if event.is_close_write and name.endswith(LOG_ENDING):
+            return  # what was written, if anything, has had its own event
         if event.mask & LEFT:
             self._left(event, path, root)
         elif event.mask & ARRIVED:

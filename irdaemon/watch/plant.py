@@ -13,6 +13,9 @@ from irdaemon.source.tree import at_or_under, is_directory
 from irdaemon.watch.settings import Settings
 from irdaemon.watch.watches import Watches
 
+# Where SQLite writes first, beside a database; whoever reads the database opens it as if to write.
+LOG_ENDING = "-wal"
+
 
 class Planter:
     """Walk trees and watch what they hold; `links` remembers the symlinks met and their targets."""
@@ -56,6 +59,8 @@ class Planter:
     def plant_root(self, root: str) -> None:
         """Watch a root and, for its sake, its parent: a root that is remade stays watched."""
         self._watches.add_name(root, root)
+        if os.path.isfile(root):
+            self._watches.add_name(root + LOG_ENDING, root)
         self.plant(root, root, root)
 
     def count(self, root: str) -> int:

@@ -6,13 +6,14 @@ import stat
 
 import pytest
 
+from irdaemon.cleaning import cleaned
 from irdaemon.corpus import Corpus
-from irdaemon.ledger import Ledger
+from irdaemon.ledger import Ledger, Secret
 from irdaemon.optout import MARKER, OptOuts
 from irdaemon.source.files import Files
 from irdaemon.source.sessions import Sessions
 from irdaemon.strategy import ClaudeTurn, WholeText
-from irdaemon.types import Root
+from irdaemon.types import Artifact, Entry, Reading, Root
 from tests.planted import AWS, GITHUB, KEY_LINES, PASSWORD, PRIVATE_KEY
 from tests.unit.corpus_builders import mapped, skills, write_skill
 from tests.unit.test_ingest import Watched
@@ -131,6 +132,14 @@ def test_a_secret_without_a_file_is_told_by_its_artifact():
     corpus = Watched(mapped({"a": f"x {AWS}"}))
     corpus.look()
     assert secrets(corpus) == [("a", 0, "AWS Access Key")]
+
+
+def test_a_secret_in_a_file_without_lines_is_told_by_the_file_alone(tmp_path):
+    path = tmp_path / "a.db"
+    path.write_bytes(b"\n\0 " + AWS.encode())
+    reading = Reading((Artifact("a", AWS, "a", str(path)),))
+    made = cleaned(reading, Entry("a", str(path), "1"), "tokens", OptOuts())
+    assert made.secrets == (Secret(str(path), 0, "AWS Access Key"),)
 
 
 def test_a_reason_that_quotes_a_secret_is_cleaned_too():

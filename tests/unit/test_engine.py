@@ -171,11 +171,14 @@ def test_a_ledger_that_cannot_be_written_fails_the_job_and_leaves_the_answers(mo
     made.drain()
 
     def full(*_, **__):
-        raise sqlite3.OperationalError("database or disk is full")
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
 
     monkeypatch.setattr(made.ledger.entries, "diff", full)
     number = made.request(Job("reconcile", "m"))
     made.drain()
     assert made.progress(number).state == "failed"
     assert "disk is full" in made.progress(number).report
+    assert "disk is full" in made.status()["ledger"]["trouble"]["error"]
     assert made.discover(Query("pdf form")).n_selected == 1

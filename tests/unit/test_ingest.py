@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irdaemon.corpus import Corpus
 from irdaemon.ingest import Look, reconcile
 from irdaemon.ledger import Ledger
+from irdaemon.source.guidance.rules import Rules
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
-from irdaemon.types import IndexPlan, SourceError
+from irdaemon.types import IndexPlan, Root, SourceError
 from tests.unit.corpus_builders import LATER, contents, mapped, skills, write_skill
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +138,18 @@ def test_a_missing_or_emptied_root_keeps_what_was_in_it_until_somebody_insists(t
     assert corpus.look(tmp_path / "root").removed == 0
     assert corpus.look(prune=True).removed == 1
     assert len(corpus.held) == 1
+
+
+def test_a_root_that_is_a_file_can_be_deleted_like_any_other(tmp_path):
+    path = tmp_path / "CLAUDE.md"
+    path.write_text("Be brief.\n")
+    source = Rules((Root(str(path)),), {})
+    corpus = Watched(Corpus("rules", "rules", source, WholeText(), "hashing"))
+    corpus.look()
+    path.unlink()
+    report = corpus.look()
+    assert (report.removed, report.problems) == (1, ())
+    assert corpus.held == {}
 
 
 def test_a_root_that_is_back_is_as_it_was(tmp_path):

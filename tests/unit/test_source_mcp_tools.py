@@ -2,7 +2,9 @@ import json
 
 import pytest
 
-from irdaemon.source.mcp_tools import McpTools
+from irdaemon.ledger import version_hash
+from irdaemon.source.mcp_tools import McpTools, known_roots
+from irdaemon.strategy import Skill
 from irdaemon.types import Root, Scan, SourceError
 
 TOOL = {
@@ -30,10 +32,45 @@ def read(source):
     return source.read(entry)
 
 
-@pytest.mark.parametrize("value", [[TOOL], {"tools": [TOOL]}, {"result": {"tools": [TOOL]}}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [TOOL],
+        {"tools": [TOOL]},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [TOOL], "nextCursor": "x"}},
+        [{"tools": [TOOL]}, {"tools": []}],
+        {"library": {"tools": [TOOL]}},
+        {"library": [TOOL], "note": "no list"},
+    ],
+)
 def test_a_dump_in_any_of_its_forms_gives_its_tools(tmp_path, value):
-    (artifact,) = read(dump(tmp_path / "library.json", value)).artifacts
-    assert artifact.artifact_id == "library/search"
+    reading = read(dump(tmp_path / "library.json", value))
+    assert [artifact.artifact_id for artifact in reading.artifacts] == ["library/search"]
+    assert reading.skipped == {}
+
+
+def test_a_dump_of_several_servers_names_each_tool_by_its_own(tmp_path):
+    value = {"git": [TOOL], "web": {"result": {"tools": [TOOL]}}}
+    found = read(dump(tmp_path / "all.json", value)).artifacts
+    assert [artifact.artifact_id for artifact in found] == ["git/search", "web/search"]
+
+
+def test_a_type_alone_that_changes_in_the_schema_is_a_change(tmp_path):
+    strategy, versions = Skill(), set()
+    for kind in ("string", "integer"):
+        schema = {"type": "object", "properties": {"n": {"type": kind}}}
+        (tool,) = read(dump(tmp_path / "a.json", [{"name": "t", "inputSchema": schema}])).artifacts
+        plan = strategy.decompose(tool.artifact_id, tool.raw, tool.metadata)
+        assert plan.surfaces[0].lexical == "n"
+        versions.add(version_hash(tool, plan.filter_fields, "r"))
+    assert len(versions) == 2
+
+
+def test_known_roots_are_the_dumps_asked_for_here(tmp_path):
+    assert known_roots(str(tmp_path), {}) == ()
+    dumps = tmp_path / ".local/share/irdaemon/mcp_tools"
+    dumps.mkdir(parents=True)
+    assert known_roots(str(tmp_path), {}) == (Root(str(dumps)),)
 
 
 def test_a_tool_holds_what_finding_and_calling_it_takes(tmp_path):

@@ -303,6 +303,18 @@ def test_a_root_may_be_a_single_file(watching, root):
 
 
 @linux_only
+def test_a_database_that_is_a_root_is_heard_through_its_log(watching, root):
+    (root / "a.db").write_text("one")
+    w = watching().roots(root / "a.db")
+    (root / "a.db-wal").write_text("two")
+    w.heard(root / "a.db-wal")
+    with open(root / "a.db-wal", "r+"):
+        pass
+    w.silent_about(root / "a.db-wal", elsewhere=root / "a.db")
+    assert list(w.status()) == [str(root / "a.db")]
+
+
+@linux_only
 def test_a_ring_of_symlinks_is_walked_once(watching, root):
     (root / "sub").mkdir()
     (root / "sub" / "up").symlink_to(root)

@@ -12,7 +12,7 @@ import zmq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irclient.zmtp import exchange
+from irclient.zmtp import exchange, post
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,19 @@ def test_what_is_sent_arrives_and_what_is_answered_is_returned(echo, data):
 def test_any_length_goes_both_ways(echo, size):
     data = os.urandom(size)
     assert exchange(echo, data, 5) == data[::-1]
+
+
+def test_what_is_posted_arrives_though_nobody_waits_for_an_answer():
+    path = os.path.join(tempfile.mkdtemp(), "s")
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
+        router.linger = 0
+        router.bind(f"ipc://{path}")
+        for number in range(50):
+            post(path, b"%d" % number, 5)
+        arrived = set()
+        while len(arrived) < 50 and router.poll(5_000):
+            arrived.add(int(router.recv_multipart()[1]))
+    assert arrived == set(range(50))
 
 
 def test_a_peer_that_says_nothing_costs_no_more_than_the_timeout():

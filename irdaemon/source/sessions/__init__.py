@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from irdaemon.source.options import checked, number, switch
-from irdaemon.source.sessions.reader import Wanted, read_session
+from irdaemon.source.sessions.documents import is_document, read_document
+from irdaemon.source.sessions.places import known_roots
+from irdaemon.source.sessions.reader import read_session
+from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
+from irdaemon.source.sessions.transcript import Wanted
 from irdaemon.source.tree import (
     Walk,
     at_or_under,
@@ -17,7 +21,9 @@ from irdaemon.source.tree import (
     not_pruned,
     stamp_of,
 )
-from irdaemon.types import Entry, Problem, Reading, Root, Scan
+from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
+
+__all__ = ["Sessions", "known_roots"]
 
 _OPTIONS: dict[str, type] = {"titles": bool, "subagents": bool, "since_days": int}
 # Beside a session's file: outputs too large for it, and notes. Neither is a transcript.
@@ -26,11 +32,13 @@ _DAY = 24 * 60 * 60
 
 
 class Sessions:
-    """Enumerate session files and read their turns.
+    """Enumerate sessions and read their turns.
 
-    Options: `titles` (true) adds one record per titled session; `subagents` (false) also reads
-    the sessions that agents started; `since_days` (0: no limit) is a window over modification
-    times: a session that has left it is, to a scan, no longer there.
+    A root is a directory, or a file of sessions. Each session in a database is an entry of its
+    own; a scan reads the list of them, and nothing else. Options: `titles` (true) adds one record
+    per titled session; `subagents` (false) also reads the sessions that agents started;
+    `since_days` (0: no limit) is a window over modification times: a session that has left it is,
+    to a scan, no longer there.
     """
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
@@ -40,21 +48,28 @@ class Sessions:
         self._since_days = number(given, "since_days", 0)
 
     def roots(self) -> tuple[Root, ...]:
-        """Return the directories given."""
+        """Return the given places."""
         return self._roots
 
     def scan(self, under: str | None = None) -> Scan:
-        """Enumerate session files: all, or those that a change at `under` can affect."""
+        """Enumerate sessions: all, or those that a change at `under` can affect."""
         if under is None:
             return self._scan(self._roots, ("",))
-        within = [root for root in self._roots if at_or_under(os.path.realpath(root.path), under)]
+        where = looked_at(under)
+        if not where:
+            return Scan((), ())
+        within = [root for root in self._roots if at_or_under(os.path.realpath(root.path), where)]
         if within:
             return self._scan(tuple(within), tuple(os.path.realpath(r.path) for r in within))
-        root = next((r for r in self._roots if _concerns(under, r)), None)
-        return self._below(under, root) if root else Scan((), ())
+        root = next((r for r in self._roots if _concerns(where, r)), None)
+        return self._below(where, root) if root else Scan((), ())
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
-        """Read the turns of a session file, only new or changed ones where it has grown."""
+        """Read the turns of a session, only new or changed ones where a file of lines has grown."""
+        if is_store(entry.path):
+            return read_stored(entry, self._wanted)
+        if is_document(entry.path):
+            return read_document(entry, self._wanted)
         return read_session(entry, cursor, self._wanted)
 
     def _scan(self, roots: tuple[Root, ...], covered: tuple[str, ...]) -> Scan:
@@ -62,56 +77,57 @@ class Sessions:
         found: list[Entry] = []
         for root in roots:
             if os.path.isdir(root.path):
-                found.extend(self._entries(walk, root.path, root.scope))
+                found += self._within(walk, root.path, root.scope)
+            elif os.path.isfile(root.path):
+                found += self._in_file(walk, root.path, root.scope)
             elif problem := missing(root):
                 walk.problems.append(problem)
         return _scan_of(found, covered, walk.problems)
 
-    def _below(self, under: str, root: Root) -> Scan:
+    def _below(self, where: str, root: Root) -> Scan:
         """Scan one path below a root, which may be gone."""
-        if os.path.isdir(under):
-            walk = Walk()
-            found = list(self._entries(walk, under, root.scope))
-            return _scan_of(found, (under,), walk.problems)
-        if os.path.exists(under) and not under.endswith(".jsonl"):
+        walk = Walk()
+        if os.path.isdir(where):
+            found = self._within(walk, where, root.scope)
+        elif os.path.exists(where) and not _may_be_sessions(where):
             return Scan((), ())
-        entry = self._entry(under, root.scope) if os.path.isfile(under) else None
-        return _scan_of([entry] if entry else [], (under,), [])
+        else:
+            found = self._in_file(walk, where, root.scope) if os.path.isfile(where) else []
+        return _scan_of(found, (where,), walk.problems)
 
-    def _entries(self, walk: Walk, top: str, scope: str) -> Iterator[Entry]:
+    def _within(self, walk: Walk, top: str, scope: str) -> list[Entry]:
+        found: list[Entry] = []
         for _, listed in walk.directories(top, _may_hold_sessions):
             for item in listed:
-                if item.name.endswith(".jsonl") and is_regular(item):
-                    entry = self._entry(item.path, scope)
-                    if entry:
-                        yield entry
+                if _may_be_sessions(item.path) and is_regular(item):
+                    found += self._in_file(walk, item.path, scope)
+        return found
 
-    def _entry(self, path: str, scope: str) -> Entry | None:
-        """Return the entry of a session file, None when it just vanished or is too old."""
+    def _in_file(self, walk: Walk, path: str, scope: str) -> list[Entry]:
+        """Return the entries in a file: none when it just vanished or is too old."""
         real = os.path.realpath(path)
+        since = time.time() - self._since_days * _DAY if self._since_days > 0 else 0.0
         try:
+            if is_store(real):
+                return entries(real, scope, since)
             status = os.stat(real)
+        except SourceError as error:
+            walk.problems.append(Problem(real, error.message))
+            return []
         except OSError:
-            return None
-        if self._since_days > 0 and status.st_mtime < time.time() - self._since_days * _DAY:
-            return None
-        return Entry(home_relative(real), real, stamp_of(status), status.st_mtime_ns, scope)
-
-
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the session directories of the agents used on this machine, existing ones only."""
-    claude = env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-    codex = env.get("CODEX_HOME") or os.path.join(home, ".codex")
-    paths = (
-        os.path.join(claude, "projects"),
-        os.path.join(codex, "sessions"),
-        os.path.join(codex, "archived_sessions"),
-    )
-    return tuple(Root(path) for path in map(os.path.abspath, paths) if os.path.isdir(path))
+            return []
+        if status.st_mtime < since:
+            return []
+        entry = Entry(home_relative(real), real, stamp_of(status), status.st_mtime_ns, scope)
+        return [entry]
 
 
 def _may_hold_sessions(entry: os.DirEntry[str]) -> bool:
     return not_pruned(entry) and entry.name not in _NOT_SESSIONS
+
+
+def _may_be_sessions(path: str) -> bool:
+    return path.endswith(".jsonl") or is_store(path) or is_document(path)
 
 
 def _concerns(under: str, root: Root) -> bool:
@@ -122,5 +138,6 @@ def _concerns(under: str, root: Root) -> bool:
 
 
 def _scan_of(found: list[Entry], covered: tuple[str, ...], problems: list[Problem]) -> Scan:
-    entries = {entry.path: entry for entry in reversed(found)}
-    return Scan(tuple(entries[path] for path in sorted(entries)), covered, tuple(problems))
+    kept = {entry.key: entry for entry in reversed(found)}
+    ordered = sorted(kept.values(), key=lambda entry: (entry.path, entry.key))
+    return Scan(tuple(ordered), covered, tuple(problems))

@@ -28,8 +28,12 @@ class Stream:
 
     @property
     def stem(self) -> str:
-        """Return the file's name without its ending: the session's id where none is recorded."""
-        return os.path.basename(self.path).removesuffix(".jsonl")
+        """Return the session's id where none is recorded: the file's name without its ending.
+
+        Files that are all called alike go by their directory.
+        """
+        stem = os.path.basename(self.path).removesuffix(".jsonl")
+        return os.path.basename(os.path.dirname(self.path)) if stem == "events" else stem
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -44,6 +48,14 @@ def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Art
             yield _turn(stream, read.session, turn)
     if titles and read.session.title and stream.kind == "session":
         yield _title(stream, read.session)
+
+
+def dropped(read: Transcript) -> dict[str, int]:
+    """Count the turns that are no pairs because somebody or something broke them off."""
+    stopped = sum(turn.stopped for turn in read.turns)
+    failed = sum(turn.failed and not turn.stopped for turn in read.turns)
+    counts = {"interrupted": stopped, "failed": failed}
+    return {reason: count for reason, count in counts.items() if count}
 
 
 def turn_id(stream: Stream, session: Session, turn: Turn) -> str:

@@ -13,9 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.sessions.branch import Node, branch_of
-from irdaemon.source.sessions.claude_steps import ID_LENGTH, PATH_LENGTH, steps_of
+from irdaemon.source.sessions.claude_steps import steps_of
 from irdaemon.source.sessions.cursor import Session
-from irdaemon.source.sessions.lines import Line, LineReader, plain
+from irdaemon.source.sessions.lines import (
+    ID_LENGTH,
+    PATH_LENGTH,
+    TITLE_LENGTH,
+    Line,
+    LineReader,
+    plain,
+)
 from irdaemon.source.sessions.pairing import turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
 
@@ -29,7 +36,6 @@ _NO_MATTER = frozenset(
         "relocated", "worktree-state", "task-summary", "content-replacement",
     }
 )  # fmt: skip
-_TITLE_LENGTH = 300
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
@@ -142,8 +148,8 @@ class _Log:
         )
 
     def _entitle(self, record: Mapping[str, Any]) -> None:
-        custom = plain(record.get("customTitle"), _TITLE_LENGTH).strip()
-        ai = plain(record.get("aiTitle"), _TITLE_LENGTH).strip()
+        custom = plain(record.get("customTitle"), TITLE_LENGTH).strip()
+        ai = plain(record.get("aiTitle"), TITLE_LENGTH).strip()
         self.session = replace(
             self.session,
             custom_title=custom or self.session.custom_title,
@@ -157,7 +163,7 @@ class _Log:
 
         Versions 1 wrote the summaries of other sessions of a project into a new one.
         """
-        text = plain(record.get("summary"), _TITLE_LENGTH).strip()
+        text = plain(record.get("summary"), TITLE_LENGTH).strip()
         leaf = plain(record.get("leafUuid"), ID_LENGTH)
         if (text, leaf) == (self.session.summary, self.session.summary_leaf):
             return

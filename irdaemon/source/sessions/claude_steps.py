@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.lines import Line, part, plain
+from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, Line, part, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step
 from irdaemon.source.sessions.prompt import blocks_of, heard, spoken
 
-# What may come before a turn is kept between reads, so a file must not make it grow.
-ID_LENGTH, PATH_LENGTH = 200, 4096
 _END_MARKS = frozenset({"turn_duration", "stop_hook_summary"})
 _TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 

@@ -1,4 +1,4 @@
-"""Read one session file: from where the last read left it, or from the start.
+"""Read one session file of JSON lines: from where the last read left it, or from the start.
 
 A tail is used only when it surely gives what reading the whole file would: the file is the same and
 has grown, the last known turn still stands where it stood, the branch that counts still passes
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
-from irdaemon.source.sessions import claude, codex
-from irdaemon.source.sessions.artifacts import Stream, artifacts_of, turn_id
+from irdaemon.source.sessions import claude, codex, copilot, cursor_chat, gemini, pi
+from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, turn_id
 from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
 from irdaemon.source.sessions.lines import LINE_LIMIT, LineReader
-from irdaemon.source.sessions.transcript import Start, Transcript
+from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
 from irdaemon.source.tree import open_regular
 from irdaemon.types import Artifact, Entry, Reading, SourceError
 
@@ -38,15 +38,11 @@ class Dialect:
 DIALECTS: dict[str, Dialect] = {
     "claude": Dialect(claude.recognises, claude.is_subagent, claude.transcript),
     "codex": Dialect(codex.recognises, codex.is_subagent, codex.transcript),
+    "copilot": Dialect(copilot.recognises, copilot.is_subagent, copilot.transcript),
+    "pi": Dialect(pi.recognises, pi.is_subagent, pi.transcript),
+    "gemini": Dialect(gemini.recognises, gemini.is_subagent, gemini.transcript),
+    "cursor": Dialect(cursor_chat.recognises, cursor_chat.is_subagent, cursor_chat.transcript),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What of a session is wanted beside its turns."""
-
-    titles: bool = True
-    subagents: bool = False
 
 
 def read_session(entry: Entry, blob: bytes | None, wanted: Wanted) -> Reading:
@@ -88,7 +84,7 @@ class _Read:
 
     def _whole(self, stream: Stream) -> Reading:
         reader = LineReader(self.file)
-        start = Start(is_subagent=stream.kind == "subagent")
+        start = Start(is_subagent=stream.kind == "subagent", path=stream.path)
         read = DIALECTS[stream.agent].transcript(reader, start)
         return self._report(stream, reader, read, partial=False)
 
@@ -98,7 +94,8 @@ class _Read:
             return None
         stream = Stream(self.entry.path, self.entry.scope, cursor.agent, cursor.kind)
         reader = LineReader(self.file, cursor.resume)
-        start = Start(True, stream.kind == "subagent", cursor.session, cursor.place)
+        inner = stream.kind == "subagent"
+        start = Start(True, inner, cursor.session, cursor.place, stream.path)
         read = DIALECTS[stream.agent].transcript(reader, start)
         if not read.holds or _about(read) != _about(cursor):
             return None
@@ -122,7 +119,7 @@ class _Read:
     ) -> Reading:
         titles = self.wanted.titles and not partial
         made = {a.artifact_id: a for a in artifacts_of(stream, read, titles)}
-        for reason, count in _dropped(read).items():
+        for reason, count in dropped(read).items():
             reader.skipped[reason] += count
         cursor = self._cursor(stream, reader.end, read, made)
         return Reading(tuple(made.values()), packed(cursor), partial, dict(reader.skipped))
@@ -154,10 +151,3 @@ def _about(read: Transcript | Cursor) -> tuple[str, str, str]:
 def _keeps(reading: Reading, cursor: Cursor) -> bool:
     """Say whether the pair the cursor's last turn gave is still given."""
     return not cursor.emitted or any(a.artifact_id == cursor.emitted for a in reading.artifacts)
-
-
-def _dropped(read: Transcript) -> dict[str, int]:
-    stopped = sum(turn.stopped for turn in read.turns)
-    failed = sum(turn.failed and not turn.stopped for turn in read.turns)
-    counts = {"interrupted": stopped, "failed": failed}
-    return {reason: count for reason, count in counts.items() if count}

@@ -9,13 +9,25 @@ from irdaemon.source.sessions.pairing import Turn
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a session is wanted beside its turns."""
+
+    titles: bool = True
+    subagents: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
-    """Where reading begins: at the start of the file, or (`is_tail`) at the last known turn."""
+    """Where reading begins: at the start of the file, or (`is_tail`) at the last known turn.
+
+    `path` is the file's, for what only lies beside it.
+    """
 
     is_tail: bool = False
     is_subagent: bool = False
     session: Session = field(default_factory=Session)
     place: Place = field(default_factory=Place)
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.options import checked, number
+from irdaemon.source.plugin_store import control_files, plugin_at, store_of
 from irdaemon.source.skills.finder import RANKS, Finder, Top, rank
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES, known_roots
-from irdaemon.source.skills.plugins import Plugin, control_files, plugins_of, store_of
 from irdaemon.source.skills.reading import skill
 from irdaemon.source.tree import PRUNED, at_or_under
-from irdaemon.types import Entry, Reading, Root, Scan, SourceError
+from irdaemon.types import Entry, Reading, Root, Scan
 
 __all__ = ["Skills", "known_roots"]
 
@@ -58,7 +58,7 @@ class Skills:
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one skill, whatever state its frontmatter is in."""
-        plugin = self._plugin(entry.path) if entry.scope == "plugin" else ""
+        plugin = plugin_at(entry.path, self._stores()) if entry.scope == "plugin" else ""
         return Reading((skill(entry, plugin, self._max_bytes),))
 
     def _affected(self, under: str) -> str | None:
@@ -101,21 +101,6 @@ class Skills:
 
     def _stores(self) -> list[str]:
         return [top.path for top in self._tops() if store_of(top.path) == top.path]
-
-    def _plugin(self, path: str) -> str:
-        stores = [store for store in [store_of(path)] if store]
-        for store in dict.fromkeys([*stores, *self._stores()]):
-            for plugin in _known_plugins(store):
-                if at_or_under(path, plugin.path):
-                    return plugin.id
-        return ""
-
-
-def _known_plugins(store: str) -> tuple[Plugin, ...]:
-    try:
-        return plugins_of(store)
-    except SourceError:
-        return ()
 
 
 def _skill_directory(path: str) -> str:

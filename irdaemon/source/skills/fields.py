@@ -12,7 +12,7 @@ _FALSE = {"false", "no", "off", "0"}
 _TRUE = {"true", "yes", "on", "1"}
 _NULL = {"", "~", "null", "none"}
 # A tool may carry a pattern with spaces and commas in it: `Bash(git add:*, git rm:*)`.
-_TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 _LISTED = re.compile(r"[^,\n]+")
 
 
@@ -44,7 +44,7 @@ def metadata(fields: Fields, codex: Fields) -> dict[str, Any]:
     found: dict[str, Any] = {
         "license": text(fields, "license"),
         "compatibility": text(fields, "compatibility"),
-        "allowed_tools": words(fields, "allowed-tools", _TOOL),
+        "allowed_tools": words(fields, "allowed-tools", TOOL),
         "paths": words(fields, "paths"),
         "tags": words(extra, "tags") or words(fields, "tags"),
         "author": _author(extra) or _author(fields),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
-from irdaemon.source.skills.plugins import Plugin, plugins_of, skill_places, store_of
 from irdaemon.source.tree import Walk, home_relative, is_regular, missing, not_pruned, stamp_of
 from irdaemon.types import Entry, Problem, Root, SourceError
 
@@ -71,7 +71,7 @@ class Finder:
             return
         self._walk(Top(plugin.path, "plugin", 0))
         try:
-            for place in skill_places(plugin):
+            for place in filter(os.path.isdir, places_of(plugin, "skills")):
                 self._walk(Top(place, "plugin", depth))
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -62,17 +62,39 @@ def plugins_of(store: str) -> tuple[Plugin, ...]:
     return tuple(sorted(found, key=lambda plugin: (plugin.id, plugin.path)))
 
 
-def skill_places(plugin: Plugin) -> tuple[str, ...]:
-    """Return the directories in which a plugin keeps skills; never one outside its root.
+def places_of(plugin: Plugin, part: str) -> tuple[str, ...]:
+    """Return the files and directories a plugin keeps `part` in; never one outside its root.
 
-    Its manifest adds to the default directory. Raises SourceError when it is not JSON.
+    What its manifest names under that key is added to the default directory for skills, and takes
+    its place for anything else. Raises SourceError when the manifest is not JSON.
     """
     manifest = os.path.join(plugin.path, ".claude-plugin", "plugin.json")
-    named = _json(manifest).get("skills") if os.path.isfile(manifest) else None
+    named = _json(manifest).get(part) if os.path.isfile(manifest) else None
     paths = [named] if isinstance(named, str) else named if isinstance(named, list) else []
-    places = [os.path.join(plugin.path, path) for path in ["skills", *paths] if _is_path(path)]
+    default = [part] if part == "skills" or not paths else []
+    places = [os.path.join(plugin.path, path) for path in [*default, *paths] if _is_path(path)]
     inside = [path for path in map(os.path.realpath, places) if at_or_under(path, plugin.path)]
-    return tuple(dict.fromkeys(path for path in inside if os.path.isdir(path)))
+    return tuple(dict.fromkeys(path for path in inside if os.path.exists(path)))
+
+
+def plugin_at(path: str, stores: Iterable[str]) -> str:
+    """Return the id of the plugin that `path` lies in, "" for none.
+
+    It is looked for in the store around the path and in `stores`, since a store may link to it.
+    """
+    around = [store for store in [store_of(path)] if store]
+    for store in dict.fromkeys([*around, *stores]):
+        for plugin in _known_plugins(store):
+            if at_or_under(path, plugin.path):
+                return plugin.id
+    return ""
+
+
+def _known_plugins(store: str) -> tuple[Plugin, ...]:
+    try:
+        return plugins_of(store)
+    except SourceError:
+        return ()
 
 
 def _is_store(path: str) -> bool:

@@ -1,0 +1,22 @@
+"""`irc uninstall`: take the hooks and the MCP server out of a coding agent's settings."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.client import Client
+from irclient.install.changes import to_uninstall
+from irclient.install.setting_up import add_agent_options, carried_out, planned
+
+HELP = "take out of a coding agent's settings what install put in"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the agent, and what to take out."""
+    add_agent_options(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Show the changes of the agent's files and make them."""
+    changes = planned(options, to_uninstall)
+    return carried_out(options, changes, f"nothing of ours is in the settings of {options.agent}")

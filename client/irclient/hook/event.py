@@ -1,0 +1,50 @@
+"""An agent's event, as far as it matters here, and the two shapes agents want an answer in."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PROMPT, START, STOP = "prompt", "start", "stop"
+
+
+class Event:
+    """Something that happened in a session: a prompt came, it began, or a turn ended.
+
+    `kind` is one of the three above, `name` what the agent calls it. Texts are "" where the agent
+    says nothing of the kind; none of them is to be trusted.
+    """
+
+    __slots__ = ("kind", "name", "prompt", "session", "transcript")
+
+    def __init__(self, kind: str, name: str, given: Mapping[str, Any]):
+        self.kind = kind
+        self.name = name
+        self.session = text(given, "session_id", "sessionId", "conversation_id")
+        self.prompt = text(given, "prompt")
+        self.transcript = text(given, "transcript_path", "transcriptPath")
+
+
+def event(given: Mapping[str, Any], name: str, kinds: Mapping[str, str]) -> Event | None:
+    """Return the event that an agent's JSON tells of, None for one that asks for nothing.
+
+    `kinds` are the agent's names of events. A sub-agent was given its task by an agent that knows
+    what was found; a session that resumes still has what it was told.
+    """
+    kind = kinds.get(name)
+    resumed = kind == START and given.get("source") == "resume"
+    if kind is None or resumed or text(given, "agent_id"):
+        return None
+    return Event(kind, name, given)
+
+
+def text(given: Mapping[str, Any], *keys: str) -> str:
+    """Return the first text under any of the keys, "" where there is none."""
+    return next((given[key] for key in keys if isinstance(given.get(key), str)), "")
+
+
+def nested(name: str, context: str) -> dict[str, Any]:
+    """Return an answer in the shape of Claude Code, which most have taken over: nothing else."""
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}

@@ -1,0 +1,30 @@
+"""`irdaemon restore`: put a backup in the ledger's place."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.places import socket_path
+from irdaemon.commands import DONE
+from irdaemon.ownership import alone
+
+HELP = "put a backup in the ledger's place; the daemon must not run"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which backup."""
+    parser.add_argument("file", metavar="FILE", help="what irdaemon backup wrote")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the backup, put it in place, and say where the old ledger lies."""
+    from irdaemon.config import load_config
+    from irdaemon.ledger.backups import restore
+
+    config = load_config()
+    with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
+        old = restore(options.file, config.ledger_path)
+    print(f"{config.ledger_path} is the one of {options.file}; the next start brings it level")
+    if old:
+        print(f"the one before lies in {old}")
+    return DONE

@@ -1,0 +1,58 @@
+"""A damaged ledger: told from a full disk, a later format and a fault of our own; set aside."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from dataclasses import dataclass
+
+from irdaemon.ledger import IN_MEMORY, Ledger
+from irdaemon.ledger.damage import is_damage, is_passing
+from irdaemon.ledger.files import set_aside
+from irdaemon.ledger.schema import LedgerError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A ledger that was set aside: when (Unix seconds), why, and where it lies now."""
+
+    since: float
+    why: str
+    kept: str
+
+
+def damage(path: str, error: BaseException) -> str:
+    """Return what is damaged about a ledger that gave an error; "" where it is not to blame.
+
+    What SQLite does not name itself is looked for: that takes seconds for a large ledger.
+    """
+    if path == IN_MEMORY:
+        return ""
+    cause = error.__cause__ if isinstance(error, LedgerError) else error
+    if cause is None:  # a later format
+        return ""
+    if is_damage(cause) or isinstance(cause, (PermissionError, IsADirectoryError)):
+        return str(cause)
+    return "" if is_passing(cause) else first_fault(path)
+
+
+def first_fault(path: str) -> str:
+    """Return the first grave fault of a ledger file; "" for none, and where it cannot be told."""
+    try:
+        with closing(Ledger(path, read_only=True)) as view:
+            return next((each.what for each in view.faults() if each.grave), "")
+    except LedgerError:
+        return ""
+
+
+def lose(path: str, why: str, now: float) -> Loss:
+    """Set a damaged ledger aside, so that a new one can begin in its place."""
+    loss = Loss(now, why, set_aside(path, "damaged"))
+    log.error(
+        "the ledger is damaged (%s); it lies in %s now, and is rebuilt from its sources",
+        loss.why,
+        loss.kept,
+    )
+    return loss

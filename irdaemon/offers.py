@@ -1,0 +1,107 @@
+"""Offers: what each session was shown already, so that nobody is told the same twice.
+
+A session's own word is what counts: an item is noted when whoever showed it says so, not when an
+answer leaves, which may never have arrived. It is kept in memory and in one small file across an
+orderly restart, for a bounded number of sessions, and forgotten some days after the last word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from irclient.errors import LimitError, QueryError
+from irdaemon.types import Hit, Selection
+
+MAX_SESSION_CHARS = 256
+_SESSIONS = 256
+_ITEMS = 200
+_FORGOTTEN_AFTER_S = 7 * 24 * 60 * 60
+OFFERED_BEFORE = "offered_before"
+
+
+class Offers:
+    """Remember items by session: {session: {CORPUS/ID: when}}, the latest session last.
+
+    One thread notes, any may read: a session's map is replaced, never changed.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time):
+        self._clock = clock
+        self._sessions: dict[str, Mapping[str, float]] = {}
+
+    def note(self, session: str, references: Sequence[str]) -> None:
+        """Remember that a session was shown these items. Raises QueryError, LimitError."""
+        check_session(session)
+        if not session:
+            raise QueryError("no session is named", "say which session was shown the items")
+        if not references:
+            return
+        now = self._clock()
+        known = {**self._sessions.pop(session, {}), **dict.fromkeys(references, now)}
+        self._sessions[session] = dict(list(known.items())[-_ITEMS:])
+        self._forget(now)
+
+    def of(self, session: str) -> Mapping[str, float]:
+        """Return what a session was shown, and when (Unix seconds), oldest first."""
+        return self._sessions.get(session, {})
+
+    def unseen(self, answer: Selection, session: str) -> Selection:
+        """Return an answer without the items that a session was shown, as a copy or themselves."""
+        check_session(session)
+        seen = self.of(session)
+        left = tuple(hit for hit in answer.results if not _was_shown(hit, seen))
+        if len(left) == len(answer.results):
+            return answer
+        signals = {**answer.signals, "n_offered_before": len(answer.results) - len(left)}
+        answer = replace(answer, results=left, n_selected=len(left), signals=signals)
+        return answer if left else replace(answer, abstained=True, reason=OFFERED_BEFORE)
+
+    def _forget(self, now: float) -> None:
+        """Drop the sessions that are too old or too many, the longest silent first."""
+        for session, items in list(self._sessions.items()):
+            recent = max(items.values()) > now - _FORGOTTEN_AFTER_S
+            if recent and len(self._sessions) <= _SESSIONS:
+                return
+            del self._sessions[session]
+
+    # -- across a restart ------------------------------------------------------------------------
+
+    def save(self, path: str) -> None:
+        """Write what is remembered; a disk that does not take it costs no more than the memory."""
+        with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:
+            json.dump(self._sessions, file)
+
+    def load(self, path: str) -> None:
+        """Take up what was saved, and remove the file; one that holds nothing usable is ignored."""
+        with contextlib.suppress(OSError, ValueError):
+            with open(path, encoding="utf-8") as file:
+                self._sessions = dict(_sessions(json.load(file)))
+            os.unlink(path)
+        self._forget(self._clock())
+
+
+def check_session(session: str) -> None:
+    """Raise LimitError for a name that no session has."""
+    if len(session) > MAX_SESSION_CHARS:
+        raise LimitError(
+            f"the session's name has {len(session):,} characters, the limit is {MAX_SESSION_CHARS}",
+            "send its id, not its text",
+        )
+
+
+def _was_shown(hit: Hit, seen: Mapping[str, float]) -> bool:
+    return any(each in seen for each in (f"{hit.corpus}/{hit.artifact_id}", *hit.copies))
+
+
+def _sessions(saved: Any) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield the sessions of a saved file, as far as they are whole."""
+    for session, items in saved.items() if isinstance(saved, dict) else ():
+        times = items.values() if isinstance(items, dict) else ()
+        if times and all(isinstance(when, (int, float)) for when in times):
+            yield session, items

@@ -1,0 +1,71 @@
+"""A new ledger in the place of a damaged one: at a start, and while queries go on.
+
+Between the two nothing is lost but what the sources no longer have. A running daemon hands over
+what its snapshot knows, term ids and vectors, so that old and new can be served side by side until
+every source was read again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from irdaemon.index import CorpusIndex, Snapshot
+from irdaemon.ledger import Ledger, LedgerError
+from irdaemon.ledger.loss import Loss, damage, lose
+from irdaemon.ledger.store import advice
+
+Made = TypeVar("Made")
+
+
+def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made, Loss | None]:
+    """Return what `make` makes of the ledger at a path; a damaged one is set aside first.
+
+    Raises LedgerError where the disk or a later format is in the way.
+    """
+    try:
+        return _made(path, make), None
+    except Exception as error:
+        if not (why := damage(path, error)):
+            raise
+    try:
+        loss = lose(path, why, now)
+    except OSError as error:
+        raise LedgerError(
+            f"{path} is damaged ({why}), and cannot be set aside: {error.strerror}",
+            "check who owns its directory",
+        ) from error
+    return _made(path, make), loss
+
+
+def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
+    ledger = Ledger(path)
+    try:
+        return make(ledger)
+    except sqlite3.Error as error:
+        ledger.close()
+        raise LedgerError(f"{path}: {error}", advice(path)) from error
+    except BaseException:
+        ledger.close()
+        raise
+
+
+def renewed(old: Ledger, snapshot: Snapshot, why: str, now: float) -> tuple[Ledger, Loss]:
+    """Set the ledger of a running daemon aside and begin a new one with what a snapshot knows."""
+    loss = lose(old.path, why, now)
+    old.close()
+    ledger = Ledger(old.path)
+    ledger.go_on(snapshot.generation, snapshot.vocabulary)
+    for index in snapshot.corpora.values():
+        _hand_over_vectors(ledger, index)
+    return ledger, loss
+
+
+def _hand_over_vectors(ledger: Ledger, index: CorpusIndex) -> None:
+    rows = index.rows
+    positions = np.flatnonzero(rows.embedded).tolist()
+    digests = [rows.shown[at].digest for at in positions]
+    ledger.vectors.put(index.embedder, digests, rows.vectors.array[positions])

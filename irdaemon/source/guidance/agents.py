@@ -1,0 +1,85 @@
+"""Agents: the sub-agents that a session can hand work to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from irdaemon.source.guidance.files import GuidanceFiles, Written
+from irdaemon.source.guidance.kind import Kind
+from irdaemon.source.guidance.places import existing
+from irdaemon.source.markdown import first_paragraph
+from irdaemon.source.skills import fields as f
+from irdaemon.types import Artifact, Root
+
+KIND = Kind(
+    name="agents",
+    folders=("agents", "agent"),
+    places=(
+        ("claude", "**/.claude/agents/**/*.md"),
+        ("codex", "**/.codex/agents/**/*.toml"),
+        ("copilot", "**/.github/agents/*.md"),
+        ("copilot", "**/.copilot/agents/*.md"),
+        ("opencode", "**/.opencode/agent/**/*.md"),
+        ("opencode", "**/.opencode/agents/**/*.md"),
+        ("opencode", "**/opencode/agent/**/*.md"),
+        ("opencode", "**/opencode/agents/**/*.md"),
+        ("cursor", "**/.cursor/agents/**/*.md"),
+        ("gemini", "**/.gemini/agents/**/*.md"),
+        ("gemini", "**/.gemini/extensions/*/agents/**/*.md"),
+    ),
+    endings=(("copilot", ".agent.md"), ("codex", ".toml"), ("claude", ".md")),
+)
+
+_ROOTS = (
+    ("claude", "agents", "user"),
+    ("claude", "plugins", "plugin"),
+    ("codex", "agents", "user"),
+    ("codex", "plugins", "plugin"),
+    ("copilot", "agents", "user"),
+    ("config", "opencode/agent", "user"),
+    ("config", "opencode/agents", "user"),
+    ("home", ".cursor/agents", "user"),
+    ("home", ".cursor/plugins", "plugin"),
+    ("home", ".gemini/agents", "user"),
+    ("home", ".gemini/extensions", "plugin"),
+    ("/etc/claude-code", ".claude/agents", "other"),
+)
+# A Markdown file without a name is a plain document to these, whatever else it says.
+_NAMED = frozenset({"claude", "gemini"})
+
+
+class Agents(GuidanceFiles):
+    """Enumerate and read sub-agents: Markdown with frontmatter, or Codex's TOML."""
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        super().__init__(KIND, agent, roots, options)
+
+
+def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the directories of this user's sub-agents that exist."""
+    return existing(_ROOTS, home, env)
+
+
+def agent(file: Written) -> Artifact | str:
+    """Return the sub-agent in a file, or why there is none in it."""
+    fields = file.parts.fields
+    named, described = f.text(fields, "name"), f.text(fields, "description")
+    if not named and (file.product in _NAMED or not described):
+        return "no_name"
+    # A system prompt: Codex writes it into the table, all others below the frontmatter.
+    prompt = file.parts.body or _lines(fields, "developer_instructions")
+    description = described or first_paragraph(prompt)
+    raw = {"name": named or file.stem, "description": description, "text": prompt}
+    said = {
+        "description": described,
+        "model": f.text(fields, "model"),
+        "mode": f.text(fields, "mode"),
+        "tools": f.words(fields, "tools", f.TOOL),
+        "skills": f.words(fields, "skills"),
+    }
+    return file.artifact(raw, said, () if described else ("missing_description",))
+
+
+def _lines(fields: f.Fields, name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,95 @@
+"""Commands: the prompts that people call by a slash and a name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from irdaemon.source.guidance.files import GuidanceFiles, Written
+from irdaemon.source.guidance.kind import Kind
+from irdaemon.source.guidance.places import existing
+from irdaemon.source.markdown import first_paragraph
+from irdaemon.source.skills import fields as f
+from irdaemon.types import Artifact, Root
+
+KIND = Kind(
+    name="commands",
+    folders=("commands", "command", "prompts", "workflows"),
+    places=(
+        ("claude", "**/.claude/commands/**/*.md"),
+        ("codex", "**/.codex/prompts/*.md"),
+        ("gemini", "**/.gemini/commands/**/*.toml"),
+        ("gemini", "**/.gemini/extensions/*/commands/**/*.toml"),
+        ("opencode", "**/.opencode/command/**/*.md"),
+        ("opencode", "**/.opencode/commands/**/*.md"),
+        ("opencode", "**/opencode/command/**/*.md"),
+        ("opencode", "**/opencode/commands/**/*.md"),
+        ("cursor", "**/.cursor/commands/**/*.md"),
+        ("copilot", "**/.github/prompts/**/*.prompt.md"),
+        ("windsurf", "**/.windsurf/workflows/*.md"),
+    ),
+    endings=(("copilot", ".prompt.md"), ("gemini", ".toml"), ("claude", ".md")),
+)
+
+_ROOTS = (
+    ("claude", "commands", "user"),
+    ("claude", "plugins", "plugin"),
+    ("codex", "prompts", "user"),
+    ("config", "opencode/command", "user"),
+    ("config", "opencode/commands", "user"),
+    ("home", ".cursor/commands", "user"),
+    ("home", ".cursor/plugins", "plugin"),
+    ("home", ".gemini/commands", "user"),
+    ("home", ".gemini/extensions", "plugin"),
+    ("/etc/claude-code", ".claude/commands", "other"),
+)
+# What stands between the directories and the name of a command, where it is called with both.
+_JOINED = {"gemini": ":", "opencode": "/"}
+
+
+class Commands(GuidanceFiles):
+    """Enumerate and read slash commands: Markdown, or Gemini's TOML."""
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        super().__init__(KIND, command, roots, options)
+
+
+def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the directories of this user's commands that exist."""
+    return existing(_ROOTS, home, env)
+
+
+def command(file: Written) -> Artifact | str:
+    """Return the command in a file; one that asks for nothing is passed over as "empty"."""
+    fields = file.parts.fields
+    prompt = file.parts.body or str(fields.get("prompt") or "")
+    described = f.text(fields, "description")
+    if not described and not prompt.strip():
+        return "empty"
+    hint = f.text(fields, "argument-hint")
+    namespace = _namespace(file.path)
+    joined = _JOINED.get(file.product)
+    raw = {
+        "name": joined.join([*namespace, file.stem]) if joined else file.stem,
+        "description": described or first_paragraph(prompt),
+        "text": prompt,
+        "lexical": hint,
+    }
+    said = {
+        "description": described,
+        "argument_hint": hint,
+        "arguments": f.words(fields, "arguments"),
+        "namespace": "/".join(namespace),
+        "allowed_tools": f.words(fields, "allowed-tools", f.TOOL),
+        "model": f.text(fields, "model"),
+        "agent": f.text(fields, "agent"),
+        "hidden": f.is_hidden(fields),
+    }
+    return file.artifact(raw, said, () if described else ("missing_description",))
+
+
+def _namespace(path: str) -> list[str]:
+    """Return the directories between a commands directory and the file."""
+    parts = os.path.dirname(path).split("/")
+    below = next((i for i in range(len(parts), 0, -1) if parts[i - 1] in KIND.folders), len(parts))
+    return parts[below:]

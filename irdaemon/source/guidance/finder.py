@@ -1,0 +1,156 @@
+"""Look for files of one kind of guidance below directories, in the plugins in use among them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from irdaemon.source.guidance.kind import Kind
+from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
+from irdaemon.source.skills.finder import rank
+from irdaemon.source.tree import (
+    PRUNED,
+    Walk,
+    at_or_under,
+    home_relative,
+    is_directory,
+    is_regular,
+    missing,
+    not_pruned,
+    stamp_of,
+)
+from irdaemon.types import Entry, Problem, Root, SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """A real file or directory to look at, and the path it was given as.
+
+    `own` says that all below it is of the kind; `depth` is how many levels are looked at.
+    """
+
+    path: str
+    given: str
+    scope: str
+    depth: int
+    own: bool = False
+
+    def known_as(self, path: str) -> str:
+        """Return the name under which a real path at or below this one is known."""
+        return self.given + path[len(self.path) :]
+
+    def narrowed(self, where: str) -> Top | None:
+        """Return the part of this at `where`, None when a look would not get there."""
+        inside = os.path.relpath(where, self.path).split(os.sep) if where != self.path else []
+        directories = inside if os.path.isdir(where) else inside[:-1]
+        if len(directories) > self.depth or not PRUNED.isdisjoint(directories):
+            return None
+        depth = self.depth - len(directories)
+        return Top(where, self.known_as(where), self.scope, depth, self.own)
+
+
+@dataclass(slots=True)
+class Finder:
+    """What one scan has found so far, by the entries' keys."""
+
+    kind: Kind
+    tops: tuple[Top, ...]
+    entries: dict[str, Entry] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def look(self, top: Top) -> None:
+        """Look at a file, below a directory, or in the plugins of a store."""
+        if os.path.isfile(top.path):
+            self._keep(top.path, top.given, top)
+        elif self._is_deleted_file(top):
+            return
+        elif problem := missing(Root(top.path)):
+            self.problems.append(problem)
+        elif store_of(top.path) == top.path:
+            self._store(top)
+        else:
+            self._walk(top)
+
+    def _is_deleted_file(self, top: Top) -> bool:
+        """Say whether a root is a single file that is no more; a directory is rather unmounted."""
+        beside = os.path.isdir(os.path.dirname(top.path))
+        return beside and self.kind.may_be(top.path) and not os.path.lexists(top.path)
+
+    def _walk(self, top: Top) -> None:
+        # Real directory -> the path it is known by, so that what a link leads to counts under
+        # the link's name.
+        names = {top.path: top.given}
+        stores: list[Top] = []
+
+        def descend(entry: os.DirEntry[str]) -> bool:
+            known = os.path.join(names[os.path.dirname(entry.path)], entry.name)
+            real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+            if entry.name == "plugins" and store_of(real) == real:
+                stores.append(Top(real, known, top.scope, top.depth))
+                return False
+            names.setdefault(real, known)
+            return not_pruned(entry)
+
+        walk = Walk()
+        for directory, found in walk.directories(top.path, descend, top.depth):
+            for entry in found:
+                known = os.path.join(names[directory], entry.name)
+                if self.kind.may_be(entry.name) and not is_directory(entry):
+                    self._offer(entry, known, top)
+        self.problems.extend(walk.problems)
+        for store in stores:
+            self._store(store)
+
+    def _store(self, top: Top) -> None:
+        try:
+            for plugin in plugins_of(top.path):
+                self._plugin(plugin, top.depth)
+        except SourceError as error:
+            self.problems.append(Problem(top.path, error.message))
+
+    def _plugin(self, plugin: Plugin, depth: int) -> None:
+        if problem := missing(Root(plugin.path)):
+            self.problems.append(problem)
+            return
+        try:
+            for place in places_of(plugin, self.kind.name):
+                self.look(Top(place, place, "plugin", depth, own=True))
+        except SourceError as error:
+            self.problems.append(Problem(plugin.path, error.message))
+
+    def _offer(self, entry: os.DirEntry[str], known: str, top: Top) -> None:
+        if is_regular(entry):
+            self._keep(os.path.realpath(entry.path), known, top)
+        elif self._product(entry.path, known, top):
+            reason = "not a regular file, or a link that leads nowhere"
+            self.problems.append(Problem(entry.path, reason))
+
+    def _keep(self, path: str, known: str, top: Top) -> None:
+        """Keep a file that is of the kind, in the best scope it was met in."""
+        if not self._product(path, known, top):
+            return
+        try:
+            status = os.stat(path)
+        except OSError:  # it vanished meanwhile
+            return
+        key = home_relative(path)
+        before = self.entries.get(key)
+        if before is None or rank(top.scope) < rank(before.scope):
+            entry = Entry(key, path, stamp_of(status), status.st_mtime_ns, top.scope)
+            self.entries[key] = entry
+
+    def _product(self, path: str, known: str, top: Top) -> str:
+        """Return whose a file is: within a root by its place there, outside by the link's name.
+
+        So a look at one changed path comes to what a look at everything would.
+        """
+        around = [each for each in self.tops if at_or_under(path, each.path)]
+        if not around or top.own:
+            return self.kind.product(known, top.own)
+        return product_in(self.kind, path, around)
+
+
+def product_in(kind: Kind, path: str, around: list[Top]) -> str:
+    """Return whose the file at a real path is, by the roots around it."""
+    said = (kind.product(top.known_as(path), top.own) for top in around)
+    return next(filter(None, said), "") or kind.product(path, own=False)

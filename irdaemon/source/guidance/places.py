@@ -1,0 +1,41 @@
+"""Name the directories below which products keep their files for a user."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from irdaemon.types import Root
+
+# Directories an environment variable can move: variable, default below home.
+_HOMES = {
+    "claude": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "codex": ("CODEX_HOME", ".codex"),
+    "copilot": ("COPILOT_HOME", ".copilot"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+}
+
+
+def existing(
+    inside: Iterable[tuple[str, str, str]], home: str, env: Mapping[str, str]
+) -> tuple[Root, ...]:
+    """Return the roots that exist, each once, of (base, path below it, scope).
+
+    A base is a product's directory that the environment can move (claude, codex, copilot, config),
+    `home`, or `/`.
+    """
+    found: dict[str, Root] = {}
+    for base, path, scope in inside:
+        whole = os.path.join(_base(base, home, env), path)
+        if os.path.exists(whole):
+            found.setdefault(os.path.realpath(whole), Root(whole, scope))
+    return tuple(found.values())
+
+
+def _base(base: str, home: str, env: Mapping[str, str]) -> str:
+    if base not in _HOMES:
+        return home if base == "home" else base
+    variable, default = _HOMES[base]
+    moved = env.get(variable, "")
+    moved = home + moved[1:] if moved == "~" or moved.startswith("~/") else moved
+    return os.path.abspath(moved) if moved else os.path.join(home, default)

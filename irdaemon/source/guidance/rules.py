@@ -1,0 +1,104 @@
+"""Rules: what agents are always told, or told for some files, and what they noted themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from irdaemon.source.guidance.files import GuidanceFiles, Written
+from irdaemon.source.guidance.kind import Kind
+from irdaemon.source.guidance.places import existing
+from irdaemon.source.markdown import first_heading
+from irdaemon.source.skills import fields as f
+from irdaemon.types import Artifact, Root
+
+KIND = Kind(
+    name="rules",
+    folders=("rules",),
+    places=(
+        ("claude", "CLAUDE.md"),
+        ("claude", "CLAUDE.local.md"),
+        ("claude", "**/.claude/rules/**/*.md"),
+        ("claude", "**/projects/*/memory/**/*.md"),
+        ("agents", "AGENTS.md"),
+        ("codex", "AGENTS.override.md"),
+        ("gemini", "GEMINI.md"),
+        ("cursor", "**/.cursor/rules/**/*.mdc"),
+        ("cursor", ".cursorrules"),
+        ("copilot", "**/.github/copilot-instructions.md"),
+        ("copilot", "**/.copilot/copilot-instructions.md"),
+        ("copilot", "**/.github/instructions/**/*.instructions.md"),
+        ("windsurf", "**/.windsurf/rules/**/*.md"),
+        ("windsurf", ".windsurfrules"),
+        ("cline", "**/.clinerules/**/*.md"),
+        ("cline", ".clinerules"),
+        ("goose", ".goosehints"),
+    ),
+    endings=(("cursor", ".mdc"), ("copilot", ".instructions.md"), ("claude", ".md")),
+)
+
+_ROOTS = (
+    ("claude", "CLAUDE.md", "user"),
+    ("claude", "rules", "user"),
+    ("claude", "projects", "user"),
+    ("codex", "AGENTS.md", "user"),
+    ("codex", "AGENTS.override.md", "user"),
+    ("copilot", "copilot-instructions.md", "user"),
+    ("config", "opencode/AGENTS.md", "user"),
+    ("config", "goose/.goosehints", "user"),
+    ("home", ".gemini/GEMINI.md", "user"),
+    ("home", ".cursor/plugins", "plugin"),
+    ("/etc/claude-code", "CLAUDE.md", "other"),
+)
+# The keys under which products say for which files a rule holds.
+_GLOBS = ("globs", "paths", "applyTo")
+_MEMORY = re.compile(r"/projects/[^/]+/memory/")
+# Files of these names are told apart by where they lie.
+_FIXED = frozenset(
+    name for _, pattern in KIND.places if "*" not in (name := pattern.rpartition("/")[2])
+)
+
+
+class Rules(GuidanceFiles):
+    """Enumerate and read rules and memory files: Markdown, with frontmatter or without."""
+
+    def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
+        super().__init__(KIND, rule, roots, options)
+
+
+def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the files and directories of this user's rules that exist."""
+    return existing(_ROOTS, home, env)
+
+
+def rule(file: Written) -> Artifact | str:
+    """Return the rule in a file; one that says nothing is passed over as "empty"."""
+    fields, text = file.parts.fields, file.parts.body.strip()
+    described = f.text(fields, "description")
+    if not described and not text:
+        return "empty"
+    globs = [glob for key in _GLOBS for glob in f.words(fields, key)]
+    raw = {"name": _name(file), "description": described, "text": text, "globs": globs}
+    said = {
+        "description": described,
+        "title": first_heading(text),
+        "globs": globs,
+        # Only Cursor has rules that hold for nothing unless somebody names them.
+        "always": f.truth(fields, "alwaysApply", not globs and not file.path.endswith(".mdc")),
+        "project": _project(file.path),
+        "memory": bool(_MEMORY.search(file.path)),
+    }
+    return file.artifact(raw, said)
+
+
+def _name(file: Written) -> str:
+    directory, name = os.path.split(file.path)
+    return f"{os.path.basename(directory)}/{name}" if name in _FIXED else file.stem
+
+
+def _project(path: str) -> str:
+    """Return the directory a rule speaks for: that of the file, or around its hidden folder."""
+    directory = os.path.dirname(path).partition("/.")[0]
+    home = os.path.expanduser("~")
+    return "" if directory in (home, os.path.realpath(home)) else os.path.basename(directory)

@@ -1,0 +1,93 @@
+"""Read Aider's chat history: Markdown, in which headings of level four are what was asked.
+
+A heading of that level in an answer looks the same, and is taken for a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from irdaemon.source.sessions.blocks import authored, without_own
+from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
+from irdaemon.source.sessions.transcript import Transcript
+
+FILE_NAME = ".aider.chat.history.md"
+_STARTED = "# aider chat started at "
+_ASKED = "####"
+_OUTPUT = ">"
+_INTERRUPTED = "> ^C"
+_BLANK = "<blank>"
+
+
+def transcript(text: str, directory: str, shown: str) -> Transcript:
+    """Read a history into turns.
+
+    `directory` is where it lies, `shown` the name its chats go by, each with its time. A turn goes
+    by the number of its prompt in the file.
+    """
+    history = _History(directory, shown)
+    for number, line in enumerate(text.split("\n")):
+        history.take(number, line)
+    steps = [*history.closed()]
+    return Transcript(tuple(turns_of(steps, assume_end=True)), Session(shown, directory))
+
+
+@dataclass(slots=True)
+class _History:
+    """The steps so far, and the lines of the prompt or answer being read."""
+
+    directory: str
+    shown: str
+    started: str = ""
+    prompts: int = 0
+    steps: list[Step] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    at: int = 0
+
+    def take(self, number: int, line: str) -> None:
+        if line.startswith(_STARTED):
+            self._close()
+            self.steps.append(Step("end", number))
+            self.started = line.removeprefix(_STARTED).strip()
+        elif line.startswith(_ASKED) and not line.startswith(_ASKED + "#"):
+            self._ask(number, line.removeprefix(_ASKED).strip())
+        elif line.startswith(_INTERRUPTED):
+            self._close()
+            self.steps.append(Step("stopped", number))
+        elif not line.startswith(_OUTPUT) and (line.strip() or self.said):
+            self._say(number, line)
+
+    def closed(self) -> Iterator[Step]:
+        """Return all steps, the last prompt or answer among them."""
+        self._close()
+        yield from self.steps
+
+    def _ask(self, number: int, line: str) -> None:
+        if self.said or not self.asked:
+            self._close()
+            self.at = number
+        self.asked.append(line)
+
+    def _say(self, number: int, line: str) -> None:
+        if self.asked:
+            self._close()
+        self.at = self.at if self.said else number
+        self.said.append(line)
+
+    def _close(self) -> None:
+        prompt, answer = "\n".join(self.asked).strip(), without_own("\n".join(self.said))
+        self.asked, self.said = [], []
+        if prompt and prompt != _BLANK:
+            self.steps.append(self._opening(authored(prompt)))
+        if answer:
+            self.steps.append(Step("text", self.at, answer))
+
+    def _opening(self, prompt: str) -> Step:
+        self.prompts += 1
+        name = f"{self.shown}@{self.started}" if self.started else self.shown
+        setting = Setting(name, self.directory, "", self.started)
+        kind: Kind = "other" if prompt.startswith(("/", "!")) else "prompt"
+        return Step(kind, self.at, prompt, str(self.prompts), setting=setting)

@@ -1,0 +1,106 @@
+"""Open another program's SQLite database without leaving a trace in it or beside it.
+
+SQLite makes files beside a database in WAL mode as soon as it opens it, unless told that nobody
+else writes. So one without a log is opened as immutable; one whose owner is at work has both files
+already, and is read beside it. A log without its shared memory was left by a crash or a copy: then
+only what had been written back is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from irdaemon.source.tree import open_regular
+from irdaemon.types import SourceError
+
+_MAGIC = b"SQLite format 3\0"
+_WRITE_VERSION = 18
+_WAL = 2
+_PATIENCE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A session in a database: a stamp that changes with it, and when it last did, in seconds.
+
+    `updated` is 0 where nothing tells.
+    """
+
+    id: str
+    stamp: str
+    updated: float = 0.0
+
+
+@contextmanager
+def opened(path: str) -> Iterator[sqlite3.Connection]:
+    """Open a database for reading only, for as long as the block lasts.
+
+    Raises FileNotFoundError where it is gone, SourceError where it is none or cannot be read,
+    whatever goes wrong in the block included.
+    """
+    how = "mode=ro&immutable=1" if _rests(path) else "mode=ro&readonly_shm=1"
+    try:
+        address = f"file:{quote(path)}?{how}"
+        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE_S)) as connection:
+            connection.execute("PRAGMA query_only = 1")
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            yield connection
+    except sqlite3.Error as error:
+        hint = "it is read again once it has changed"
+        raise SourceError(f"{path}: SQLite cannot read it: {error}", hint) from error
+
+
+def tables(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the names of a database's tables."""
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return frozenset(name for (name,) in rows)
+
+
+def columns(connection: sqlite3.Connection, table: str, *wanted: str) -> str:
+    """Return a list of columns to select, with nothing in place of those a table does not have."""
+    rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    there = {name for (name,) in rows}
+    return ", ".join(name if name in there else f"NULL AS {name}" for name in wanted)
+
+
+def json_of(text: object, skipped: Counter[str]) -> Mapping[str, Any]:
+    """Return the JSON object in a column; what is none counts as skipped, and is empty."""
+    try:
+        value = json.loads(text) if isinstance(text, (str, bytes)) else None
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return value
+    skipped["bad_row"] += 1
+    return {}
+
+
+def time_of(value: object, per_second: int) -> str:
+    """Return a time as text: as it stands, or in ISO 8601 where it counts from 1970."""
+    if isinstance(value, str):
+        return value[:40]
+    if not isinstance(value, (int, float)) or value <= 0:
+        return ""
+    try:
+        return datetime.fromtimestamp(value / per_second, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _rests(path: str) -> bool:
+    """Say whether nobody is at work in a database in WAL mode."""
+    with open_regular(path) as file:
+        head = file.read(_WRITE_VERSION + 1)
+    if not head.startswith(_MAGIC):
+        raise SourceError(f"{path}: not an SQLite database", "leave it out of the corpus")
+    in_wal_mode = head[_WRITE_VERSION] == _WAL
+    return in_wal_mode and not (os.path.exists(path + "-wal") and os.path.exists(path + "-shm"))

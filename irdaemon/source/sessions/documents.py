@@ -1,0 +1,63 @@
+"""Session files that are one document: Aider's history, and chats of older Gemini CLIs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from irdaemon.source.frontmatter import decode
+from irdaemon.source.sessions import aider, gemini
+from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped
+from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
+from irdaemon.source.tree import home_relative, read_regular
+from irdaemon.types import Entry, Reading
+
+_LIMIT = 64 * 1024 * 1024
+_CHATS = "/chats/session-"
+
+
+def is_document(path: str) -> bool:
+    """Say whether a file's name is that of sessions in one document."""
+    if os.path.basename(path) == aider.FILE_NAME:
+        return True
+    return path.endswith(".json") and _CHATS in path
+
+
+def read_document(entry: Entry, wanted: Wanted) -> Reading:
+    """Read the sessions of a document. Raises FileNotFoundError or SourceError."""
+    skipped: Counter[str] = Counter()
+    text, _ = decode(read_regular(entry.path, _LIMIT))
+    if os.path.basename(entry.path) == aider.FILE_NAME:
+        return _reading(entry, "aider", _history(entry, text), wanted, skipped)
+    chat = _object(text)
+    if not gemini.recognises(chat):
+        return Reading((), skipped={"unrecognised": 1})
+    if gemini.is_subagent(entry.path, chat) and not wanted.subagents:
+        return Reading((), skipped={"subagent": 1})
+    read = gemini.whole(chat, skipped, Start(path=entry.path))
+    return _reading(entry, "gemini", read, wanted, skipped)
+
+
+def _history(entry: Entry, text: str) -> Transcript:
+    directory = os.path.dirname(entry.path)
+    return aider.transcript(text, directory, home_relative(directory))
+
+
+def _reading(
+    entry: Entry, agent: str, read: Transcript, wanted: Wanted, skipped: Counter[str]
+) -> Reading:
+    stream = Stream(entry.path, entry.scope, agent)
+    made = {a.artifact_id: a for a in artifacts_of(stream, read, wanted.titles)}
+    skipped.update(dropped(read))
+    return Reading(tuple(made.values()), skipped=dict(skipped))
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

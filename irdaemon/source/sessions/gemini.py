@@ -1,0 +1,172 @@
+"""Read Gemini CLI's chat files.
+
+A line is a message or changes what was written before: a repeated id replaces the message, a rewind
+takes it and all after it back. So a file is always read from its start. Older versions keep one
+JSON object in a file, with the same messages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from irdaemon.source.sessions.blocks import authored, without_own
+from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, LineReader, plain
+from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
+from irdaemon.source.sessions.transcript import Start, Transcript
+from irdaemon.source.tree import read_regular
+from irdaemon.types import SourceError
+
+_MESSAGES = frozenset({"user", "gemini"})
+_NO_MATTER = frozenset({"warning"})
+_INJECTED = ("<session_context>", "<hook_context>")
+_CANCELLED = "Request cancelled"
+
+
+def recognises(record: Mapping[str, Any]) -> bool:
+    """Say whether a line is Gemini CLI's, by its structure."""
+    if "type" in record:
+        return plain(record["type"]) in _MESSAGES and "id" in record and "content" in record
+    return "sessionId" in record and ("projectHash" in record or "startTime" in record)
+
+
+def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
+    """Say whether a file is a sub-agent's, by its first line."""
+    return record.get("kind") == "subagent"
+
+
+def transcript(reader: LineReader, start: Start) -> Transcript:
+    """Read a chat file into turns."""
+    chat = _Chat()
+    for line in reader.records():
+        chat.take(line.record)
+    return _transcript(chat, reader.skipped, start)
+
+
+def whole(data: Mapping[str, Any], skipped: Counter[str], start: Start) -> Transcript:
+    """Read a chat of the older format, one object, into turns."""
+    chat = _Chat()
+    chat.take({key: value for key, value in data.items() if key != "messages"})
+    chat.take({"$set": {"messages": data.get("messages")}})
+    return _transcript(chat, skipped, start)
+
+
+@dataclass(slots=True)
+class _Chat:
+    """The messages that count, by id, as the lines come in."""
+
+    id: str = ""
+    title: str = ""
+    messages: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        if "$rewindTo" in record:
+            self._rewind(plain(record["$rewindTo"], ID_LENGTH))
+        elif isinstance(record.get("$set"), dict):
+            self._set(record["$set"])
+        elif "type" in record:
+            self._keep(record)
+        else:
+            self._describe(record)
+
+    def _keep(self, message: Mapping[str, Any]) -> None:
+        key = plain(message.get("id"), ID_LENGTH) or f"#{len(self.messages)}"
+        self.messages[key] = message
+
+    def _rewind(self, key: str) -> None:
+        keys = list(self.messages)
+        if key in self.messages:
+            for each in keys[keys.index(key) :]:
+                del self.messages[each]
+
+    def _set(self, said: Mapping[str, Any]) -> None:
+        self._describe(said)
+        if isinstance(said.get("messages"), list):
+            self.messages = {}
+            for message in said["messages"]:
+                if isinstance(message, dict):
+                    self._keep(message)
+
+    def _describe(self, said: Mapping[str, Any]) -> None:
+        self.id = plain(said.get("sessionId"), ID_LENGTH) or self.id
+        self.title = plain(said.get("summary"), TITLE_LENGTH).strip() or self.title
+
+
+def _transcript(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
+    session = replace(start.session, id=chat.id, cwd=_cwd(start.path), ai_title=chat.title)
+    steps = list(_steps(chat.messages, session, skipped))
+    # Nothing marks the end; but after a tool call more is to come.
+    done = bool(steps) and steps[-1].kind == "text"
+    return Transcript(tuple(turns_of(steps, assume_end=done)), session)
+
+
+def _steps(
+    messages: Mapping[str, Mapping[str, Any]], session: Session, skipped: Counter[str]
+) -> Iterable[Step]:
+    for at, (key, message) in enumerate(messages.items()):
+        kind = plain(message.get("type"), 40)
+        if kind == "user":
+            yield from _asked(at, key, message, session)
+        elif kind == "gemini":
+            yield from _answered(at, message)
+        elif kind == "error":
+            yield Step("failed", at)
+        elif kind == "info":
+            yield from [Step("stopped", at)] if _CANCELLED in _text(message, "content") else []
+        elif kind not in _NO_MATTER:
+            skipped[f"record:{kind or 'untyped'}"] += 1
+
+
+def _asked(at: int, key: str, message: Mapping[str, Any], session: Session) -> Iterable[Step]:
+    # What was shown is what was typed; the content has files pasted into it.
+    text = authored(_text(message, "displayContent") or _text(message, "content"))
+    if not text or text.startswith(_INJECTED):
+        return
+    setting = Setting(session.id, session.cwd, "", plain(message.get("timestamp"), ID_LENGTH))
+    kind: Kind = "other" if text.startswith(("/", "?")) else "prompt"
+    yield Step(kind, at, text, key, setting=setting)
+
+
+def _answered(at: int, message: Mapping[str, Any]) -> Iterable[Step]:
+    if text := without_own(_text(message, "content")):
+        yield Step("text", at, text, model=plain(message.get("model"), ID_LENGTH))
+    if message.get("toolCalls"):
+        yield Step("tool", at)
+
+
+def _text(message: Mapping[str, Any], key: str) -> str:
+    """Return a content as text: a string, or a list of strings and parts with texts."""
+    content = message.get(key)
+    pieces = content if isinstance(content, list) else [content]
+    texts = [plain(p.get("text")) if isinstance(p, dict) else plain(p) for p in pieces]
+    return "\n".join(filter(None, texts))
+
+
+def _cwd(path: str) -> str:
+    """Return the directory of a chat's project, "" when nothing beside the chat tells it."""
+    project, inside, _ = path.partition("/chats/")
+    if not inside:
+        return ""
+    try:
+        root = read_regular(os.path.join(project, ".project_root"), PATH_LENGTH)
+        return root.decode("utf-8", "replace").strip()
+    except (FileNotFoundError, SourceError):
+        return _listed(project)
+
+
+def _listed(project: str) -> str:
+    try:
+        known = json.loads(
+            read_regular(os.path.join(project, "..", "..", "projects.json"), 1_000_000)
+        )
+    except (FileNotFoundError, SourceError, ValueError, RecursionError):
+        return ""
+    inner = known.get("projects", known) if isinstance(known, dict) else {}
+    pairs = inner.items() if isinstance(inner, dict) else ()
+    name = os.path.basename(project)
+    return next((cwd for cwd, id in pairs if id == name), "")

@@ -1,0 +1,133 @@
+"""Read Pi's session files: a tree of entries, of which the last branch counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from irdaemon.source.sessions.blocks import authored, without_own
+from irdaemon.source.sessions.branch import Node, branch_of
+from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.lines import (
+    ID_LENGTH,
+    PATH_LENGTH,
+    TITLE_LENGTH,
+    Line,
+    LineReader,
+    part,
+    plain,
+)
+from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
+from irdaemon.source.sessions.prompt import blocks_of, spoken
+from irdaemon.source.sessions.transcript import Start, Transcript
+
+# The newest version whose entries are known; a file of a newer one is read as well as can be.
+VERSION = 3
+_NO_MATTER = frozenset(
+    {
+        "compaction", "branch_summary", "model_change", "thinking_level_change", "label", "custom",
+        "custom_message",
+    }
+)  # fmt: skip
+_ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})
+_ENDS: Mapping[str, Kind] = {
+    "stop": "end",
+    "length": "end",
+    "error": "failed",
+    "aborted": "stopped",
+}
+
+
+def recognises(record: Mapping[str, Any]) -> bool:
+    """Say whether a line is the header of a Pi session."""
+    return record.get("type") == "session" and "id" in record and "cwd" in record
+
+
+def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
+    """Say no: Pi's sub-agents keep sessions of their own, and say nothing about it."""
+    return False
+
+
+def transcript(reader: LineReader, start: Start) -> Transcript:
+    """Read a session file into turns."""
+    log = _Log(reader, start.session)
+    for line in reader.records():
+        log.take(line)
+    branch = branch_of(log.nodes)
+    kept = {node.uuid for node in branch}
+    lost = [n for n in log.nodes.values() if n.uuid not in kept and _has_prompt(n)]
+    reader.skipped.update({"abandoned": len(lost)} if lost else {})
+    turns = turns_of(step for node in branch for step in node.steps)
+    return Transcript(tuple(turns), log.session)
+
+
+@dataclass(slots=True)
+class _Log:
+    """The entries of a file as they come in."""
+
+    reader: LineReader
+    session: Session
+    nodes: dict[str, Node] = field(default_factory=dict)
+    last: str = ""
+
+    def take(self, line: Line) -> None:
+        kind = plain(line.record.get("type"), 40)
+        if kind == "session":
+            self._begin(line.record)
+        elif kind == "session_info":
+            name = plain(line.record.get("name"), TITLE_LENGTH).strip()
+            self.session = replace(self.session, custom_title=name)
+        elif kind not in _NO_MATTER and kind != "message":
+            self.reader.skipped[f"record:{kind or 'untyped'}"] += 1
+        if kind != "session":
+            self._grow(line, kind == "message")
+
+    def _begin(self, header: Mapping[str, Any]) -> None:
+        version = header.get("version")
+        if isinstance(version, int) and version > VERSION:
+            self.reader.skipped["newer_version"] += 1
+        id = plain(header.get("id"), ID_LENGTH)
+        self.session = replace(self.session, id=id, cwd=plain(header.get("cwd"), PATH_LENGTH))
+
+    def _grow(self, line: Line, is_message: bool) -> None:
+        """Add an entry to the tree; those of version 1 have no ids, each follows the one before."""
+        id = plain(line.record.get("id"), ID_LENGTH) or f"#{line.offset}"
+        parent = plain(line.record.get("parentId"), ID_LENGTH)
+        if "id" not in line.record:
+            parent = self.last
+        steps = tuple(self._steps(line, id)) if is_message else ()
+        self.nodes[id] = Node(id, parent, self.last, line.offset, True, is_message, steps)
+        self.last = id
+
+    def _steps(self, line: Line, id: str) -> Iterable[Step]:
+        message = part(line.record, "message")
+        role = plain(message.get("role"), 40)
+        if role == "user":
+            return self._asked(line, id, message)
+        if role == "assistant":
+            return _answered(line.offset, message)
+        if role not in _ROLES:
+            self.reader.skipped[f"role:{role or 'none'}"] += 1
+        return ()
+
+    def _asked(self, line: Line, id: str, message: Mapping[str, Any]) -> Iterable[Step]:
+        if text := authored(spoken(message.get("content"))):
+            when = plain(line.record.get("timestamp"), ID_LENGTH)
+            setting = Setting(self.session.id, self.session.cwd, "", when)
+            yield Step("prompt", line.offset, text, id, setting=setting)
+
+
+def _answered(offset: int, message: Mapping[str, Any]) -> Iterable[Step]:
+    model = plain(message.get("model"), ID_LENGTH)
+    if text := without_own(spoken(message.get("content"))):
+        yield Step("text", offset, text, model=model)
+    if any(block.get("type") == "toolCall" for block in blocks_of(message.get("content"))):
+        yield Step("tool", offset)
+    reason = plain(message.get("stopReason"), 40)
+    if reason in _ENDS:
+        yield Step(_ENDS[reason], offset)
+
+
+def _has_prompt(node: Node) -> bool:
+    return any(step.kind == "prompt" for step in node.steps)

@@ -1,0 +1,124 @@
+"""The prompt hook and a real daemon: up, restarted, down, stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import irclient
+from tests.e2e.running import Running, knows, until
+
+START = str(Path(irclient.__file__).parent / "hook" / "start.py")
+
+
+def hook(home, agent="claude", budget_ms=5_000, **event):
+    """Run the hook as an agent would, in an unfriendly place; return the context it gave."""
+    command = [sys.executable, "-I", "-S", START, "--agent", agent, "--budget-ms", str(budget_ms)]
+    env = {"HOME": str(home.path), "XDG_RUNTIME_DIR": str(home.runtime), "PYTHONPATH": "/nowhere"}
+    done = subprocess.run(
+        command, input=json.dumps(event), capture_output=True, text=True, env=env, cwd="/"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
+
+
+def asks(home, prompt, session="S", **more):
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt}
+    return hook(home, **event, **more)
+
+
+def test_a_prompt_is_answered_once_in_each_session(home, daemon):
+    first = asks(home, "fill a pdf form")
+    assert '"pdf-forms", "Fill and flatten PDF forms", from "~/.claude/skills/pdf-forms' in first
+    assert asks(home, "fill another pdf form") == ""
+    assert asks(home, "fill a pdf form", session="T") == first
+    assert '"changelog"' in asks(home, "write a changelog from commits")
+    shown = home.answer("offered", "claude:S")
+    assert [each["reference"].rsplit("/", 1)[-1] for each in shown] == ["pdf-forms", "changelog"]
+
+
+def test_what_was_shown_is_remembered_across_a_restart(home, daemon):
+    assert asks(home, "fill a pdf form")
+    daemon.__exit__()
+    with Running(home) as again:
+        again.wait_idle()
+        assert asks(home, "fill a pdf form") == ""
+        answer = home.answer("discover", "fill a pdf form", "--session", "claude:S")
+        assert answer["reason"] == "offered_before"
+
+
+def test_a_session_starts_with_one_line_on_what_there_is(home, daemon):
+    told = hook(home, "gemini", hook_event_name="SessionStart", source="startup")
+    assert "Indexed on this machine: skills (2)." in told
+
+
+def test_without_a_daemon_or_with_one_that_hangs_there_is_silence(home, daemon):
+    daemon.process.send_signal(signal.SIGSTOP)
+    assert asks(home, "fill a pdf form", budget_ms=60) == ""
+    assert hook(home, hook_event_name="SessionStart", budget_ms=60) == ""
+    daemon.process.send_signal(signal.SIGCONT)
+    until(lambda: home.answer("ping"))
+    # What was asked for in vain was never shown, so it still can be.
+    assert '"pdf-forms"' in asks(home, "fill a pdf form")
+    daemon.kill()
+    assert asks(home, "write a changelog") == ""
+    os.unlink(home.socket)
+    assert asks(home, "write a changelog") == ""
+
+
+def test_the_end_of_a_turn_has_the_transcript_looked_at_where_nobody_watches(home):
+    notes = home.path / "notes"
+    notes.mkdir()
+    home.config.write_text(
+        'embedder = "hashing"\n[watch]\npolling = true\npoll_s = 3600\n'
+        f'[corpora.notes]\nkind = "files"\nroots = ["{notes}"]\n'
+    )
+    with Running(home) as running:
+        running.wait_idle()
+        (notes / "turn.md").write_text("Quolls and bandicoots")
+        (home.path / "secret.md").write_text("Wombats")
+        hook(home, hook_event_name="Stop", transcript_path=str(home.path / "secret.md"))
+        hook(home, hook_event_name="Stop", transcript_path=str(notes / ".." / "secret.md"))
+        hook(home, hook_event_name="Stop", transcript_path=str(notes / "turn.md"))
+        until(lambda: knows(home, "notes/turn.md"))
+        assert home.answer("ls")[0]["artifacts"] == 1
+
+
+def test_a_file_can_be_pointed_out_by_hand(home, daemon):
+    path = home.skill("late", "Quolls and bandicoots")
+    done = home.irc("hint", str(path))
+    assert done.returncode == 0, done.stderr
+    assert knows(home, "skills/late")
+    refused = home.irc("hint", str(home.path / "elsewhere"))
+    assert refused.returncode == 4
+    assert "below no root" in refused.stderr
+
+
+def test_the_command_that_install_writes_answers_from_anywhere_and_fails_nowhere(home, daemon):
+    (home.path / "bin").mkdir()
+    (home.path / "bin" / "irc").touch(mode=0o755)
+    home.env["PATH"] = f"{home.path}/bin:{home.env['PATH']}"
+    done = home.irc("install", "claude", "--hooks")
+    assert done.returncode == 0, done.stderr
+    settings = json.loads((home.path / ".claude" / "settings.json").read_text())
+    (handler,) = settings["hooks"]["UserPromptSubmit"][0]["hooks"]
+
+    def run(command):
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": "fill a pdf form"}
+        env = {"HOME": str(home.path), "XDG_RUNTIME_DIR": str(home.runtime), "PATH": ""}
+        env["IRDAEMON_HOOK_BUDGET_MS"] = "5000"
+        told = subprocess.run(
+            ["/bin/sh", "-c", command], input=json.dumps(event).encode(), capture_output=True,
+            env=env, cwd="/",
+        )  # fmt: skip
+        assert (told.returncode, told.stderr) == (0, b"")
+        return told.stdout.decode()
+
+    assert '\\"pdf-forms\\"' in run(handler["command"])
+    # Where the package or its interpreter has gone, a prompt must not be refused for it.
+    assert run(handler["command"].replace("start.py", "gone.py")) == ""
+    assert run(handler["command"].replace(sys.executable, "/gone/python")) == ""
+    assert home.irc("uninstall", "claude").returncode == 0
+    assert not (home.path / ".claude" / "settings.json").exists()

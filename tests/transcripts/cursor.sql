@@ -1,0 +1,13 @@
+CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+INSERT INTO cursorDiskKV VALUES ('composerData:K1', CAST('{"composerId": "K1", "name": "Parser repair", "status": "completed", "createdAt": 1788256800000, "lastUpdatedAt": 1788256900000, "fullConversationHeadersOnly": [{"bubbleId": "z1", "type": 1}, {"bubbleId": "y2", "type": 2}, {"bubbleId": "x3", "type": 2}, {"bubbleId": "w4", "type": 1}, {"bubbleId": "v5", "type": 2}, {"bubbleId": "u6", "type": 7}]}' AS BLOB));
+INSERT INTO cursorDiskKV VALUES ('composerData:K2', '{"composerId": "K2", "status": "none"}');
+INSERT INTO cursorDiskKV VALUES ('composerData:K3', '{"composerId": "K3", "lastUpdatedAt": 1700000000000, "conversation": [{"bubbleId": "o1", "type": 1, "text": "an old question"}, {"bubbleId": "o2", "type": 2, "text": "An old answer."}]}');
+INSERT INTO cursorDiskKV VALUES ('composerData:K4', 'not json');
+INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:z1', '{"type": 1, "text": "fix the parser", "createdAt": "2026-09-01T10:00:00.000Z"}');
+INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:y2', '{"type": 2, "text": "Looking.", "toolFormerData": {"name": "read_file"}}');
+INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:x3', '{"type": 2, "text": "Fixed the parser.", "modelInfo": {"modelName": "m-1"}}');
+INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:w4', '{"type": 1, "text": "write a test"}');
+INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:v5', '{"type": 2, "text": "The test is written."}');
+INSERT INTO cursorDiskKV VALUES ('bubbleId:K1:u6', '{"type": 7}');
+INSERT INTO cursorDiskKV VALUES ('checkpointId:K1:c', 'large and of no matter');

@@ -1,0 +1,12 @@
+CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, session_type TEXT, working_dir TEXT, created_at TIMESTAMP, updated_at TIMESTAMP);
+CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, role TEXT, content_json TEXT, created_timestamp INTEGER);
+INSERT INTO sessions VALUES ('20260901_1', 'Parser repair', '', 'user', '/w/app', '2026-09-01 10:00:00', '2026-09-01 10:05:00');
+INSERT INTO sessions VALUES ('20260901_2', 'sub', '', 'sub_agent', '/w/app', '2026-09-01 10:00:00', '2026-09-01 10:05:00');
+INSERT INTO messages VALUES (1, '20260901_1', 'user', '[{"type": "text", "text": "fix the parser"}]', 1788256800);
+INSERT INTO messages VALUES (2, '20260901_1', 'assistant', '[{"type": "text", "text": "Looking."}, {"type": "toolRequest", "id": "t", "toolCall": {}}]', 1788256801);
+INSERT INTO messages VALUES (3, '20260901_1', 'user', '[{"type": "toolResponse", "id": "t", "toolResult": {}}]', 1788256802);
+INSERT INTO messages VALUES (4, '20260901_1', 'assistant', '[{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Fixed the parser."}]', 1788256803);
+INSERT INTO messages VALUES (5, '20260901_1', 'user', '[{"type": "text", "text": "write a test"}]', 1788256804);
+INSERT INTO messages VALUES (6, '20260901_1', 'assistant', '[{"type": "text", "text": "The test is written."}, {"type": "scent"}]', 1788256805);
+INSERT INTO messages VALUES (7, '20260901_2', 'user', '[{"type": "text", "text": "for the sub-agent"}]', 1788256805);
+INSERT INTO messages VALUES (8, '20260901_1', 'user', 'not json', 1788256806);

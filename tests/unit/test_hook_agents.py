@@ -1,0 +1,113 @@
+"""What each agent says, and the one shape in which it takes an answer."""
+
+import pytest
+
+from irclient.hook.agents import claude, codex, copilot, cursor, gemini
+
+CLAUDE = {
+    "session_id": "S",
+    "prompt_id": "p1",
+    "transcript_path": "/h/.claude/projects/-w/S.jsonl",
+    "cwd": "/w",
+    "permission_mode": "default",
+    "hook_event_name": "UserPromptSubmit",
+    "prompt": "fix the parser",
+}
+CURSOR = {
+    "conversation_id": "C",
+    "generation_id": "g",
+    "workspace_roots": ["/w"],
+    "cursor_version": "3.20.17",
+    "hook_event_name": "beforeSubmitPrompt",
+    "prompt": "fix the parser",
+    "attachments": [],
+}
+NESTED = {
+    "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "text"},
+}
+
+
+@pytest.mark.parametrize("agent", [claude, codex])
+def test_claude_code_and_codex_take_a_prompts_context_in_one_shape(agent):
+    asked = agent.read(CLAUDE, "UserPromptSubmit")
+    assert (asked.kind, asked.session, asked.prompt) == ("prompt", "S", "fix the parser")
+    assert agent.written(asked, "text") == NESTED
+
+
+def test_gemini_is_answered_under_its_own_names():
+    asked = gemini.read({"session_id": "S", "prompt": "fix"}, "BeforeAgent")
+    assert asked.kind == "prompt"
+    answer = gemini.written(asked, "text")["hookSpecificOutput"]
+    assert answer == {"hookEventName": "BeforeAgent", "additionalContext": "text"}
+
+
+def test_cursor_takes_a_prompts_context_under_a_key_of_its_own():
+    asked = cursor.read(CURSOR, "beforeSubmitPrompt")
+    assert (asked.kind, asked.session, asked.prompt) == ("prompt", "C", "fix the parser")
+    assert cursor.written(asked, "text") == {"additional_context": "text"}
+
+
+@pytest.mark.parametrize("version", ["3.20.16", "3.9", "2.99.99", "", "new", None, "3.x"])
+def test_a_cursor_too_old_to_take_it_is_not_even_asked_for(version):
+    assert cursor.read({**CURSOR, "cursor_version": version}, "beforeSubmitPrompt") is None
+    started = cursor.read({"cursor_version": version}, "sessionStart")
+    assert cursor.written(started, "text") == {"additional_context": "text"}
+
+
+def test_copilot_drops_what_a_prompts_hook_says_so_nothing_is_asked():
+    for name in ("userPromptSubmitted", "UserPromptSubmit"):
+        assert copilot.read({"sessionId": "S", "prompt": "fix"}, name) is None
+
+
+def test_copilot_is_answered_in_the_style_in_which_it_was_configured():
+    own = copilot.read({"sessionId": "S", "source": "new"}, "sessionStart")
+    assert own.session == "S"
+    assert copilot.written(own, "text") == {"additionalContext": "text"}
+    editors = copilot.read({"session_id": "S"}, "SessionStart")
+    assert copilot.written(editors, "text")["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "key"),
+    [
+        (claude, "Stop", "transcript_path"),
+        (codex, "Stop", "transcript_path"),
+        (gemini, "AfterAgent", "transcript_path"),
+        (cursor, "stop", "transcript_path"),
+        (copilot, "agentStop", "transcriptPath"),
+        (copilot, "Stop", "transcript_path"),
+    ],
+)
+def test_the_end_of_a_turn_names_its_transcript(agent, name, key):
+    asked = agent.read({key: "/t.jsonl"}, name)
+    assert (asked.kind, asked.transcript) == ("stop", "/t.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        (claude, "SessionStart"),
+        (codex, "SessionStart"),
+        (gemini, "SessionStart"),
+        (cursor, "sessionStart"),
+        (copilot, "sessionStart"),
+    ],
+)
+def test_a_session_that_resumes_has_its_context_already(agent, name):
+    assert agent.read({"source": "startup"}, name).kind == "start"
+    assert agent.read({"source": "resume"}, name) is None
+
+
+@pytest.mark.parametrize("agent", [claude, codex, gemini, cursor, copilot])
+def test_other_events_and_those_of_sub_agents_ask_for_nothing(agent):
+    for name in ("PreToolUse", "SubagentStart", "SubagentStop", "subagentStop", "", "prompt"):
+        assert agent.read(CLAUDE, name) is None
+    for name in ("UserPromptSubmit", "BeforeAgent", "Stop", "agentStop", "SessionStart"):
+        assert agent.read({**CLAUDE, "agent_id": "a1", "agent_type": "Explore"}, name) is None
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [], {}, True])
+def test_a_value_of_the_wrong_type_counts_as_missing(wrong):
+    given = {"session_id": wrong, "prompt": wrong, "transcript_path": wrong, "agent_id": wrong}
+    asked = claude.read(given, "UserPromptSubmit")
+    assert (asked.session, asked.prompt, asked.transcript) == ("", "", "")

@@ -1,0 +1,39 @@
+"""All that a ledger holds, for comparing it with another."""
+
+from irdaemon.ledger import Ledger
+
+
+def everything(ledger: Ledger, embedder: str) -> dict[str, object]:
+    """Return all that a ledger holds, without row numbers and times."""
+    db = ledger._store
+    terms = dict(db.all("SELECT id, term FROM terms"))
+
+    def spelled(ids: bytes) -> list[str]:
+        return [terms[number] for number in memoryview(ids).cast("i")]
+
+    records = [
+        (*row, sorted(zip(spelled(ids), memoryview(counts).cast("f"), strict=True)))
+        for *row, ids, counts in db.all(
+            "SELECT corpus, artifact_id, record_id, records.kind, granularity, surface_index, text,"
+            " metadata, records.digest, terms, counts FROM records"
+            " JOIN artifacts ON artifacts.id = records.artifact ORDER BY 1, 2, 6"
+        )
+    ]
+    artifacts = [
+        (*row, spelled(names))
+        for *row, names in db.all(
+            "SELECT artifacts.corpus, key, artifact_id, name, pointer, fields, body, digest,"
+            " content, version, name_terms FROM artifacts"
+            " JOIN entries ON entries.id = artifacts.entry ORDER BY 1, 2, 3"
+        )
+    ]
+    needed = {row[8] for row in records}
+    return {
+        "entries": db.all(
+            "SELECT corpus, key, path, stamp, recipe, cursor, skipped FROM entries ORDER BY 1, 2"
+        ),
+        "artifacts": artifacts,
+        "records": records,
+        "vectors": sorted((d, v) for d, v in ledger.vectors.all(embedder) if d in needed),
+        "failures": db.all("SELECT corpus, key, path, reason, stamp FROM failures ORDER BY 1, 2"),
+    }
