@@ -14,6 +14,7 @@ from irdaemon.corpus import Corpus, corpora_of
 from irdaemon.index import Rows
 from irdaemon.ingest import Look, compare
 from irdaemon.ledger import Delta, Finding, Ledger
+from irdaemon.optout import OptOuts
 
 _BUILD = "irc build, or the next start, reads them"
 _ANEW = "irdaemon restart builds it anew"
@@ -67,11 +68,11 @@ def _against_index(ledger: Ledger, name: str) -> Iterator[Finding]:
 def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[Finding]:
     """Look at the corpus' source, without reading what it has."""
     try:
-        scan, delta = compare(ledger, corpus, Look())
+        found, delta = compare(ledger, corpus, Look(), OptOuts())
     except (OSError, IRError) as error:
         yield Finding("disk", f"it cannot be looked at: {error}", "irc status", corpus.name)
         return
-    for problem in scan.problems:
+    for problem in found.scan.problems:
         what = f"{problem.path}: {problem.reason}"
         advice = "bring it back, or irc build --prune forgets what was in it"
         yield Finding("disk", what, advice, corpus.name)

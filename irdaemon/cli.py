@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient.errors import IRError
+from irclient.hidden import safe
 from irclient.usage import Parser, add_command, parsed, parser
 from irdaemon import __version__
 from irdaemon.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
@@ -22,9 +23,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         return code
     except IRError as error:
-        print(f"irdaemon: {error.message}", file=sys.stderr)
+        print(f"irdaemon: {safe(error.message)}", file=sys.stderr)
         if error.hint:
-            print(f"          {error.hint}", file=sys.stderr)
+            print(f"          {safe(error.hint)}", file=sys.stderr)
         return {"config": WRONG, "unreachable": NOT_RUNNING}.get(error.code, FAILED)
     except KeyboardInterrupt:
         return 130

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -17,14 +16,18 @@ from typing import Any
 import platformdirs
 
 from irclient.errors import IRError
+from irdaemon import toml
 from irdaemon.load import did_you_mean
+from irdaemon.redaction import LEVELS as REDACTION_LEVELS
 from irdaemon.source import SOURCES
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 # Kinds whose directories are found by themselves; the corpus is called after the kind.
 KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages sessions".split())
 # What every corpus' table may hold; further keys are options of its source.
-CORPUS_KEYS = ("kind", "roots", "strategy", "embedder", "cases", "enabled")
+CORPUS_KEYS = (
+    "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",
+)  # fmt: skip
 # Kinds that hold what a program hands over, so a file cannot configure them.
 _IN_PROCESS = ("mapping",)
 
@@ -39,9 +42,10 @@ class ConfigError(IRError):
 class CorpusConfig:
     """One corpus: a source by name, its roots and options, its strategy spec and embedder.
 
-    `cases` is a file of labelled queries from which its floor is set. `options` are the keys that
-    only its source knows; `lines` tells where each is written, "" the table itself, for errors that
-    are found later.
+    `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
+    secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
+    the roots (None: as its kind has it). `options` are the keys that only its source knows; `lines`
+    tells where each is written, "" the table itself, for errors that are found later.
     """
 
     name: str
@@ -51,6 +55,8 @@ class CorpusConfig:
     embedder: str | None = None
     cases: str = ""
     enabled: bool = True
+    redact: str = ""
+    follow_links: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
 
@@ -164,8 +170,8 @@ def load_config(path: str | None = None) -> Config:
 def parse_config(text: str, path: str) -> Config:
     """Build a Config from TOML text; `path` is named in errors. Raises ConfigError."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = toml.loads(text)
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}", "see https://toml.io for the syntax") from error
     where = _Where(path, text)
     for key in data:
@@ -288,9 +294,27 @@ def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
         embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
         cases=_absolute(cases, where.path) if cases else "",
         enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
+        redact=_level(table, values.pop("redact", ""), where),
+        follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
     )
+
+
+def _level(table: str, value: Any, where: _Where) -> str:
+    level: str = where.typed(table, "redact", value, str)
+    if level and level not in REDACTION_LEVELS:
+        raise where.error(
+            table,
+            "redact",
+            f"unknown level {level!r}{did_you_mean(level, REDACTION_LEVELS)}",
+            f"levels: {', '.join(REDACTION_LEVELS)}",
+        )
+    return level
+
+
+def _switch(table: str, key: str, value: Any, where: _Where) -> bool | None:
+    return None if value is None else bool(where.typed(table, key, value, bool))
 
 
 def _strategy(table: str, value: Any, where: _Where) -> Mapping[str, Any] | None:

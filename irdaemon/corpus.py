@@ -12,6 +12,7 @@ from irclient.errors import IRError, QueryError
 from irdaemon.config import CORPUS_KEYS, KNOWN_KINDS, Config, ConfigError, CorpusConfig
 from irdaemon.embed import check_embedder
 from irdaemon.load import did_you_mean, load
+from irdaemon.redaction import recipe
 from irdaemon.rerank import check_reranker
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
@@ -31,13 +32,21 @@ DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "records": {"name": "WholeText"},
     "mcp_tools": {"name": "Skill"},
 }
+# Transcripts hold what tools printed, live passwords among it. Everything else is written to be
+# read: its passwords are samples, but a key or a token has no business there either.
+_REDACTION: Mapping[str, str] = {"sessions": "all"}
+# Installers link one skill into many agents' directories. Trees of documents have no such custom,
+# and one that came with a checkout may link to anything.
+_CONFINED_KINDS = ("files", "reports", "mcp_tools")
 
 
 @dataclass(frozen=True)
 class Corpus:
     """A named collection: where it comes from, how it is decomposed, who embeds it.
 
-    `cases` is a file of labelled queries from which its floor is set, "" for none.
+    `cases` is a file of labelled queries from which its floor is set, "" for none. `redact` is a
+    level of redaction, "" that of the kind; `follow_links` says whether a link may lead out of the
+    roots, None: as the kind has it.
     """
 
     name: str
@@ -46,11 +55,25 @@ class Corpus:
     strategy: IndexingStrategy
     embedder: str
     cases: str = ""
+    redact: str = ""
+    follow_links: bool | None = None
 
     @cached_property
     def recipe(self) -> str:
-        """Return the identity of this corpus' decomposition."""
-        return recipe_of(self.strategy)
+        """Return the identity of this corpus' redaction and decomposition."""
+        return f"{recipe_of(self.strategy)} {recipe(self.redaction)}"
+
+    @property
+    def redaction(self) -> str:
+        """Return the level at which secrets are taken out of this corpus' texts."""
+        return self.redact or _REDACTION.get(self.kind, "tokens")
+
+    @property
+    def may_leave_roots(self) -> bool:
+        """Say whether a link may lead out of the roots."""
+        if self.follow_links is None:
+            return self.kind not in _CONFINED_KINDS
+        return self.follow_links
 
 
 def corpora_of(config: Config, held: Collection[str] = ()) -> tuple[Corpus, ...]:
@@ -93,7 +116,16 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     except IRError as error:
         raise _misconfigured(wish, config, error) from error
     embedder = wish.embedder or config.embedder
-    return Corpus(wish.name, wish.kind, source, strategy, embedder, wish.cases)
+    return Corpus(
+        wish.name,
+        wish.kind,
+        source,
+        strategy,
+        embedder,
+        wish.cases,
+        wish.redact,
+        wish.follow_links,
+    )
 
 
 def _misconfigured(wish: CorpusConfig, config: Config, error: IRError) -> ConfigError:

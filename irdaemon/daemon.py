@@ -26,6 +26,7 @@ from irdaemon import __version__
 from irdaemon.config import Config, load_config
 from irdaemon.corpus import Corpus, corpora_of, wanted
 from irdaemon.engine import Engine
+from irdaemon.faults import where
 from irdaemon.index import Images
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
@@ -122,7 +123,7 @@ class Writer(threading.Thread):
             while not self._stopping.is_set():
                 self._engine.step(timeout=_TICK_S)
         except BaseException as fault:
-            log.exception("the writer failed")
+            log.error("the writer failed: %s", where(fault))
             self.fault = fault
         finally:
             self._engine.notify = lambda topic, data: None

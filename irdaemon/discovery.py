@@ -16,6 +16,7 @@ from typing import Any
 from irdaemon.asking import Embed, analysed, asked, check_query
 from irdaemon.copies import collapsed
 from irdaemon.gate import Source, gated
+from irdaemon.hidden import hidden_in
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.needs import needs
 from irdaemon.profile import note, stage
@@ -204,7 +205,7 @@ def _selection(
     return Selection(
         query=query.text,
         mode=query.mode,
-        results=choice.hits,
+        results=tuple(map(_flagged, choice.hits)),
         abstained=choice.abstained,
         reason=choice.reason,
         signals={**choice.signals, **pool.signals},
@@ -215,6 +216,12 @@ def _selection(
         took_ms=_noted(rung, started),
         rung=rung,
     )
+
+
+def _flagged(hit: Hit) -> Hit:
+    """Name the kinds of hidden characters in what a person sees of a hit."""
+    hidden = hidden_in(hit.name, hit.summary, hit.pointer)
+    return replace(hit, hidden=hidden) if hidden else hit
 
 
 def _noted(rung: str, started: float) -> float:

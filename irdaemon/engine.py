@@ -12,6 +12,7 @@ import hashlib
 import logging
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irdaemon import discovery, overview
 from irdaemon.asking import asked, check_query
+from irdaemon.audit import audit, pin_of
 from irdaemon.calibration import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.corpus import Corpus
 from irdaemon.disclosure import check_level, disclose_artifact, disclose_hit
@@ -52,7 +54,7 @@ from irdaemon.index import (
 )
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, Progress, Work
-from irdaemon.ledger import Ledger, LedgerError, Wanted
+from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin, Wanted
 from irdaemon.ledger.damage import is_damage, is_passing
 from irdaemon.ledger.loss import Loss, damage, first_fault
 from irdaemon.offers import Offers
@@ -111,6 +113,7 @@ class Engine:
         self._discovering, self._searching = Ladder(), Ladder()
         self._published_at = 0.0
         self._next_corpora: tuple[Corpus, ...] = ()
+        self._disclosed_now: deque[Pin] = deque(maxlen=MOST_PINS)
         self.snapshot = Snapshot(ledger.generation(), {}, ledger.terms.table())
         self.set_corpora(corpora)
 
@@ -220,7 +223,7 @@ class Engine:
         except IRError as error:
             report = error.message
         except Exception as error:
-            report = repr(error)
+            report = _told(error)
             if not self._recovered(job, error):
                 raise
         finally:
@@ -229,7 +232,7 @@ class Engine:
             took_ms = (self._clock() - started) * 1e3
             note(f"job {job.kind}", took_ms)
             self.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
-        if job.kind != "embed" and job.urgency != CHANGE:
+        if job.kind not in ("embed", "pin") and job.urgency != CHANGE:
             with contextlib.suppress(sqlite3.DatabaseError):  # the next job will tell
                 self.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
 
@@ -309,6 +312,9 @@ class Engine:
         if index.unembedded or index.embedder != self._embedders.named(corpus.embedder).id:
             self.request(Job("embed", corpus.name))
         self._calibrate_if_due(corpus)
+        if report.outdated:
+            # What an earlier version stored otherwise is not to linger in free pages.
+            self.request(Job("compact"))
         self._tell_failures(corpus.name, failed_before)
         return str(report)
 
@@ -465,10 +471,16 @@ class Engine:
             self.request(Job("reconcile", name))
         return f"{retried} failures to be tried again"
 
+    def _pin(self, job: Job, progress: Progress) -> str:
+        pins = [self._disclosed_now.popleft() for _ in range(len(self._disclosed_now))]
+        self.ledger.pins.put(pins)
+        return f"{len(pins)} disclosures noted"
+
     def _compact(self, job: Job, progress: Progress) -> str:
         for index in self.snapshot.corpora.values():
             self._forget_gone(index)
         dropped = self.ledger.vectors.drop_unused()
+        self.ledger.forget_unused_terms()
         self.ledger.vacuum()
         self._work.add(Job("mend"))  # what is damaged where nobody looks is found once a day
         return f"{dropped} unused vectors dropped"
@@ -607,7 +619,19 @@ class Engine:
         wish = parse_expand(expand)
         with self._reading() as ledger:
             found = [resolve(ledger, each, self._corpora) for each in references]
-            return [disclose_artifact(ledger, *each, level, wish) for each in found]
+            told = [
+                disclose_artifact(ledger, self._corpora[corpus], artifact_id, level, wish)
+                for corpus, artifact_id in found
+            ]
+        self._note_disclosed(told)
+        return told
+
+    def _note_disclosed(self, told: Iterable[Disclosure]) -> None:
+        """Have the writer pin what was disclosed; nobody waits for it."""
+        pins = [pin for each in told if (pin := pin_of(each, self._clock()))]
+        if pins:
+            self._disclosed_now.extend(pins)
+            self.request(Job("pin"))
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
@@ -624,10 +648,21 @@ class Engine:
 
     def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
         """Return what could not be read: corpus, path, reason, and since when."""
-        if corpus is not None and corpus not in self._corpora:
-            raise self._unknown(corpus)
+        self._check_known(corpus)
         with self._reading() as ledger:
             return overview.failures(ledger, corpus)
+
+    def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return where secrets lie in what was indexed: corpus, path, line and kind."""
+        self._check_known(corpus)
+        with self._reading() as ledger:
+            return overview.secrets(ledger, corpus)
+
+    def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return the artifacts whose text changed since it was last disclosed, with a diff."""
+        self._check_known(corpus)
+        with self._reading() as ledger:
+            return audit(ledger, self._corpora, corpus)
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
@@ -670,13 +705,19 @@ class Engine:
         expand = parse_expand(query.expand)
         if (query.level == "metadata" and expand is None) or not found.results:
             return found
+        corpora = self._corpora
         with self._reading() as ledger:
-            return replace(
-                found,
-                results=tuple(
-                    disclose_hit(ledger, hit, query.level, expand) for hit in found.results
-                ),
+            hits = tuple(
+                disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)
+                for hit in found.results
+                if hit.corpus in corpora
             )
+        self._note_disclosed(hit.disclosure for hit in hits if hit.disclosure)
+        return replace(found, results=hits)
+
+    def _check_known(self, corpus: str | None) -> None:
+        if corpus is not None and corpus not in self._corpora:
+            raise self._unknown(corpus)
 
     def _unknown(self, name: str) -> NotFound:
         return unknown_corpus(name, self._corpora)
@@ -698,6 +739,11 @@ def _reranker(name: str) -> Reranker:
         return NoReranker(error)
 
 
+def _told(error: Exception) -> str:
+    """Return what a job's report says of a fault: what may quote a document is left out."""
+    return repr(error) if isinstance(error, sqlite3.Error) else f"a fault: {type(error).__name__}"
+
+
 def _digest(path: str) -> str:
     """Return the digest of a file's content; "" for none, or for one that cannot be read."""
     try:
@@ -712,6 +758,7 @@ _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {
     "reconcile": Engine._reconcile,
     "embed": Engine._embed,
     "retry": Engine._retry,
+    "pin": Engine._pin,
     "calibrate": Engine._calibrate,
     "graph": Engine._graph,
     "image": Engine._image,

@@ -1,8 +1,8 @@
 """The write path: what a source has becomes what the ledger holds.
 
-`reconcile` looks (scan), compares (diff), reads and decomposes what changed, and stores it a few
-entries a transaction. It never stops for one artifact: what cannot be read is a failure in the
-ledger. What is gone is forgotten only where the source vouches for it; a root that is missing,
+`reconcile` looks (scan), compares (diff), reads, cleans and decomposes what changed, and stores it
+a few entries a transaction. It never stops for one artifact: what cannot be read is a failure in
+the ledger. What is gone is forgotten only where the source vouches for it; a root that is missing,
 unreadable or suddenly empty keeps all that was known of it until it is back or a person insists.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from irdaemon.admission import Admitted, admitted, refusal
+from irdaemon.cleaning import Clean, cleaned
 from irdaemon.corpus import Corpus
 from irdaemon.embed import Embedder
 from irdaemon.ledger import (
@@ -29,10 +31,12 @@ from irdaemon.ledger import (
 )
 from irdaemon.ledger.rows import storable
 from irdaemon.ledger.vectors import ALL_ROWS
+from irdaemon.optout import OptOuts, about_directory
+from irdaemon.redaction import Cleaner
 from irdaemon.source import Source
 from irdaemon.source.tree import at_or_under
 from irdaemon.text import name_tokens, term_counts
-from irdaemon.types import Artifact, Entry, Problem, Reading, Scan, SourceError
+from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, Scan, SourceError
 
 # Entries read and stored in one go: few enough that a change need not wait for the rest.
 _AT_ONCE = 32
@@ -56,13 +60,17 @@ class Look:
 
 @dataclass(slots=True)
 class Report:
-    """What one reconcile did; `progress` is called with (entries done, entries to do)."""
+    """What one reconcile did; `progress` is called with (entries done, entries to do).
+
+    `outdated` says that something was stored by another recipe before.
+    """
 
     written: int = 0
     removed: int = 0
     unchanged: int = 0
     failed: int = 0
     problems: tuple[Problem, ...] = ()
+    outdated: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, todo: None)
 
     @property
@@ -86,18 +94,26 @@ def reconcile(
 ) -> Report:
     """Bring the ledger level with what the corpus' source has now."""
     report = Report(progress=progress)
-    scan, delta = compare(ledger, corpus, look)
+    optouts = OptOuts()
+    if not look.under:
+        ledger.projects.reread_changed(corpus.name, optouts.covers)
+    found, delta = compare(ledger, corpus, look, optouts)
+    scan = found.scan
     if delta.gone:
         # First, so that a file under a new name can take over what the old name held; and before
         # anyone is let in between, who might bring back what is about to be forgotten.
         report.removed += ledger.entries.forget(corpus.name, delta.gone)
         delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
-    ledger.failures.drop_absent(corpus.name, (entry.key for entry in scan.entries), scan)
+    present = [entry.key for entry in (*scan.entries, *found.strays)]
+    ledger.failures.drop_absent(corpus.name, present, scan)
+    for stray in found.strays:
+        _keep(ledger, corpus, stray, refusal(stray), report, clock())
+    report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
     done = 0
     while done < len(delta.stale):
         progress(done, len(delta.stale))
-        outcomes = _read_some(corpus, delta, done)
+        outcomes = _read_some(corpus, delta, done, optouts)
         with ledger.transaction():
             for entry, outcome in outcomes:
                 _keep(ledger, corpus, entry, outcome, report, clock())
@@ -107,16 +123,17 @@ def reconcile(
     return report
 
 
-def compare(ledger: Ledger, corpus: Corpus, look: Look) -> tuple[Scan, Delta]:
+def compare(ledger: Ledger, corpus: Corpus, look: Look, optouts: OptOuts) -> tuple[Admitted, Delta]:
     """Hold what the ledger knows of a corpus against what its source has now; write nothing."""
     scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
-    return scan, ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
+    found = admitted(corpus, scan, optouts)
+    return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=look.full)
 
 
 def _scan(source: Source, look: Look) -> Scan:
     if not look.under:
         return _without_nameless(source.scan())
-    parts = [source.scan(path) for path in dict.fromkeys(map(_nameable, look.under))]
+    parts = [source.scan(path) for path in _places(look.under)]
     entries = {entry.key: entry for part in parts for entry in part.entries}
     return _without_nameless(
         Scan(
@@ -125,6 +142,11 @@ def _scan(source: Source, look: Look) -> Scan:
             tuple(problem for part in parts for problem in part.problems),
         )
     )
+
+
+def _places(under: tuple[str, ...]) -> Iterable[str]:
+    """Return where to look for what changed: a marker's coming or going is about its directory."""
+    return dict.fromkeys(about_directory(_nameable(path)) for path in under)
 
 
 def _nameable(path: str) -> str:
@@ -196,23 +218,25 @@ def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) 
     return ledger.entries.known_under(corpus, root) > witnessed
 
 
-def _read_some(corpus: Corpus, delta: Delta, start: int) -> list[tuple[Entry, Outcome]]:
+def _read_some(
+    corpus: Corpus, delta: Delta, start: int, optouts: OptOuts
+) -> list[tuple[Entry, Outcome]]:
     """Read a few stale entries: at most so many, and for no longer than a moment."""
     until = time.monotonic() + _AT_ONCE_S
     outcomes: list[tuple[Entry, Outcome]] = []
     for entry in delta.stale[start : start + _AT_ONCE]:
-        outcomes.append((entry, _read_one(corpus, entry, delta.known.get(entry.key))))
+        outcomes.append((entry, _read_one(corpus, entry, delta.known.get(entry.key), optouts)))
         if time.monotonic() > until:
             break
     return outcomes
 
 
-def _read_one(corpus: Corpus, entry: Entry, known: KnownEntry | None) -> Outcome:
+def _read_one(corpus: Corpus, entry: Entry, known: KnownEntry | None, optouts: OptOuts) -> Outcome:
     """Return what an entry holds, or why it cannot be read; None where it is gone."""
     same_recipe = known is not None and known.recipe == corpus.recipe
     try:
         reading = _read(corpus.source, entry, known.cursor if known and same_recipe else None)
-        return _decomposed(corpus, entry, reading)
+        return _decomposed(corpus, entry, cleaned(reading, entry, corpus.redaction, optouts))
     except FileNotFoundError:
         return None
     except SourceError as error:
@@ -232,7 +256,10 @@ def _keep(
             report.removed += ledger.entries.forget(corpus.name, [entry.key])
     elif isinstance(outcome, SourceError):
         report.failed += 1
+        if isinstance(outcome, Refused):
+            report.removed += ledger.entries.forget(corpus.name, [entry.key])
         reason = f"{outcome.message} ({outcome.hint})" if outcome.hint else outcome.message
+        reason = Cleaner("all").text(reason)  # it may quote what could not be read
         ledger.failures.put(
             Failure(corpus.name, entry.path or entry.key, entry.key, reason, entry.stamp, now)
         )
@@ -267,9 +294,18 @@ def _has_anything(top: str) -> bool:
         return False
 
 
-def _decomposed(corpus: Corpus, entry: Entry, reading: Reading) -> Upsert:
-    artifacts = tuple(_decompose(corpus, artifact) for artifact in reading.artifacts)
-    return Upsert(entry, corpus.recipe, artifacts, reading.cursor, reading.partial, reading.skipped)
+def _decomposed(corpus: Corpus, entry: Entry, clean: Clean) -> Upsert:
+    reading = clean.reading
+    return Upsert(
+        entry,
+        corpus.recipe,
+        tuple(_decompose(corpus, artifact) for artifact in reading.artifacts),
+        reading.cursor,
+        reading.partial,
+        reading.skipped,
+        clean.secrets,
+        clean.projects,
+    )
 
 
 def _decompose(corpus: Corpus, artifact: Artifact) -> Decomposed:

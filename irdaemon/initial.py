@@ -40,6 +40,8 @@ _EXAMPLE = """
 # pattern = ["**/*.md"]
 # exclude = ["drafts/"]
 # strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
+# redact = "all"        # also passwords assigned to a name, not only tokens and private keys
+# follow_links = true   # also what links lead to outside of the roots
 """
 
 

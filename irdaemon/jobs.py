@@ -12,7 +12,8 @@ from irclient.errors import NotFound
 from irdaemon.ingest import Look
 
 # Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
-_URGENCY = {"mend": 0, "configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "calibrate": 3}
+_URGENCY = {"mend": 0, "configure": 0, "reconcile": 1, "embed": 2, "retry": 3, "pin": 3}
+_URGENCY |= {"calibrate": 3}
 _URGENCY |= {"graph": 4, "image": 4, "compact": 5}
 CHANGE = 0
 _JOBS_REMEMBERED = 256

@@ -26,6 +26,7 @@ from irdaemon import __version__
 from irdaemon.asking import check_wait
 from irdaemon.engine import Engine
 from irdaemon.evaluate import Case
+from irdaemon.faults import where
 from irdaemon.hints import looks_at
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
@@ -137,6 +138,14 @@ def _failures(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.failures(args.get("corpus"))
 
 
+def _secrets(engine: Engine, args: Mapping[str, Any]) -> Any:
+    return engine.secrets(args.get("corpus"))
+
+
+def _audit(engine: Engine, args: Mapping[str, Any]) -> Any:
+    return engine.audit(args.get("corpus"))
+
+
 def _info(engine: Engine, args: Mapping[str, Any]) -> Any:
     return engine.info(args.get("corpus", ""))
 
@@ -218,6 +227,8 @@ OPS: Mapping[str, Op] = {
     ),
     "status": Op(_status, {"profile": bool}, slow=True),
     "failures": Op(_failures, {"corpus": _OPTIONAL_TEXT}, slow=True),
+    "secrets": Op(_secrets, {"corpus": _OPTIONAL_TEXT}, slow=True),
+    "audit": Op(_audit, {"corpus": _OPTIONAL_TEXT}, slow=True),
     "info": Op(_info, {"corpus": str}, slow=True),
     "build": Op(_build, {"corpus": _OPTIONAL_TEXT, "full": bool, "prune": bool}),
     # Resolving a path may touch a slow disk.
@@ -242,9 +253,9 @@ def handle(engine: Engine, data: bytes, limit: int = wire.MAX_MESSAGE_BYTES) -> 
         return wire.pack_result(number, op.run(engine, request.args))
     except IRError as error:
         return wire.pack_error(number, error)
-    except Exception:
+    except Exception as error:
         fault = secrets.token_hex(4)
-        log.exception("fault %s", fault)
+        log.error("fault %s: %s", fault, where(error))
         said = InternalError(f"the daemon failed (fault {fault})", "its log has the details")
         return wire.pack_error(number, said)
 

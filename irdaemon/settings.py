@@ -22,6 +22,11 @@ def add_corpus(config: Config, name: str, kind: str, roots: Sequence[str]) -> Co
     Raises QueryError where the name is taken, ConfigError where the result would not be valid; the
     file then stays as it was.
     """
+    if ":" in kind:
+        raise QueryError(
+            f"a source of one's own ({kind!r}) cannot be added from here",
+            f"write it into {config.path} by hand: whoever may ask must not name code to run",
+        )
     if any(each.name == name and each.enabled for each in config.corpora):
         raise QueryError(
             f"there is a corpus {name!r} already", f"irc rm {name} first, or choose another name"

@@ -12,13 +12,13 @@ import json
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
-from irclient.terminal import safe
+from irclient.hidden import safe
+from irdaemon import toml
 from irdaemon.load import did_you_mean
 from irdaemon.settings import write_privately
 from irdaemon.source.mcp_tools import dump_directory
@@ -179,7 +179,7 @@ def _transport(server: ToolServer) -> Any:
 def _read(path: str) -> Mapping[str, Any]:
     with open(path, "rb") as file:
         data = file.read()
-    value = tomllib.loads(data.decode()) if path.endswith(".toml") else json.loads(data)
+    value = toml.loads(data.decode()) if path.endswith(".toml") else json.loads(data)
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return value

@@ -29,6 +29,7 @@ __all__ = [
     "Problem",
     "Query",
     "Reading",
+    "Refused",
     "Root",
     "Scan",
     "SelectSpec",
@@ -42,6 +43,10 @@ class SourceError(IRError):
     """One entry could not be read: a value the ledger keeps, never a reason to stop."""
 
     code = "source"
+
+
+class Refused(SourceError):
+    """One entry may not be read: unlike one that cannot be, what was known of it is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,8 @@ class Artifact:
     filter fields. `pointer` is the file or directory that disclosure follows ("" when `body`
     holds the payload instead). `digest` is the SHA-256 of the pointed-to bytes, hex, by which a
     later disclosure tells whether the file still holds what was indexed. `flags` name harmless
-    oddities (`name_mismatch`, `lenient_yaml`, ...) for status output.
+    oddities (`name_mismatch`, `lenient_yaml`, ...) for status output. `project` is the directory of
+    the project it tells of, where that is not where it lies: a marker there keeps it out.
     """
 
     artifact_id: str
@@ -109,6 +115,7 @@ class Artifact:
     body: str | None = None
     digest: str = ""
     flags: tuple[str, ...] = ()
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)

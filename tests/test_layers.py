@@ -6,12 +6,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 LINE = (
-    "irclient types profile load text source strategy embed rerank config corpus floor ledger"
-    " index renewal retrieve second_look selection gate copies needs expansion disclosure"
-    " references asking rungs ingest checkup discovery explanation evaluate background calibration"
-    " jobs setbacks hints host offers overview embedders freshness engine library watch schedule"
-    " serve memory ownership token settings sdnotify service logs initial tool_servers daemon"
-    " commands cli"
+    "irclient types profile load toml text redaction source strategy embed rerank config corpus"
+    " floor ledger index renewal retrieve second_look selection gate copies needs expansion hidden"
+    " payload bundle disclosure references asking rungs optout cleaning admission ingest checkup"
+    " discovery explanation evaluate background calibration audit jobs setbacks hints host offers"
+    " overview faults embedders freshness engine library watch schedule serve memory ownership"
+    " token settings sdnotify service logs initial tool_servers daemon commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

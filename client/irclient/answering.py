@@ -6,9 +6,10 @@ import argparse
 import sys
 
 from irclient.exits import exit_of
+from irclient.hidden import safe
 from irclient.output import printed
 from irclient.show_answer import answer_lines, footer
-from irclient.terminal import safe, terminal
+from irclient.terminal import terminal
 from irclient.types import Selection
 
 

@@ -122,6 +122,14 @@ class AsyncClient:
         """Return what could not be read, why, and since when."""
         return await self._run(calls.failures(corpus))
 
+    async def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return where secrets lie in what was indexed: corpus, path, line and kind."""
+        return await self._run(calls.secrets(corpus))
+
+    async def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return the artifacts whose text changed since it was last disclosed, with a diff."""
+        return await self._run(calls.audit(corpus))
+
     async def info(self, corpus: str) -> dict[str, Any]:
         """Return what is known of one corpus."""
         return await self._run(calls.info(corpus))

@@ -98,6 +98,16 @@ def failures(corpus: str | None) -> Call[list[dict[str, Any]]]:
     return Call("failures", {"corpus": corpus}, _list)
 
 
+def secrets(corpus: str | None) -> Call[list[dict[str, Any]]]:
+    """Ask where secrets were taken out."""
+    return Call("secrets", {"corpus": corpus}, _list)
+
+
+def audit(corpus: str | None) -> Call[list[dict[str, Any]]]:
+    """Ask what changed since it was last disclosed."""
+    return Call("audit", {"corpus": corpus}, _list)
+
+
 def info(corpus: str) -> Call[dict[str, Any]]:
     """Ask what is known of a corpus."""
     return Call("info", {"corpus": corpus}, _map)

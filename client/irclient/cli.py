@@ -17,6 +17,7 @@ from irclient.client import Client
 from irclient.commands import COMMANDS
 from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
 from irclient.exits import UNKNOWN, UNREACHABLE, WRONG
+from irclient.hidden import safe
 from irclient.output import add_output
 from irclient.usage import Parser, add_command, parsed, parser
 
@@ -42,9 +43,9 @@ def failed(error: IRError, as_json: bool) -> int:
     if as_json:
         said = {"code": error.code, "message": error.message, "hint": error.hint}
         print(json.dumps({"error": said}))
-    print(f"irc: {error.message}", file=sys.stderr)
+    print(f"irc: {safe(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"     {error.hint}", file=sys.stderr)
+        print(f"     {safe(error.hint)}", file=sys.stderr)
     if isinstance(error, (Unreachable, Unavailable, InternalError)):
         return UNREACHABLE
     return UNKNOWN if isinstance(error, NotFound) else WRONG

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from irclient.client import Client
 from irclient.exits import COMMITTED, UNREACHABLE
+from irclient.hidden import safe
 from irclient.output import printed
 from irclient.progress import ProgressLine
 
@@ -35,6 +36,6 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
     printed(
         options,
         ended,
-        lambda: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
+        lambda: "\n".join(f"{s['corpus'] or s['kind']}: {safe(s['report'])}" for s in ended),
     )
     return UNREACHABLE if any(state["state"] == "failed" for state in ended) else COMMITTED

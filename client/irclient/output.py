@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from irclient.hidden import escaped
+
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add what every command takes."""
@@ -16,9 +18,14 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def as_json(value: Any) -> str:
+    """Return a value as a line of JSON that is harmless on a terminal."""
+    return escaped(json.dumps(value, ensure_ascii=False))
+
+
 def printed(options: argparse.Namespace, value: Any, text: Callable[[], str]) -> None:
     """Print a value as JSON, or the text made of it; empty text prints nothing."""
     if options.json:
-        print(json.dumps(value, ensure_ascii=False))
+        print(as_json(value))
     elif said := text():
         print(said)

@@ -98,7 +98,9 @@ def _show(answer: dict[str, Any], as_json: bool) -> None:
     if as_json:
         import json
 
-        print(json.dumps(answer, ensure_ascii=False), flush=True)
+        from irclient.hidden import escaped
+
+        print(escaped(json.dumps(answer, ensure_ascii=False)), flush=True)
         return
     from irclient.show_answer import answer_lines, footer
     from irclient.terminal import terminal

@@ -20,10 +20,10 @@ from rich.text import Text
 
 from irclient.client import Client
 from irclient.errors import IRError
+from irclient.hidden import safe
 from irclient.rates import Look, look_at
 from irclient.show import duration
 from irclient.show_top import answers
-from irclient.terminal import safe
 
 _COLUMNS = ("artifacts", "records", "vectors", "pending", "failures")
 _NARROW, _COLUMNS_IF_NARROW = 60, ("artifacts", "pending")

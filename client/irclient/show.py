@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from irclient.terminal import cells, safe
+from irclient.hidden import safe
+from irclient.terminal import cells
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -36,12 +37,12 @@ def status(state: dict[str, Any]) -> str:
     lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {}))]
     for corpus in state["corpora"]:
         for problem in corpus["problems"]:
-            lines.append(f"{corpus['name']}: {safe(problem['path'])}: {problem['reason']}")
+            lines.append(f"{corpus['name']}: {safe(problem['path'])}: {safe(problem['reason'])}")
     if "profile" in state:
         lines += ["", stages(state["profile"])]
     for watch in state.get("watch", ()):
         if watch["reason"]:
-            lines.append(f"{watch['mode']}: {safe(watch['path'])}: {watch['reason']}")
+            lines.append(f"{watch['mode']}: {safe(watch['path'])}: {safe(watch['reason'])}")
     return "\n".join(lines)
 
 
@@ -95,6 +96,25 @@ def failures(found: Sequence[dict[str, Any]]) -> str:
         f"{_moment(failure['since'])}  {failure['corpus']}  {safe(failure['reason'])}"
         for failure in found
     )
+
+
+def secrets(found: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each secret: its corpus, where it lies, and its kind."""
+    return "\n".join(
+        f"{each['corpus']}  {safe(each['path'])}:{each['line'] or '?'}  {safe(each['kind'])}"
+        for each in found
+    )
+
+
+def audit(changed: Sequence[dict[str, Any]]) -> str:
+    """Return each changed item: what it is, when it was disclosed, and the diff since."""
+    return "\n".join(map(_changed, changed)) or "nothing changed since it was disclosed"
+
+
+def _changed(each: dict[str, Any]) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each["disclosed_at"]))
+    head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
+    return f"{safe(head)}\n{safe(each['diff'])}\n"
 
 
 def _moment(seconds: float) -> str:

@@ -6,6 +6,7 @@ person copies, such as a path, is cut only where a link holds the whole of it.
 
 from __future__ import annotations
 
+from irclient.hidden import safe
 from irclient.terminal import (
     BOLD,
     DIM,
@@ -14,7 +15,6 @@ from irclient.terminal import (
     clipped,
     clipped_before,
     one_line,
-    safe,
     wrapped,
 )
 
@@ -57,6 +57,8 @@ def hit_lines(hit: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     if place := safe(hit["pointer"] or hit["artifact_id"]):
         shown = clipped_before(place, room) if to.host else place
         yield indent + to.painted(DIM, to.linked(hit["pointer"], shown))
+    if hit.get("hidden"):
+        yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if hit["copies"]:
         yield f"{indent}also: {', '.join(map(safe, hit['copies']))}"
     if disclosed := hit.get("disclosure"):
@@ -98,9 +100,14 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
 def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield a payload: what was wrong with it, its text, and the files that go with it."""
     if found["note"]:
-        yield f"[{found['corpus']}/{found['artifact_id']}: {found['note']}]"
+        why = f": {safe(found['reason'])}" if found["reason"] else ""
+        yield f"[{safe(found['corpus'] + '/' + found['artifact_id'])}: {found['note']}{why}]"
     if found["stale"] and found["current_digest"]:
         yield f"[indexed {found['indexed_digest'][:12]}, now {found['current_digest'][:12]}]"
+    if found["hidden"]:
+        yield f"[hidden characters, shown as \ufffd: {', '.join(found['hidden'])}]"
+    if found["redacted"]:
+        yield f"[{found['redacted']:,} secrets taken out]"
     if found["passage"] is not None:
         count = len(found["passage_records"])
         lacks = f", {found['expansion']}" if found["expansion"] else ""
@@ -114,5 +121,7 @@ def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"--- {safe(file['path'])} ({file['size']:,} bytes)"
         if file["text"] is not None:
             yield safe(file["text"]).rstrip("\n")
+        elif file["note"]:
+            yield f"[{file['note']}]"
     if found["files_omitted"]:
         yield f"[and {found['files_omitted']:,} more files]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from irclient.hidden import safe
 from irclient.show import table
-from irclient.terminal import safe
 
 
 def report(told: Mapping[str, Any], *, sweep: bool = False) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from irclient.hidden import safe
 from irclient.show import table
-from irclient.terminal import clipped, safe
+from irclient.terminal import clipped
 
 _SHOWN = 10
 _TERMS = 4

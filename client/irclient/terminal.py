@@ -1,7 +1,6 @@
 """What a terminal can, and how much room text takes on it.
 
-Nothing heavier than `os` is imported: this is on the way of every prompt. Text from indexed files
-is data: control characters, which could drive a terminal, are replaced.
+Nothing heavier than `os` is imported: this is on the way of every prompt.
 """
 
 from __future__ import annotations
@@ -9,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+
+from irclient.hidden import safe
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -55,15 +56,6 @@ def terminal() -> Terminal:
     """Return what stdout can, as the environment says or forbids it."""
     live = sys.stdout.isatty()
     return Terminal(_width(), _colour(live), os.uname().nodename if _links(live) else "")
-
-
-def safe(text: str) -> str:
-    """Replace control and direction-changing characters, save line ends and tabs."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
-    )
 
 
 def one_line(text: str) -> str:

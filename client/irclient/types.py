@@ -116,7 +116,8 @@ class Hit(_Plain):
     `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
     retriever beside it. `copies` lists the other places the same content was found in;
     `surface_index` is the place in the artifact's plan of the record that matched.
-    `disclosure` is there only when the query asked for a level above metadata.
+    `disclosure` is there only when the query asked for a level above metadata. `hidden` names the
+    kinds of characters in its name, summary or pointer that a person would not see.
     """
 
     corpus: str
@@ -131,6 +132,7 @@ class Hit(_Plain):
     copies: tuple[str, ...] = ()
     disclosure: Disclosure | None = None
     surface_index: int = 0
+    hidden: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without the disclosure where there is none."""
@@ -143,7 +145,8 @@ class Hit(_Plain):
     def from_dict(cls, data: Mapping[str, Any]) -> Hit:
         """Build a hit from plain data."""
         known = cls.known(data)
-        known["copies"] = tuple(known.get("copies") or ())
+        for name in ("copies", "hidden"):
+            known[name] = tuple(known.get(name) or ())
         if isinstance(known.get("disclosure"), Mapping):
             known["disclosure"] = Disclosure.from_dict(known["disclosure"])
         return cls(**known)
@@ -189,11 +192,15 @@ class Selection(_Plain):
 
 @dataclass(frozen=True, slots=True)
 class BundledFile(_Plain):
-    """A file that travels with an artifact: path relative to it, size in bytes, text if it fit."""
+    """A file that travels with an artifact: path relative to it, size in bytes, text if it fit.
+
+    Where there is no text, `note` says why.
+    """
 
     path: str
     size: int
     text: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +212,11 @@ class Disclosure(_Plain):
     `indexed_digest` and `current_digest` (SHA-256, hex; "" where unknown) differ. `files_omitted`
     counts the files that a full bundle left out. `passage` is the expanded text around what
     matched, of the records `passage_records`; `expansion` is empty, or says what it lacks
-    (`seed_not_found`, `no_ledger_entry`).
+    (`seed_not_found`, `no_ledger_entry`). Where it came from: `root` is the watched directory it
+    lies under, `mtime` when the file was last changed, `indexed_at` when it was last indexed (Unix
+    seconds). `redacted` counts the secrets that were taken out just now; `hidden` names the kinds
+    of characters in it that a person would not see (`bidi`, `control`, `invisible`). `reason`
+    explains a note.
     """
 
     corpus: str
@@ -224,6 +235,12 @@ class Disclosure(_Plain):
     passage: str | None = None
     passage_records: tuple[str, ...] = ()
     expansion: str = ""
+    reason: str = ""
+    root: str = ""
+    mtime: float = 0.0
+    indexed_at: float = 0.0
+    redacted: int = 0
+    hidden: tuple[str, ...] = ()
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Disclosure:
@@ -231,7 +248,8 @@ class Disclosure(_Plain):
         known = cls.known(data)
         files = known.get("files") or ()
         known["files"] = tuple(BundledFile(**BundledFile.known(item)) for item in files)
-        known["passage_records"] = tuple(known.get("passage_records") or ())
+        for name in ("passage_records", "hidden"):
+            known[name] = tuple(known.get(name) or ())
         return cls(**known)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from irclient.client import Client
 from irclient.errors import IRError
+from irclient.hidden import safe
 from irclient.places import socket_path
-from irclient.terminal import safe
 from irdaemon.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.ownership import alone
 

@@ -62,6 +62,7 @@ def start_here(options: argparse.Namespace) -> int:
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     memory.be_modest()
+    os.umask(0o077)  # before the log is made
     from irdaemon.daemon import Daemon, Settled
 
     settled = Settled(options.config, options.fallback)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from irclient import show
 from irclient.client import Client
+from irclient.output import as_json
 from irdaemon.commands import DONE
 
 HELP = "how it is"
@@ -31,5 +31,5 @@ def run(options: argparse.Namespace) -> int:
     """Ask the daemon and print what it says."""
     with Client() as client:
         state = client.status()
-    print(json.dumps(state, ensure_ascii=False) if options.json else show.status(state))
+    print(as_json(state) if options.json else show.status(state))
     return DONE

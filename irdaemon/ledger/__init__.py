@@ -14,19 +14,26 @@ from secrets import randbits
 from typing import Any
 
 import msgpack
+import numpy as np
 
 from irdaemon.floor import FORMULA, Floor
 from irdaemon.ledger.check import Finding, faults
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
 from irdaemon.ledger.mend import mend
+from irdaemon.ledger.pins import MOST as MOST_PINS
+from irdaemon.ledger.pins import Pins
+from irdaemon.ledger.projects import Projects
 from irdaemon.ledger.rows import (
     Counts,
     Decomposed,
     Delta,
     Failure,
     KnownEntry,
+    Pin,
+    PlacedSecret,
     Record,
+    Secret,
     StoredArtifact,
     Upsert,
     Wanted,
@@ -35,6 +42,7 @@ from irdaemon.ledger.rows import (
     version_hash,
 )
 from irdaemon.ledger.schema import LedgerError
+from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import IN_MEMORY, Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.ledger.vectors import ALL_ROWS, Vectors
@@ -42,6 +50,7 @@ from irdaemon.types import Problem
 
 __all__ = [
     "IN_MEMORY",
+    "MOST_PINS",
     "Counts",
     "Decomposed",
     "Delta",
@@ -50,7 +59,10 @@ __all__ = [
     "KnownEntry",
     "Ledger",
     "LedgerError",
+    "Pin",
+    "PlacedSecret",
     "Record",
+    "Secret",
     "StoredArtifact",
     "Upsert",
     "Wanted",
@@ -73,6 +85,9 @@ class Ledger:
         self.entries = Entries(self._store, self.terms)
         self.failures = Failures(self._store)
         self.vectors = Vectors(self._store)
+        self.secrets = Secrets(self._store)
+        self.projects = Projects(self._store)
+        self.pins = Pins(self._store)
 
     def close(self) -> None:
         """Close the file; nothing is pending."""
@@ -387,6 +402,14 @@ class Ledger:
             )
             oldest = (inserted.lastrowid or 0) - _JOBS_KEPT
             self._store.run("DELETE FROM jobs WHERE id <= ?", oldest)
+
+    def forget_unused_terms(self) -> None:
+        """Blank the words that nothing stored holds any more."""
+        used: set[int] = set()
+        for statement in ("SELECT terms FROM records", "SELECT name_terms FROM artifacts"):
+            for (ids,) in self._store.each(statement):
+                used.update(np.frombuffer(ids, np.int32).tolist())
+        self.terms.blank_all_but(used)
 
     def vacuum(self) -> None:
         """Give free pages back to the file system and fold the write-ahead log in."""

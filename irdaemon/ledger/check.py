@@ -27,7 +27,10 @@ from irdaemon.ledger.vectors import UNUSED
 MEND = "irdaemon check --repair mends it, with the daemon stopped"
 REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from its sources"
 _FAULTS_SHOWN = 10
-_READ_WHOLE = ("corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters")
+_READ_WHOLE = (
+    "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
+    "secrets", "projects", "pins",
+)  # fmt: skip
 # What reading a damaged file may raise: text that is none, in a row or in SQLite's own words.
 _UNREADABLE = (sqlite3.DatabaseError, ValueError, TypeError)
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from irdaemon.ledger.projects import Projects
 from irdaemon.ledger.rows import Decomposed, Delta, KnownEntry, Record, Upsert, pack, storable
+from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.source.tree import at_or_under
@@ -26,6 +28,8 @@ class Entries:
     def __init__(self, store: Store, terms: Terms):
         self._store = store
         self._terms = terms
+        self._secrets = Secrets(store)
+        self._projects = Projects(store)
 
     # -- what changed ----------------------------------------------------------------------------
 
@@ -92,6 +96,8 @@ class Entries:
             )
             skipped = json.loads(known[1]) if known and upsert.partial else {}
             number = self._put_entry(corpus, upsert, Counter(skipped), len(held), now)
+            self._secrets.put(number, upsert.secrets, partial=upsert.partial)
+            self._projects.put(number, upsert.projects, partial=upsert.partial)
             before = self._versions(number) if known else {}
             mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
             changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
@@ -203,6 +209,12 @@ class Entries:
         if not pairs:
             return 0
         with self._store.transaction():
+            self._store.run_many(
+                "DELETE FROM pins WHERE corpus = ?1 AND artifact_id IN (SELECT artifact_id"
+                " FROM artifacts JOIN entries ON entries.id = artifacts.entry"
+                " WHERE entries.corpus = ?1 AND key = ?2)",
+                pairs,
+            )
             removed = self._store.run_many(
                 "DELETE FROM artifacts WHERE entry ="
                 " (SELECT id FROM entries WHERE corpus = ? AND key = ?)",

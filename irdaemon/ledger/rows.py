@@ -72,8 +72,41 @@ class Decomposed:
 
 
 @dataclass(frozen=True, slots=True)
+class Secret:
+    """Where a secret lies: the line of a file, from 1 on (0: not known), and of what kind it is."""
+
+    path: str
+    line: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSecret:
+    """A secret's place, with the corpus it was met in."""
+
+    corpus: str
+    path: str
+    line: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """An artifact's text as it was disclosed, at which level and when (Unix seconds)."""
+
+    corpus: str
+    artifact_id: str
+    level: str
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Upsert:
-    """One read entry with all that was made of it; see Reading for `partial` and `cursor`."""
+    """One read entry with all that was made of it; see Reading for `partial` and `cursor`.
+
+    `projects` maps the directories it is about to whether they had opted out.
+    """
 
     entry: Entry
     recipe: str
@@ -81,6 +114,8 @@ class Upsert:
     cursor: bytes | None = None
     partial: bool = False
     skipped: Mapping[str, int] = field(default_factory=dict)
+    secrets: tuple[Secret, ...] = ()
+    projects: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,12 +147,45 @@ def add_gone(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_secrets(connection: sqlite3.Connection) -> None:
+    """Keep where secrets lie, the projects entries are about, and what was last disclosed."""
+    for statement in _ABOUT_SECRETS:
+        connection.execute(statement)
+
+
+_ABOUT_SECRETS = (
+    """CREATE TABLE secrets (
+        entry INTEGER NOT NULL REFERENCES entries(id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        line INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        PRIMARY KEY (entry, path, line, kind)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE projects (
+        entry INTEGER NOT NULL REFERENCES entries(id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        opted_out INTEGER NOT NULL,
+        PRIMARY KEY (entry, path)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE pins (
+        corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+        artifact_id TEXT NOT NULL,
+        level TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        text BLOB NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (corpus, artifact_id)
+    )""",
+)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
     add_floors,
     add_served,
     add_gone,
+    add_secrets,
 )
 
 

@@ -121,6 +121,8 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
+        # What is forgotten is overwritten, not left in free pages.
+        db.execute("PRAGMA secure_delete = ON")
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA busy_timeout = 5000")
     return db
@@ -146,8 +148,20 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _make_private(path: str) -> None:
-    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    _make_directory(os.path.dirname(os.path.abspath(path)))
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(descriptor).st_mode & 0o077:  # a copy, say; what SQLite lays beside it follows
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+
+
+def _make_directory(path: str) -> None:
+    """Make a directory for its owner alone, and those above it that are missing likewise."""
+    if not os.path.isdir(path):
+        _make_directory(os.path.dirname(path))
+        os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def opened_to_read(path: str) -> sqlite3.Connection:

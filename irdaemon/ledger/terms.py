@@ -1,10 +1,12 @@
-"""The vocabulary: one id per term, shared by all corpora, growing only."""
+"""The vocabulary: one id per term, shared by all corpora. Ids are never given out twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from irdaemon.ledger.store import Store
+
+_BLANK = "\0"  # no analysis gives a term that begins so
 
 
 class Terms:
@@ -32,6 +34,21 @@ class Terms:
         """Take over the ids of another ledger, while there are none here."""
         self._store.run_many("INSERT INTO terms(term, id) VALUES (?, ?)", vocabulary.items())
         self._table = dict(vocabulary)
+
+    def blank_all_but(self, used: Collection[int]) -> None:
+        """Forget the words of the ids not in use. Their ids stay taken.
+
+        The table handed out before stays as it is: readers may be looking at it.
+        """
+        unused = [
+            (f"{_BLANK}{number}", number)
+            for term, number in self.table().items()
+            if number not in used and not term.startswith(_BLANK)
+        ]
+        if unused:
+            with self._store.transaction():
+                self._store.run_many("UPDATE terms SET term = ? WHERE id = ?", unused)
+            self._table = dict(self._store.all("SELECT term, id FROM terms"))
 
     def _add(self, term: str) -> int:
         number = len(self._table)

@@ -119,6 +119,14 @@ def at_or_under(path: str, top: str) -> bool:
     return not top or path == top or path.startswith(top.rstrip("/") + "/")
 
 
+def same_name(path: str, target: str) -> bool:
+    """Say whether a link leads to a file called as it is itself, in any case.
+
+    So installers link; what passes off another file as its own is called otherwise.
+    """
+    return os.path.basename(path).lower() == os.path.basename(target).lower()
+
+
 def open_regular(path: str) -> BinaryIO:
     """Open a regular file for reading.
 

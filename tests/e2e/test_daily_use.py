@@ -18,7 +18,7 @@ def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home
     assert hit["name"] == "pdf-forms"
     assert set(hit) == {
         *("corpus", "artifact_id", "name", "kind", "score", "scores", "summary", "pointer"),
-        *("fields", "copies", "surface_index"),
+        *("fields", "copies", "surface_index", "hidden"),
     }
     assert {"pending", "last_reconcile", "legs"} <= set(answer["freshness"])
     assert answer["freshness"]["legs"] == ["dense", "lexical"]
@@ -105,7 +105,7 @@ def test_disclose_gives_the_text_and_what_comes_with_it(daemon, home):
     (disclosed,) = home.answer("disclose", "skills/pdf-forms", "--level", "bundled")
     assert "Use qpdf" in disclosed["body"]
     assert disclosed["files"] == [
-        {"path": "scripts/fill.py", "size": 16, "text": "print('filled')\n"}
+        {"path": "scripts/fill.py", "size": 16, "text": "print('filled')\n", "note": ""}
     ]
 
 

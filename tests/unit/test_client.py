@@ -14,9 +14,10 @@ from irclient import places, quick
 from irclient.cli import main
 from irclient.conditions import parse_where
 from irclient.errors import QueryError, Unavailable
+from irclient.hidden import safe
 from irclient.quick import plain_discover
 from irclient.show_answer import answer_lines, hit_lines
-from irclient.terminal import Terminal, safe
+from irclient.terminal import Terminal
 from irclient.types import Hit, Selection
 
 

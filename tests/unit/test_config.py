@@ -82,3 +82,17 @@ def test_the_initial_file_is_valid_as_it_is_and_with_its_defaults_switched_on():
     switched = [line.removeprefix("# ") for line in text.splitlines() if " = " in line]
     values = [line for line in switched if line.split(" = ")[0].endswith(("_ms", "_minutes"))]
     assert len(values) >= 5
+
+
+def test_what_is_redacted_and_whether_links_lead_out_is_said_per_corpus():
+    text = "[corpora.n]\nkind = 'files'\nroots = ['/n']\nredact = 'all'\nfollow_links = true\n"
+    (said,) = parse_config(text, PATH).corpora
+    (unsaid,) = parse_config("[corpora.n]\nkind = 'files'\nroots = ['/n']\n", PATH).corpora
+    assert (said.redact, said.follow_links) == ("all", True)
+    assert (unsaid.redact, unsaid.follow_links) == ("", None)
+
+
+def test_redaction_cannot_be_switched_off_or_misspelt():
+    for level in ("none", "off", "alll"):
+        assert "unknown level" in refused(f"[corpora.skills]\nredact = '{level}'\n")
+    assert "follow_links must be true or false" in refused("[corpora.skills]\nfollow_links = 1\n")

@@ -84,3 +84,9 @@ def test_a_first_corpus_makes_the_file(file):
     file.unlink()
     add_corpus(config, "c", "files", ["/c"])
     assert load_config(str(file)).corpora[0].roots == ("/c",)
+
+
+def test_a_source_of_ones_own_is_never_added_on_request(file):
+    with pytest.raises(QueryError, match="cannot be added from here"):
+        add_corpus(load_config(str(file)), "c", "os:system", [])
+    assert file.read_text() == WRITTEN

@@ -16,6 +16,7 @@ COMMANDS = (
     "records",
     "artifacts",
     "status",
+    "audit",
     "top",
     "add",
     "rm",

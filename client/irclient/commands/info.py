@@ -8,8 +8,8 @@ from typing import Any
 from irclient import show
 from irclient.client import Client
 from irclient.exits import COMMITTED
+from irclient.hidden import safe
 from irclient.output import printed
-from irclient.terminal import safe
 
 HELP = "what is known of a corpus"
 ABOUT = """

@@ -9,8 +9,8 @@ from typing import Any
 
 from irclient.client import Client
 from irclient.exits import COMMITTED
+from irclient.hidden import safe
 from irclient.output import printed
-from irclient.terminal import safe
 
 HELP = "what an agent's session was shown, and when"
 ABOUT = """

@@ -7,8 +7,8 @@ from typing import Any
 
 from irclient.client import Client
 from irclient.exits import COMMITTED
+from irclient.hidden import safe
 from irclient.output import printed
-from irclient.terminal import safe
 
 HELP = "the records of an artifact"
 ABOUT = """

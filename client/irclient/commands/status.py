@@ -33,6 +33,7 @@ irc status --prometheus
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which part of the state."""
     parser.add_argument("--failures", action="store_true", help="what could not be read, and why")
+    parser.add_argument("--secrets", action="store_true", help="where secrets lie in the sources")
     parser.add_argument("--profile", action="store_true", help="where the time goes, by stage")
     parser.add_argument("--prometheus", action="store_true", help="as text for Prometheus")
 
@@ -42,6 +43,9 @@ def run(client: Client, options: argparse.Namespace) -> int:
     if options.failures:
         failures = client.failures()
         printed(options, failures, lambda: show.failures(failures) or "no failures")
+    elif options.secrets:
+        secrets = client.secrets()
+        printed(options, secrets, lambda: show.secrets(secrets) or "no secrets were met")
     elif options.prometheus:
         print(prometheus(client.status(profile=True)), end="")
     else:

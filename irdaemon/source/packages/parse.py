@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import configparser
 import json
-import tomllib
 from collections.abc import Mapping
 
+from irdaemon import toml
 from irdaemon.source.packages.manifest import broken
 from irdaemon.source.tree import read_regular
 
 MANIFEST_LIMIT = 4 * 1024 * 1024
-# tomllib takes time and memory with the square of a dotted key's parts: a 40 kB key, gigabytes.
-_TOML_EFFORT = 10_000_000
 
 
 def read_text(path: str) -> str:
@@ -26,10 +24,8 @@ def read_text(path: str) -> str:
 def read_toml(path: str) -> Mapping[str, object]:
     """Read a TOML file."""
     source = read_text(path)
-    if sum(line.count(".") ** 2 for line in source.split("\n")) > _TOML_EFFORT:
-        raise broken(path, "not valid TOML: keys of too many parts")
     try:
-        return tomllib.loads(source)
+        return toml.loads(source)
     except (ValueError, RecursionError) as error:  # the message names the line
         raise broken(path, f"not valid TOML: {error}") from error
 

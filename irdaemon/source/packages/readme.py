@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from irdaemon.source.markdown import commonmark
 from irdaemon.source.packages.manifest import prose, text
-from irdaemon.source.tree import is_regular, read_regular
+from irdaemon.source.tree import at_or_under, is_regular, read_regular, same_name
 from irdaemon.types import SourceError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_readme(directory: str) -> Readme:
     """Read the README in `directory`; flag one that cannot be read `unreadable_readme`."""
     try:
         with os.scandir(directory) as entries:
-            name = chosen([entry.name for entry in entries if is_regular(entry)])
+            name = chosen([entry.name for entry in entries if _is_own(entry, directory)])
         data = read_regular(os.path.join(directory, name), README_LIMIT) if name else b""
     except FileNotFoundError:
         return Readme()
@@ -56,6 +56,15 @@ def read_readme(directory: str) -> Readme:
         return Readme(flags=("unreadable_readme",))
     opening = prose(data.decode("utf-8-sig", "replace"))[:README_CHARS]
     return Readme(opening, sha256(data) if name else "")
+
+
+def _is_own(entry: os.DirEntry[str], directory: str) -> bool:
+    """Say whether a file is the package's own, or a link to a file of its kind elsewhere."""
+    if not entry.is_symlink():
+        return is_regular(entry)
+    target = os.path.realpath(entry.path)
+    inside = at_or_under(target, os.path.realpath(directory))
+    return is_regular(entry) and (inside or same_name(entry.path, target))
 
 
 def sha256(data: bytes) -> str:

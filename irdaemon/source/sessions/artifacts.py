@@ -87,6 +87,7 @@ def _turn(stream: Stream, session: Session, turn: Turn) -> Artifact:
         metadata=stream.metadata,
         body=f"## Prompt\n\n{turn.prompt}\n\n## Answer\n\n{turn.full}\n",
         flags=(UNMARKED_END,) if turn.assumed else (),
+        project=setting.cwd,
     )
 
 
@@ -106,6 +107,7 @@ def _title(stream: Stream, session: Session) -> Artifact:
         pointer=stream.path,
         metadata=stream.metadata,
         body=session.title,
+        project=session.cwd,
     )
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import msgpack
+
+from irdaemon.redaction import Cleaner
 
 VERSION = 1
 
@@ -73,8 +75,15 @@ class Cursor:
 
 
 def packed(cursor: Cursor) -> bytes:
-    """Serialize a cursor."""
-    blob: bytes = msgpack.packb([VERSION, *astuple(cursor)])
+    """Serialize a cursor; its titles are kept, so they are cleaned as any text is."""
+    clean, session = Cleaner("all").text, cursor.session
+    session = replace(
+        session,
+        custom_title=clean(session.custom_title),
+        ai_title=clean(session.ai_title),
+        summary=clean(session.summary),
+    )
+    blob: bytes = msgpack.packb([VERSION, *astuple(replace(cursor, session=session))])
     return blob
 
 

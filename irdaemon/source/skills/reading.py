@@ -11,8 +11,8 @@ from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.markdown import first_paragraph
 from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
-from irdaemon.source.tree import read_regular
-from irdaemon.types import Artifact, Entry, SourceError
+from irdaemon.source.tree import read_regular, same_name
+from irdaemon.types import Artifact, Entry, Refused, SourceError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_NAME = 64
@@ -52,8 +52,16 @@ def _skill_file(directory: str, max_bytes: int) -> tuple[str, bytes]:
     for name in SKILL_NAMES:
         path = os.path.join(directory, name)
         if os.path.lexists(path):
+            _check_link(path)
             return path, read_regular(path, max_bytes)
     raise FileNotFoundError(os.path.join(directory, SKILL_NAMES[0]))
+
+
+def _check_link(path: str) -> None:
+    """Refuse a link that would pass off some other file as a skill."""
+    target = os.path.realpath(path) if os.path.islink(path) else path
+    if not same_name(path, target):
+        raise Refused(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
 
 
 def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:

@@ -1,0 +1,40 @@
+import logging
+
+from irclient import wire
+from irdaemon import serve
+from irdaemon.faults import where
+from irdaemon.serve import Op, handle
+from tests.unit.corpus_builders import engine, mapped
+
+SAID = "the words of a document"
+
+
+def failing():
+    try:
+        raise KeyError(SAID)
+    except KeyError as error:
+        raise ValueError(SAID) from error
+
+
+def test_a_fault_is_told_by_its_kinds_and_places_without_its_words():
+    try:
+        failing()
+    except ValueError as error:
+        told = where(error)
+    assert "KeyError in" in told
+    assert told.index("KeyError") < told.index("ValueError in")
+    assert "in failing" in told
+    assert SAID not in told
+
+
+def test_neither_a_fault_nor_a_slow_query_brings_words_into_the_log(monkeypatch, caplog):
+    made = engine(mapped({"a": SAID}))
+    monkeypatch.setattr(serve, "_SLOW_MS", 0.0)
+    broken = Op(lambda engine, args: failing(), {})
+    monkeypatch.setattr(serve, "OPS", {**serve.OPS, "ping": broken})
+    with caplog.at_level(logging.DEBUG):
+        handle(made, wire.pack_request(wire.Request(1, "ping", {})))
+        handle(made, wire.pack_request(wire.Request(2, "discover", {"text": SAID})))
+    assert "ValueError in" in caplog.text
+    assert "slow query" in caplog.text
+    assert SAID not in caplog.text
