@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from irclient.errors import LimitError, QueryError, Unavailable
+from irclient.errors import QueryError, Unavailable
 from irclient.types import MODES
 from irdaemon.disclosure import check_level
 from irdaemon.embed import QueryVector
@@ -18,7 +18,6 @@ from irdaemon.retrieve.where import fields_in
 from irdaemon.text import tokenize
 from irdaemon.types import Query
 
-MAX_QUERY_CHARS = 200_000
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
 # Text beyond this says nothing more about what is wanted.
@@ -39,14 +38,9 @@ def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]
 
 
 def check_query(query: Query) -> None:
-    """Raise QueryError or LimitError for a query that cannot be run as it is."""
+    """Raise QueryError for a query that cannot be run as it is."""
     if not isinstance(query.text, str) or not query.text.strip():
         raise QueryError("the query is empty", "say in a few words what is needed")
-    if len(query.text) > MAX_QUERY_CHARS:
-        raise LimitError(
-            f"the query has {len(query.text):,} characters, the limit is {MAX_QUERY_CHARS:,}",
-            "send the part that says what is needed",
-        )
     if query.mode not in MODES:
         raise QueryError(
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",

@@ -41,6 +41,16 @@ _EXAMPLE = """
 # strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
 """
 
+_CLIENT = """
+# A client that may ask less than you: known by a CURVE key, a uid, or a token in a file.
+# [[client]]
+# name = "agent"
+# token = "agent.token"
+# corpora = ["skills"]
+# levels = ["metadata", "body"]
+# read_only = true
+"""
+
 
 def initial_config(path: str | None = None) -> tuple[str, str]:
     """Return the path and the text of a new configuration file."""
@@ -54,7 +64,7 @@ def initial_config(path: str | None = None) -> tuple[str, str]:
             ("serve", ServeConfig),
         )
     )
-    return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections
+    return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections + _CLIENT
 
 
 def _corpus(kind: str) -> str:
@@ -74,4 +84,6 @@ def _section(name: str, kind: type[Any]) -> str:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,6 +9,8 @@ from typing import Any
 
 from irclient.errors import QueryError
 
+_COMPARED_CHARS = 100
+
 
 def load(family: str, name: str, table: Mapping[str, str]) -> Any:
     """Return the part of `family` called `name`, from `table` or by its own "module:attr".
@@ -31,5 +33,7 @@ def load(family: str, name: str, table: Mapping[str, str]) -> Any:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the nearest known word, or nothing."""
-    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.5)
+    # Not of any length: comparing takes time with the square of it.
+    word = str(word)[:_COMPARED_CHARS]
+    near = difflib.get_close_matches(word, [str(k) for k in known], n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from irclient.client import Client
     from irclient.errors import (
+        Denied,
         InternalError,
         IRError,
         LimitError,
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Client",
+    "Denied",
     "Disclosure",
     "Hit",
     "IRError",

@@ -18,9 +18,10 @@ from typing import Any
 
 import zmq
 
-from irclient import wire
-from irclient.errors import ProtocolError, Timeout, Unreachable
-from irclient.places import events_path, socket_path
+from irclient import places, wire
+from irclient.errors import ProtocolError, Timeout, Unavailable, Unreachable
+from irclient.keys import Keys, read_keys, read_private
+from irclient.places import events_path, is_remote
 from irclient.types import Disclosure, Query, Selection
 
 _CONNECT_S = 2.0
@@ -29,12 +30,18 @@ _CONNECT_S = 2.0
 class Client:
     """Talk to the daemon at `endpoint` (a socket path; the usual one by default).
 
-    `timeout` is in seconds and holds for each call. Not to be shared between threads.
+    `tcp://HOST:PORT` needs a file of `keys` (else IRDAEMON_KEYS names it). `token` is the file of a
+    token to ask with (else IRDAEMON_TOKEN). `timeout` is in seconds and holds for each call. Not to
+    be shared between threads.
     """
 
-    def __init__(self, endpoint: str | None = None, timeout: float = 10.0):
-        self.endpoint = endpoint or socket_path()
+    def __init__(
+        self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
+    ):
+        self.endpoint = endpoint or places.endpoint()
         self.timeout = timeout
+        self._keys = _keys(keys) if is_remote(self.endpoint) else None
+        self._token = _token(token)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         self._socket: zmq.Socket[bytes] | None = None
         self._numbers = itertools.count(1)
@@ -145,10 +152,15 @@ class Client:
         with self._context.socket(zmq.SUB) as socket:
             for topic in topics or ("",):
                 socket.subscribe(topic)
-            socket.connect(f"ipc://{events_path(self.endpoint)}")
+            socket.connect(f"ipc://{self._events()}")
             while True:
                 frames = socket.recv_multipart()
                 yield frames[0].decode(), wire.unpack_event(frames[1])
+
+    def _events(self) -> str:
+        if self._keys is None:
+            return events_path(self.endpoint)
+        raise Unavailable("events are told on the daemon's own machine only", "irc status asks")
 
     # -- one call --------------------------------------------------------------------------------
 
@@ -170,11 +182,12 @@ class Client:
         `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
         error the daemon sent; Unreachable or Timeout when no reply came in time.
         """
-        if not os.path.exists(self.endpoint):
+        if self._keys is None and not os.path.exists(self.endpoint):
             raise Unreachable(f"no daemon at {self.endpoint}", "irdaemon start --detach")
-        deadline = time.monotonic() + self.timeout + waiting
+        allowed = self.timeout + waiting
+        deadline = time.monotonic() + allowed
         number = next(self._numbers)
-        data = wire.pack_request(wire.Request(number, op, args))
+        data = wire.pack_request(wire.Request(number, op, args, 1000 * allowed, self._token))
         try:
             self._send(data, min(deadline, time.monotonic() + _CONNECT_S))
             return self._receive(number, deadline)
@@ -188,9 +201,13 @@ class Client:
         try:
             socket.send(data)
         except zmq.Again:
-            raise Unreachable(
-                f"nothing answers at {self.endpoint}", "irdaemon start --detach"
-            ) from None
+            raise Unreachable(f"nothing answers at {self.endpoint}", self._hint) from None
+
+    @property
+    def _hint(self) -> str:
+        if self._keys is None:
+            return "irdaemon start --detach"
+        return "is it served there, and does the daemon know this key? (irdaemon keys, there)"
 
     def _receive(self, number: int, deadline: float) -> Any:
         socket = self._connected()
@@ -208,9 +225,37 @@ class Client:
             socket.linger = 0
             # Without this a request to a dead socket would wait for a later daemon.
             socket.immediate = 1
-            socket.connect(f"ipc://{self.endpoint}")
+            if self._keys is None:
+                socket.connect(f"ipc://{self.endpoint}")
+            else:
+                _secure(socket, self._keys)
+                socket.connect(self.endpoint)
             self._socket = socket
         return self._socket
+
+
+def _keys(path: str) -> Keys:
+    path = path or os.environ.get("IRDAEMON_KEYS", "")
+    if not path:
+        raise Unavailable(
+            "a daemon is asked over TCP only with keys", "set IRDAEMON_KEYS to the file of yours"
+        )
+    keys = read_keys(path)
+    if not keys.server:
+        raise Unavailable(f"{path} has no server key: whose answers to trust", "add it there")
+    return keys
+
+
+def _token(path: str) -> str:
+    path = path or os.environ.get("IRDAEMON_TOKEN", "")
+    return read_private(path).strip() if path else ""
+
+
+def _secure(socket: zmq.Socket[bytes], keys: Keys) -> None:
+    socket.ipv6 = True
+    socket.curve_serverkey = keys.server.encode()
+    socket.curve_publickey = keys.public.encode()
+    socket.curve_secretkey = keys.secret.encode()
 
 
 def _waiting(query: Query) -> float:

@@ -1,5 +1,6 @@
 """Requests and replies as bytes, and the pure function between them."""
 
+import os
 import re
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from irclient import wire
 from irclient.client import Client
 from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError
 from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
-from irdaemon.serve import OPS, handle
+from irdaemon.scope import Peer
+from irdaemon.serve import OPS, Rules, handle
 from tests.unit.corpus_builders import engine, mapped
 
 ROOT = Path(__file__).parents[2]
@@ -31,8 +33,12 @@ def served():
     return made
 
 
+def handled(served, data):
+    return handle(served, data, Rules(), Peer(uid=os.getuid()))
+
+
 def answer(served, op, args):
-    return wire.unpack_reply(handle(served, wire.pack_request(wire.Request(7, op, args))))
+    return wire.unpack_reply(handled(served, wire.pack_request(wire.Request(7, op, args))))
 
 
 def test_a_request_comes_out_as_it_went_in():
@@ -61,32 +67,32 @@ def test_an_error_code_of_a_newer_daemon_keeps_its_name():
 
 def test_what_a_newer_peer_adds_is_ignored(served):
     message = {"v": 9, "id": 3, "op": "discover", "args": {"text": "pdf", "mood": 1}, "trace": "x"}
-    assert wire.unpack_reply(handle(served, msgpack.packb(message)))[0] == 3
+    assert wire.unpack_reply(handled(served, msgpack.packb(message)))[0] == 3
     known = Query.from_dict({"text": "x", "mood": 1, "select": {"max_k": 2, "new": 0}})
     assert known == Query("x", select=SelectSpec(max_k=2))
 
 
 def test_a_message_over_the_limit_is_refused_unread():
     with pytest.raises(LimitError):
-        wire.unpack_request(b"\x81" * 200, limit=100)
+        wire.unpack_request(b"\x81" * 200, wire.Limits(bytes=100))
 
 
 @given(st.binary())
 def test_any_bytes_get_a_reply(served, data):
     with pytest.raises((ProtocolError, IRError)):
-        wire.unpack_reply(handle(served, data))
+        wire.unpack_reply(handled(served, data))
 
 
 @given(st.sampled_from([*OPS, "nope"]).filter(lambda op: op not in ("add", "rm")), plain)
 def test_any_arguments_get_a_reply_and_never_an_internal_error(served, op, args):
-    reply = msgpack.unpackb(handle(served, wire._pack({"v": 1, "id": 1, "op": op, "args": args})))
+    reply = msgpack.unpackb(handled(served, wire._pack({"v": 1, "id": 1, "op": op, "args": args})))
     assert reply["ok"] or reply["error"]["code"] != "internal", reply
 
 
 @given(st.dictionaries(st.sampled_from(list(OPS["discover"].args)), plain))
 def test_any_query_gets_a_reply_and_never_an_internal_error(served, args):
     reply = msgpack.unpackb(
-        handle(served, wire._pack({"v": 1, "id": 1, "op": "discover", "args": args}))
+        handled(served, wire._pack({"v": 1, "id": 1, "op": "discover", "args": args}))
     )
     assert reply["ok"] or reply["error"]["code"] != "internal", reply
 
