@@ -6,6 +6,7 @@ keep a daemon from starting or pass for one that runs.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -73,8 +74,8 @@ def make_private(directory: str) -> None:
     """Create a directory for this user alone, or check that it is one. Raises Unavailable."""
     try:
         os.makedirs(os.path.dirname(directory), exist_ok=True)
-        os.mkdir(directory, 0o700)
-    except FileExistsError:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(directory, 0o700)
         check_private(directory)
     except OSError as error:
         raise _cannot_write(directory, error) from error

@@ -13,6 +13,7 @@ from irclient import wire
 from irclient.client import Client
 from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError
 from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+from irdaemon.jobs import Job
 from irdaemon.scope import Peer
 from irdaemon.serve import OPS, Rules, handle
 from tests.unit.corpus_builders import engine, mapped
@@ -29,6 +30,7 @@ plain = st.recursive(
 @pytest.fixture(scope="module")
 def served():
     made = engine(mapped({"a": "fill a pdf form"}))
+    made.request(Job("reconcile", "m"))
     made.drain()
     return made
 
