@@ -32,8 +32,8 @@ def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]
     Raises NotFound naming the nearest corpus.
     """
     for name in corpora:
-        if name not in snapshot.corpora:
-            raise unknown_corpus(name, snapshot.corpora)
+        if not isinstance(name, str) or name not in snapshot.corpora:
+            raise unknown_corpus(str(name), snapshot.corpora)
     return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
 
 

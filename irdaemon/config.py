@@ -107,7 +107,7 @@ class ServeConfig:
     shared: str = ""
     max_connections: int = 1_000
     max_message_bytes: int = 4 * 1024 * 1024
-    max_reply_bytes: int = 32 * 1024 * 1024
+    max_reply_bytes: int = 16 * 1024 * 1024
     max_depth: int = 32
     max_items: int = 100_000
     max_query_chars: int = 200_000

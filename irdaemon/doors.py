@@ -7,7 +7,7 @@
 
 libzmq itself turns away other uids (SO_PEERCRED, before a byte is read) and unknown keys. It ends
 the process, though, where a Unix socket is to be accepted and no descriptor is left. So a door that
-has many connections stops accepting; who comes then waits in the kernel's queue.
+has too many connections cuts all of them; whoever is alive comes again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import resource
-import socket as unix
+import socket as network
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
@@ -32,11 +32,12 @@ log = logging.getLogger(__name__)
 Socket = zmq.Socket[bytes]
 Context = zmq.Context[Socket]
 
-_BACKLOG = 128
-# Who connects must say who he is, and who does not read must at least be alive.
+_BACKLOG = 1_024
+# Who connects must say something soon.
 _HANDSHAKE_WITHIN_MS = 10_000
+# Whose machine is gone does not say so.
 _HEARTBEAT_MS = 10_000
-_CUT_AFTER_MS = 30_000
+_GONE_AFTER_MS = 30_000
 # Descriptors for files, watches and the ledger, beside those of connections.
 _OTHER_DESCRIPTORS = 512
 _ZAP_DOMAIN = b"irdaemon"
@@ -52,10 +53,9 @@ class Caller:
 
 
 class Door:
-    """One bound socket that lets in at most `most` connections at a time; 0 for any number.
+    """One bound socket, and how many connections it may have; 0 for any number.
 
-    `listening` is the Unix socket that callers connect to, None for TCP; `peer_of` tells from a
-    frame who sent it.
+    `listening` is what callers connect to; `peer_of` tells from a frame who sent it.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Door:
         socket: Socket,
         endpoint: str,
         most: int,
-        listening: unix.socket | None,
+        listening: network.socket,
         peer_of: Callable[[zmq.Frame], Peer],
     ):
         self.socket = socket
@@ -71,8 +71,8 @@ class Door:
         self._most = most
         self._listening = listening
         self._peer_of = peer_of
-        self._connections = 0
-        self._open = False
+        # By descriptor: one that is used again was free.
+        self._connections: set[int] = set()
         watched = f"inproc://door-{id(self)}"
         socket.monitor(watched, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self.monitor: Socket = socket.context.socket(zmq.PAIR)
@@ -82,16 +82,17 @@ class Door:
         self._bind()
 
     def attend(self) -> None:
-        """Count who came and went; stop accepting, or begin again."""
+        """Note who came and went; where there are too many, cut them all."""
         while self.monitor.poll(0):
-            event = parse_monitor_message(self.monitor.recv_multipart())["event"]
-            self._connections += 1 if event == zmq.EVENT_ACCEPTED else -1
-        crowded = 0 < self._most <= self._connections
-        if crowded and self._open:
-            log.warning("%s has %d connections: no more for now", self.endpoint, self._connections)
+            event = parse_monitor_message(self.monitor.recv_multipart())
+            if event["event"] == zmq.EVENT_ACCEPTED:
+                self._connections.add(event["value"])
+            else:
+                self._connections.discard(event["value"])
+        if 0 < self._most <= len(self._connections):
+            log.warning("%s had %d connections; all were cut", self.endpoint, self._most)
             self.socket.unbind(self.endpoint)
-            self._open = False
-        elif not crowded and not self._open:
+            self._connections.clear()
             self._bind()
 
     def receive(self) -> tuple[Caller, bytes] | None:
@@ -111,21 +112,12 @@ class Door:
         self.socket.disable_monitor()
         self.monitor.close(linger=0)
         self.socket.close()
-        if self._listening is not None:
-            self._listening.close()
+        self._listening.close()
 
     def _bind(self) -> None:
-        if self._listening is not None:
-            self.socket.set(zmq.USE_FD, os.dup(self._listening.fileno()))
-        try:
-            self.socket.bind(self.endpoint)
-        except zmq.ZMQError as error:
-            raise ConfigError(
-                f"cannot serve at {self.endpoint}: {error}", "choose another address"
-            ) from error
-        # With what `*` and a name stand for: only so it can be unbound.
-        self.endpoint = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).rstrip(b"\0").decode()
-        self._open = True
+        # libzmq closes its own descriptor when it unbinds; who knocks meanwhile waits at ours.
+        self.socket.set(zmq.USE_FD, os.dup(self._listening.fileno()))
+        self.socket.bind(self.endpoint)
 
 
 # -- the kinds of doors --------------------------------------------------------------------------
@@ -155,13 +147,18 @@ def tcp_door(socket: Socket, address: str, keys: Keys, most: int) -> Door:
     """Bind a TCP address with CURVE; it needs a Keyring in the same context."""
     _prepare(socket)
     socket.ipv6 = True
+    socket.heartbeat_ivl = _HEARTBEAT_MS
+    socket.heartbeat_timeout = _GONE_AFTER_MS
     socket.curve_server = True
     socket.curve_publickey = keys.public.encode()
     socket.curve_secretkey = keys.secret.encode()
     socket.zap_domain = _ZAP_DOMAIN
     # Without this everybody is let in where nobody checks keys.
     socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
-    return Door(socket, f"tcp://{address}", most, None, _key)
+    listening = _listen_tcp(address)
+    host, port = listening.getsockname()[:2]
+    host = f"[{host}]" if ":" in host else host
+    return Door(socket, f"tcp://{host}:{port}", most, listening, _key)
 
 
 def _user(frame: zmq.Frame) -> Peer:
@@ -202,8 +199,6 @@ def _prepare(socket: Socket) -> None:
     socket.linger = 200
     socket.backlog = _BACKLOG
     socket.handshake_ivl = _HANDSHAKE_WITHIN_MS
-    socket.heartbeat_ivl = _HEARTBEAT_MS
-    socket.heartbeat_timeout = _CUT_AFTER_MS
     # A reply that cannot be sent is dropped, noticed, and no reason to wait.
     socket.sndtimeo = 0
 
@@ -217,8 +212,8 @@ def _admit_uids(socket: Socket, uids: Iterable[int]) -> bool:
     return True
 
 
-def _listen(path: str) -> unix.socket:
-    listening = unix.socket(unix.AF_UNIX, unix.SOCK_STREAM)
+def _listen(path: str) -> network.socket:
+    listening = network.socket(network.AF_UNIX, network.SOCK_STREAM)
     try:
         listening.bind(path)
         listening.listen(_BACKLOG)
@@ -229,6 +224,20 @@ def _listen(path: str) -> unix.socket:
             "set IRDAEMON_SOCKET to a path in a directory of your own",
         ) from error
     return listening
+
+
+def _listen_tcp(address: str) -> network.socket:
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    family = network.AF_INET6 if ":" in host else network.AF_INET
+    try:
+        if not host:
+            raise ValueError("it names no host")
+        return network.create_server((host, int(port)), family=family, backlog=_BACKLOG)
+    except (OSError, ValueError, OverflowError) as error:
+        raise ConfigError(
+            f"cannot serve at tcp://{address}: {error}", '[serve] tcp is "HOST:PORT"'
+        ) from error
 
 
 def _check_directory(directory: str) -> None:

@@ -37,8 +37,9 @@ _LANES: Mapping[Pace, int] = {
     "waiting": 16,
 }
 _HANDLED_AT_ONCE = 64
-# Replies kept for a client that does not read them; what comes after is dropped.
-_REPLIES_KEPT = 256
+# Replies kept for a client that does not read them; what comes after is dropped. libzmq hears of
+# what was read only after half as many, so half are sure to find room.
+_REPLIES_KEPT = 512
 _FINISHED_WITHIN_S = 1.5
 _BUSY = Unavailable("the daemon is busy", "try again in a moment")
 _STOPPING = Unavailable("the daemon is stopping", "try again when it has started")

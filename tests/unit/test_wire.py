@@ -91,6 +91,51 @@ def test_any_arguments_get_a_reply_and_never_an_internal_error(served, op, args)
     assert reply["ok"] or reply["error"]["code"] != "internal", reply
 
 
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=3) | st.sampled_from(["$and", "$in", "name"]), inner)
+    ),
+    max_leaves=12,
+)
+# What changes the corpora under the other tests is left out.
+READING = [op for op in OPS if op not in ("add", "rm", "reload")]
+
+
+def no_fault(reply):
+    message = msgpack.unpackb(reply)
+    assert message["ok"] or message["error"]["code"] != "internal", message
+
+
+@given(anything)
+def test_any_message_gets_a_reply_and_never_an_internal_error(served, message):
+    no_fault(handled(served, msgpack.packb(message)))
+
+
+@given(
+    st.sampled_from(READING),
+    st.dictionaries(st.sampled_from(sorted({a for op in OPS.values() for a in op.args})), anything),
+    st.dictionaries(st.sampled_from(["id", "v", "token", "timeout_ms", "extra"]), anything),
+)
+def test_any_values_of_known_arguments_get_a_reply(served, op, args, beside):
+    args = {**args, **({"wait_ms": 0} if "wait_ms" in args else {}), "fresh": False}
+    no_fault(handled(served, msgpack.packb({"v": 1, "id": 1, "op": op, "args": args, **beside})))
+
+
+@given(
+    st.sampled_from(READING),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=8),
+    st.integers(0, 200),
+)
+def test_a_valid_request_that_was_damaged_on_its_way_gets_a_reply(served, op, changes, cut):
+    args = {"text": "pdf", "corpora": ["m"], "references": ["m/a"], "where": {"name": {"$in": []}}}
+    data = bytearray(wire.pack_request(wire.Request(7, op, {**args, "wait_ms": 0}, 1000.0, "t")))
+    for place, value in changes:
+        data[place % len(data)] = value
+    no_fault(handled(served, bytes(data[: cut or len(data)])))
+
+
 @given(st.dictionaries(st.sampled_from(list(OPS["discover"].args)), plain))
 def test_any_query_gets_a_reply_and_never_an_internal_error(served, args):
     reply = msgpack.unpackb(
