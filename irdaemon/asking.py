@@ -41,6 +41,9 @@ def check_query(query: Query) -> None:
     """Raise QueryError for a query that cannot be run as it is."""
     if not isinstance(query.text, str) or not query.text.strip():
         raise QueryError("the query is empty", "say in a few words what is needed")
+    for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
+        if not all(isinstance(each, str) for each in texts):
+            raise QueryError(f"{name} must be a list of texts, not {list(texts)!r:.60}")
     if query.mode not in MODES:
         raise QueryError(
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
