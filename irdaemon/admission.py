@@ -79,7 +79,8 @@ class Reception:
 
     def __init__(self, server: Server, config: Config, socket: str):
         self._server = server
-        self._most = allow_descriptors(config.serve.max_connections)
+        doors = 2 + bool(config.serve.shared) + bool(config.serve.tcp)
+        self._most = allow_descriptors(config.serve.max_connections, doors)
         self._paths: list[str] = []
         self._keyring: Keyring | None = None
         try:

@@ -40,6 +40,8 @@ _HEARTBEAT_MS = 10_000
 _GONE_AFTER_MS = 30_000
 # Descriptors for files, watches and the ledger, beside those of connections.
 _OTHER_DESCRIPTORS = 512
+# What stands for no limit at all.
+_MANY_DESCRIPTORS = 65_536
 _ZAP_DOMAIN = b"irdaemon"
 
 
@@ -53,7 +55,7 @@ class Caller:
 
 
 class Door:
-    """One bound socket, and how many connections it may have; 0 for any number.
+    """One bound socket, and how many connections it may have.
 
     `listening` is what callers connect to; `peer_of` tells from a frame who sent it.
     """
@@ -89,7 +91,7 @@ class Door:
                 self._connections.add(event["value"])
             else:
                 self._connections.discard(event["value"])
-        if 0 < self._most <= len(self._connections):
+        if len(self._connections) >= self._most:
             log.warning("%s had %d connections; all were cut", self.endpoint, self._most)
             self.socket.unbind(self.endpoint)
             self._connections.clear()
@@ -252,11 +254,24 @@ def _check_directory(directory: str) -> None:
         )
 
 
-def allow_descriptors(connections: int) -> int:
-    """Raise this process' limit of open files for so many connections; return how many fit."""
+def allow_descriptors(connections: int, doors: int) -> int:
+    """Raise this process' limit of open files as need be; return how many connections fit a door.
+
+    `connections` is how many each is to have, 0 for as many as fit.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * connections + _OTHER_DESCRIPTORS
-    if soft < wanted and (hard == resource.RLIM_INFINITY or soft < hard):
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return min(connections, max(1, (soft - _OTHER_DESCRIPTORS) // 2))
+    soft, fit = fitting(connections, doors, soft, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return fit
+
+
+def fitting(connections: int, doors: int, soft: int, hard: int) -> tuple[int, int]:
+    """Return the soft limit of open files to have, and how many connections then fit each door.
+
+    Half of it is room for those who come before they are counted.
+    """
+    most = _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
+    wanted = 2 * doors * connections + _OTHER_DESCRIPTORS if connections else most
+    soft = max(soft, min(wanted, most)) if soft != resource.RLIM_INFINITY else most
+    fit = max(1, (soft - _OTHER_DESCRIPTORS) // (2 * doors))
+    return soft, min(connections, fit) if connections else fit

@@ -23,7 +23,7 @@ def serving(path, **limits):
     """Run a server at a path in a thread until the end; yield it."""
     rules = Rules(ServeConfig(**limits))
     server = Server(engine(mapped({"a": "fill a pdf form"})), rules, 2**20)
-    server.open(private_door(server.router(), path, 0))
+    server.open(private_door(server.router(), path, 100))
     ended = threading.Event()
 
     def run():
