@@ -96,11 +96,12 @@ def test_thousands_of_bad_messages_and_connections_change_nothing(home, unhurrie
 @pytest.mark.timeout(1800)
 def test_a_hundred_thousand_bad_messages_change_nothing(home, unhurried):
     started = time.monotonic()
-    attack(home, unhurried, messages=10_000, connections=1_000, seed=1)
+    # Every operation is asked often enough that what it loads and keeps is there.
+    attack(home, unhurried, messages=60_000, connections=1_000, seed=1)
     grown = attack(home, unhurried, messages=100_000, connections=10_000, seed=2)
     took = time.monotonic() - started
-    print(f"\n121,000 messages, 11,100 connections, {took:.0f} s, {grown / MEGABYTE:.1f} MiB more")
-    assert grown < 30 * MEGABYTE
+    print(f"\n161,000 messages, 11,100 connections, {took:.0f} s, {grown / MEGABYTE:.1f} MiB more")
+    assert grown < 10 * MEGABYTE
 
 
 @pytest.mark.parametrize("name", ["irdaemon.sock", "irevents.sock"])
