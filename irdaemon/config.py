@@ -100,7 +100,7 @@ class ServeConfig:
     the path of a second socket, for other users of this machine that a [[client]] table names.
     `max_items`: values in one request, in all; `max_waiting`: requests that wait for a worker;
     `max_request_s`: the longest a request may wait and run; `requests_per_second`: of one
-    connection, ten times as many at once. Of all but `max_message_bytes`, 0 means no limit.
+    connection, ten times as many at once. 0 means no limit.
     """
 
     tcp: str = ""
@@ -115,7 +115,7 @@ class ServeConfig:
     max_cases: int = 10_000
     max_waiting: int = 64
     max_request_s: float = 600.0
-    requests_per_second: float = 1_000.0
+    requests_per_second: float = 5_000.0
 
 
 @dataclass(frozen=True, slots=True)
