@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from irclient.errors import LimitError, QueryError, Unavailable
+from irclient.errors import QueryError, Unavailable
 from irclient.types import MODES
 from irdaemon.disclosure import check_level
 from irdaemon.embed import QueryVector
@@ -18,7 +18,6 @@ from irdaemon.retrieve.where import fields_in
 from irdaemon.text import tokenize
 from irdaemon.types import Query
 
-MAX_QUERY_CHARS = 200_000
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
 # Text beyond this says nothing more about what is wanted.
@@ -33,20 +32,18 @@ def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]
     Raises NotFound naming the nearest corpus.
     """
     for name in corpora:
-        if name not in snapshot.corpora:
-            raise unknown_corpus(name, snapshot.corpora)
+        if not isinstance(name, str) or name not in snapshot.corpora:
+            raise unknown_corpus(str(name), snapshot.corpora)
     return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
 
 
 def check_query(query: Query) -> None:
-    """Raise QueryError or LimitError for a query that cannot be run as it is."""
+    """Raise QueryError for a query that cannot be run as it is."""
     if not isinstance(query.text, str) or not query.text.strip():
         raise QueryError("the query is empty", "say in a few words what is needed")
-    if len(query.text) > MAX_QUERY_CHARS:
-        raise LimitError(
-            f"the query has {len(query.text):,} characters, the limit is {MAX_QUERY_CHARS:,}",
-            "send the part that says what is needed",
-        )
+    for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
+        if not all(isinstance(each, str) for each in texts):
+            raise QueryError(f"{name} must be a list of texts, not {list(texts)!r:.60}")
     if query.mode not in MODES:
         raise QueryError(
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",

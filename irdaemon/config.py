@@ -17,6 +17,7 @@ import platformdirs
 
 from irclient.errors import IRError
 from irdaemon import toml
+from irdaemon.clients import ClientConfig, parse_clients
 from irdaemon.load import did_you_mean
 from irdaemon.redaction import LEVELS as REDACTION_LEVELS
 from irdaemon.source import SOURCES
@@ -99,9 +100,28 @@ class ScheduleConfig:
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
-    """What a request may cost."""
+    """Who may ask from elsewhere, and what a request may cost.
 
+    `tcp`: HOST:PORT to serve at beside the socket, with CURVE keys only (irdaemon keys); `shared`:
+    the path of a second socket, for other users of this machine that a [[client]] table names.
+    `max_items`: values in one request, in all; `max_waiting`: requests that wait for a worker;
+    `max_request_s`: the longest a request may wait and run; `requests_per_second`: of one
+    connection, ten times as many at once. 0 means no limit.
+    """
+
+    tcp: str = ""
+    shared: str = ""
+    max_connections: int = 1_000
     max_message_bytes: int = 4 * 1024 * 1024
+    max_reply_bytes: int = 16 * 1024 * 1024
+    max_depth: int = 32
+    max_items: int = 100_000
+    max_query_chars: int = 200_000
+    max_references: int = 1_000
+    max_cases: int = 10_000
+    max_waiting: int = 64
+    max_request_s: float = 600.0
+    requests_per_second: float = 5_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +138,7 @@ class Config:
     watch: WatchConfig = field(default_factory=WatchConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     serve: ServeConfig = field(default_factory=ServeConfig)
+    clients: tuple[ClientConfig, ...] = ()
 
     @property
     def ledger_path(self) -> str:
@@ -133,7 +154,7 @@ _SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
         "serve": ServeConfig,
     }
 )
-_TOP_KEYS = ("embedder", "reranker", "known", "corpora", *_SECTIONS)
+_TOP_KEYS = ("embedder", "reranker", "known", "corpora", "client", *_SECTIONS)
 
 
 def config_path() -> str:
@@ -188,6 +209,7 @@ def parse_config(text: str, path: str) -> Config:
         reranker=where.typed("", "reranker", data.get("reranker", ""), str),
         known=where.typed("", "known", data.get("known", True), bool),
         corpora=_corpora(where.typed("", "corpora", data.get("corpora", {}), dict), where),
+        clients=parse_clients(where.typed("", "client", data.get("client", []), list), where),
         **sections,
     )
 
@@ -225,6 +247,10 @@ class _Where:
             table, key, f"{key} must be {_SAID[kind]}, not {type(value).__name__} ({value!r})"
         )
 
+    def absolute(self, path: str) -> str:
+        """Return a path as written: relative to the file, or to the home."""
+        return os.path.normpath(os.path.join(os.path.dirname(self.path), os.path.expanduser(path)))
+
     def line_of(self, table: str, key: str) -> int:
         """Return the line where a key, or else its table, is set; 0 if it cannot be told."""
         current, found = "", 0
@@ -258,6 +284,8 @@ def _section(kind: type[Any], data: Any, name: str, where: _Where) -> Any:
             0 <= value < float("inf")
         ):
             raise where.error(name, key, f"{key} must be finite and not negative")
+    if table.get("shared"):
+        table = {**table, "shared": where.absolute(table["shared"])}
     return kind(**table)
 
 
@@ -289,10 +317,10 @@ def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
     return CorpusConfig(
         name=name,
         kind=kind,
-        roots=tuple(_absolute(root, where.path) for root in roots),
+        roots=tuple(where.absolute(root) for root in roots),
         strategy=_strategy(table, values.pop("strategy", None), where),
         embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
-        cases=_absolute(cases, where.path) if cases else "",
+        cases=where.absolute(cases) if cases else "",
         enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
         redact=_level(table, values.pop("redact", ""), where),
         follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
@@ -321,7 +349,3 @@ def _strategy(table: str, value: Any, where: _Where) -> Mapping[str, Any] | None
     if value is None or isinstance(value, Mapping):
         return value
     return {"name": where.typed(table, "strategy", value, str), "params": {}}
-
-
-def _absolute(root: str, config: str) -> str:
-    return os.path.normpath(os.path.join(os.path.dirname(config), os.path.expanduser(root)))

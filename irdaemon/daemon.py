@@ -17,11 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import zmq
-
-from irclient import wire
 from irclient.errors import IRError
-from irclient.places import events_path
 from irdaemon import __version__
 from irdaemon.config import Config, load_config
 from irdaemon.corpus import Corpus, corpora_of, wanted
@@ -32,11 +28,12 @@ from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
 from irdaemon.memory import resident, settle
-from irdaemon.ownership import Lock, clear_socket
+from irdaemon.ownership import Lock
+from irdaemon.reception import Reception, rules_of
 from irdaemon.renewal import opened
 from irdaemon.schedule import Schedule
 from irdaemon.sdnotify import notify, watchdog_interval
-from irdaemon.serve import Server
+from irdaemon.server import Server
 from irdaemon.settings import add_corpus, remove_corpus
 from irdaemon.source.tree import at_or_under
 from irdaemon.watch import Settings, Watcher
@@ -55,6 +52,7 @@ class Settled:
         self._path = path
         self._fallback = fallback
         self.config = self._read()
+        self.rules = rules_of(self.config)
 
     def _read(self) -> Config:
         return self._or_fallback(load_config(self._path))
@@ -79,37 +77,17 @@ class Settled:
     def reload(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Read the file again; one that cannot be used leaves everything as it was."""
         config = self._read()
-        corpora = corpora_of(config, held)
-        self.config = config
+        corpora, rules = corpora_of(config, held), rules_of(config)
+        self.config, self.rules = config, rules
         return corpora
-
-
-class Publisher:
-    """Send the engine's events to whoever listens. It belongs to the writer's thread."""
-
-    def __init__(self, path: str):
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._socket = self._context.socket(zmq.PUB)
-        self._socket.linger = 0
-        self._socket.bind(f"ipc://{path}")
-
-    def publish(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Send one event; without listeners it goes nowhere."""
-        self._socket.send_multipart([topic.encode(), wire.pack_event(data)])
-
-    def close(self) -> None:
-        """Let go of the socket."""
-        self._socket.close()
-        self._context.term()
 
 
 class Writer(threading.Thread):
     """Do the engine's jobs, one after another, until told to stop."""
 
-    def __init__(self, engine: Engine, events: str):
+    def __init__(self, engine: Engine):
         super().__init__(name="writer", daemon=True)
         self._engine = engine
-        self._events = events
         self._stopping = threading.Event()
         self.fault: BaseException | None = None
 
@@ -117,17 +95,12 @@ class Writer(threading.Thread):
         """Take jobs as they come; a fault that no rule covers ends the daemon."""
         with contextlib.suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
-        publisher = Publisher(self._events)
-        self._engine.notify = publisher.publish
         try:
             while not self._stopping.is_set():
                 self._engine.step(timeout=_TICK_S)
         except BaseException as fault:
             log.error("the writer failed: %s", where(fault))
             self.fault = fault
-        finally:
-            self._engine.notify = lambda topic, data: None
-            publisher.close()
 
     def stop(self) -> bool:
         """End after the present transaction; say whether it did in time."""
@@ -189,19 +162,20 @@ class Daemon:
             Lock.take(os.path.join(config.state_dir, "lock")),
             Lock.take(os.path.join(os.path.dirname(socket), "lock")),
         )
-        clear_socket(socket)
         os.umask(0o077)
         self.engine, loss = opened(config.ledger_path, self._engine_on, time.time())
         self.engine.host, self.engine.loss = self, loss
         self._offers_path = os.path.join(config.state_dir, "offers.json")
         self.engine.offers.load(self._offers_path)
-        self._server = Server(self.engine, socket, config.serve.max_message_bytes)
-        self._writer = Writer(self.engine, events_path(socket))
+        self._writer = Writer(self.engine)
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
         self._caretaker = Caretaker(self.engine, self._watcher, self._schedule)
         self._signals: list[int] = []
         self._reported = 0.0
+        self._server = Server(self.engine, settled.rules, config.serve.max_message_bytes)
+        self.engine.notify = self._server.publish
+        self._reception = Reception(self._server, config, socket)
 
     def _engine_on(self, ledger: Ledger) -> Engine:
         config = self._settled.config
@@ -249,15 +223,17 @@ class Daemon:
 
     def reload(self) -> Iterable[Corpus]:
         """Read the configuration again; return the corpora there are then."""
-        return self._settled.reload(self.engine.corpora)
+        corpora = self._settled.reload(self.engine.corpora)
+        self._server.rules = self._settled.rules
+        return corpora
 
     # -- life ------------------------------------------------------------------------------------
 
     def run(self) -> int:
         """Serve until told to stop; return the exit code."""
         with self._signals_noted():
-            self._start()
             try:
+                self._start()
                 while self._writer.fault is None and not self._told_to_stop():
                     self._tick()
             finally:
@@ -289,19 +265,31 @@ class Daemon:
             notify("WATCHDOG=1", f"STATUS=generation {generation}, {jobs} jobs")
 
     def _stop(self) -> None:
+        """Stop every part; one that fails to keeps no other from stopping."""
         notify("STOPPING=1")
         log.info("stopping")
-        self.engine.stop()
-        self._caretaker.stop()
-        self._watcher.stop()
-        self._schedule.stop()
-        self._server.close()
+        for part in (
+            self.engine.stop,
+            self._caretaker.stop,
+            self._watcher.stop,
+            self._schedule.stop,
+            self._reception.close,
+            self._save_offers,
+            self._close_ledger,
+        ):
+            try:
+                part()
+            except Exception as fault:
+                log.error(
+                    "%s failed, the rest is stopped all the same: %s", part.__name__, where(fault)
+                )
+
+    def _save_offers(self) -> None:
         self.engine.offers.save(self._offers_path)
+
+    def _close_ledger(self) -> None:
         if self._writer.stop():
             self.engine.ledger.close()
-        for path in (self._socket, events_path(self._socket)):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
 
     # -- signals ---------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from irdaemon.asking import Embed, analysed, asked, check_query
+from irdaemon.clock import check_clock
 from irdaemon.copies import collapsed
 from irdaemon.gate import Source, gated
 from irdaemon.hidden import hidden_in
@@ -70,7 +71,7 @@ def discover(
 ) -> Selection:
     """Answer a query with few hits, or with none and a typed reason.
 
-    Raises QueryError, NotFound, Unavailable or LimitError for a query that cannot be run.
+    Raises QueryError, NotFound or Unavailable for a query that cannot be run.
     """
     started = time.perf_counter()
     check(query.select, custom)
@@ -112,6 +113,7 @@ def gather(snapshot: Snapshot, query: Query, models: Models) -> Pool:
 
 def look(snapshot: Snapshot, query: Query, models: Models) -> tuple[Source, ...]:
     """Retrieve from every asked corpus, and hold each against its own floor."""
+    check_clock()
     check_query(query)
     indexes = asked(snapshot, query.corpora)
     if query.where:

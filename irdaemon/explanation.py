@@ -5,7 +5,7 @@ It runs the very functions a query runs, and tells what they saw.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,7 @@ def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") ->
     told: Plain = {
         "query": query.text,
         "generation": snapshot.generation,
-        "analysis": _analysis(snapshot, query),
+        "analysis": _analysis(snapshot, query, pool.sources),
         "corpora": [_source(snapshot, source, answer, pool.hits) for source in pool.sources],
         "selection": {**answer.to_dict(), "results": [_reference(h) for h in answer.results]},
     }
@@ -55,11 +55,17 @@ def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") ->
 # -- the stages ----------------------------------------------------------------------------------
 
 
-def _analysis(snapshot: Snapshot, query: Query) -> Plain:
+def _analysis(snapshot: Snapshot, query: Query, sources: Sequence[Source]) -> Plain:
     tokens = list(dict.fromkeys(tokenize(query.text)))
+    held = [source.index.lexical.holds for source in sources]
     return {
         "tokens": tokens,
-        "unknown": [token for token in tokens if token not in snapshot.vocabulary],
+        # To the corpora that are asked: what others hold is none of the asker's business.
+        "unknown": [
+            token
+            for token in tokens
+            if not any(holds(snapshot.vocabulary.get(token, -1)) for holds in held)
+        ],
         "needs": needs(query.text),
         "mode": query.mode,
         "fusion": query.fusion,

@@ -44,6 +44,16 @@ _EXAMPLE = """
 # follow_links = true   # also what links lead to outside of the roots
 """
 
+_CLIENT = """
+# A client that may ask less than you: known by a CURVE key, a uid, or a token in a file.
+# [[client]]
+# name = "agent"
+# token = "agent.token"
+# corpora = ["skills"]
+# levels = ["metadata", "body"]
+# read_only = true
+"""
+
 
 def initial_config(path: str | None = None) -> tuple[str, str]:
     """Return the path and the text of a new configuration file."""
@@ -57,7 +67,7 @@ def initial_config(path: str | None = None) -> tuple[str, str]:
             ("serve", ServeConfig),
         )
     )
-    return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections
+    return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections + _CLIENT
 
 
 def _corpus(kind: str) -> str:
@@ -77,4 +87,6 @@ def _section(name: str, kind: type[Any]) -> str:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
     return str(value).lower() if isinstance(value, bool) else str(value)

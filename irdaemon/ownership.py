@@ -13,7 +13,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from irclient.errors import IRError
+from irclient.errors import IRError, Unavailable
 from irclient.places import check_private
 
 
@@ -34,7 +34,10 @@ class Lock:
     def take(cls, path: str) -> Lock:
         """Take a lock. Raises AlreadyRunning, naming the pid that holds it."""
         make_private(os.path.dirname(path))
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -43,8 +46,12 @@ class Lock:
                 f"irdaemon is already running (pid {holder(path) or 'unknown'})",
                 "irdaemon status shows it, irdaemon restart replaces it",
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(descriptor)
+            raise _cannot_write(path, error) from error
         return cls(path, descriptor)
 
 
@@ -85,12 +92,22 @@ def holder(path: str) -> int | None:
 
 
 def make_private(directory: str) -> None:
-    """Create a directory for this user alone, or check that it is one."""
-    os.makedirs(os.path.dirname(directory), exist_ok=True)
+    """Create a directory for this user alone, or check that it is one. Raises Unavailable."""
     try:
-        os.mkdir(directory, 0o700)
-    except FileExistsError:
+        os.makedirs(os.path.dirname(directory), exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(directory, 0o700)
         check_private(directory)
+    except OSError as error:
+        raise _cannot_write(directory, error) from error
+
+
+def _cannot_write(path: str, error: OSError) -> Unavailable:
+    return Unavailable(
+        f"{path} cannot be written: {error.strerror}",
+        "make room there, or point XDG_STATE_HOME (the ledger) and XDG_RUNTIME_DIR or"
+        " IRDAEMON_SOCKET (the socket) to directories that can be written",
+    )
 
 
 def clear_socket(path: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from irclient.errors import NotFound, QueryError
+from irdaemon.clock import check_clock
 from irdaemon.ledger import Ledger
 from irdaemon.load import did_you_mean
 
@@ -14,6 +15,7 @@ def resolve(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[s
 
     Raises NotFound naming what there is, QueryError for one that means several.
     """
+    check_clock()
     corpus, _, wanted = reference.partition("/")
     if corpus not in corpora:
         raise unknown_corpus(corpus, corpora)

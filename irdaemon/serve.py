@@ -1,29 +1,23 @@
-"""Serve: operations over a ROUTER socket.
+"""Serve: operations by name, from request bytes to reply bytes.
 
-`OPS` is the whole protocol on one table; `handle` turns request bytes into reply bytes and knows no
-socket. The Server owns the socket on one thread: quick operations are answered there, those that
-read files or the ledger by a small pool, so that a slow disk holds up nobody's discover.
+`OPS` is the whole protocol on one table. `handle` knows no socket: the `server` has those.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import queue
 import secrets
-import socket as unix
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import zmq
-
 from irclient import wire
-from irclient.errors import InternalError, IRError, QueryError, Unavailable
+from irclient.errors import InternalError, IRError, QueryError
 from irdaemon import __version__
 from irdaemon.asking import check_wait
+from irdaemon.clock import check_clock
+from irdaemon.config import ServeConfig
 from irdaemon.engine import Engine
 from irdaemon.evaluate import Case
 from irdaemon.faults import where
@@ -31,20 +25,14 @@ from irdaemon.hints import looks_at
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Wanted
+from irdaemon.limits import check_reply, check_request, of_message
 from irdaemon.load import did_you_mean
 from irdaemon.profile import lapped
+from irdaemon.scope import Peer, Scope, Scopes, narrowed, seen
 from irdaemon.types import Query, Selection
 
 log = logging.getLogger(__name__)
 
-_SLOW_WORKERS = 2
-# Filtered queries: apart from the slow ones, so that an evaluation of minutes holds up none.
-_HEAVY_WORKERS = 2
-# These do nothing but wait for the writer.
-_WAITING_WORKERS = 16
-# Requests that may wait for the pool before others are told to come back.
-_SLOW_WAITING = 64
-_HANDLED_AT_ONCE = 64
 # A query that takes this long is worth a line in the log.
 _SLOW_MS = 200.0
 
@@ -242,28 +230,63 @@ OPS: Mapping[str, Op] = {
 }
 
 
-def handle(engine: Engine, data: bytes, limit: int = wire.MAX_MESSAGE_BYTES) -> bytes:
-    """Answer one request. Whatever the bytes are, the result is a reply."""
-    number = 0
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the configuration says of asking: what a request may cost, and who may ask what."""
+
+    serve: ServeConfig = field(default_factory=ServeConfig)
+    scopes: Scopes = field(default_factory=lambda: Scopes(os.getuid()))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request and what its client may ask for."""
+
+    request: wire.Request
+    scope: Scope
+
+
+def handle(engine: Engine, data: bytes, rules: Rules, peer: Peer) -> bytes:
+    """Answer one request of a peer. Whatever the bytes are, the result is a reply."""
     try:
-        request = wire.unpack_request(data, limit)
-        number = request.id
+        asked = read(data, rules, peer)
+    except IRError as error:
+        return wire.pack_error(0, error)
+    return answer(engine, asked, rules.serve)
+
+
+def read(data: bytes, rules: Rules, peer: Peer) -> Asked:
+    """Return what bytes ask for. Raises LimitError, ProtocolError, Denied."""
+    request = wire.unpack_request(data, of_message(rules.serve))
+    return Asked(request, rules.scopes.of(peer, request.token))
+
+
+def answer(engine: Engine, asked: Asked, serve: ServeConfig) -> bytes:
+    """Return the reply to a request, an error where it has no answer."""
+    request, scope = asked.request, asked.scope
+    try:
         op = _op(request.op)
         _check_args(request, op)
-        return wire.pack_result(number, op.run(engine, request.args))
+        check_request(request, serve)
+        args = narrowed(scope, request.op, request.args, engine.snapshot.corpora)
+        check_clock()
+        reply = wire.pack_result(request.id, seen(scope, request.op, op.run(engine, args)))
+        check_reply(reply, serve)
     except IRError as error:
-        return wire.pack_error(number, error)
+        return wire.pack_error(request.id, error)
     except Exception as error:
         fault = secrets.token_hex(4)
         log.error("fault %s: %s", fault, where(error))
         said = InternalError(f"the daemon failed (fault {fault})", "its log has the details")
-        return wire.pack_error(number, said)
+        return wire.pack_error(request.id, said)
+    return reply
 
 
 def _op(name: str) -> Op:
     if name not in OPS:
         raise QueryError(
-            f"unknown operation {name!r}{did_you_mean(name, OPS)}", f"operations: {', '.join(OPS)}"
+            f"unknown operation {name!r:.60}{did_you_mean(name, OPS)}",
+            f"operations: {', '.join(OPS)}",
         )
     return OPS[name]
 
@@ -278,12 +301,8 @@ def _check_args(request: wire.Request, op: Op) -> None:
             raise QueryError(f"{request.op}: {name} is of the wrong type ({value!r:.60})")
 
 
-def pace(data: bytes) -> Pace:
+def pace(request: wire.Request) -> Pace:
     """Say how long a request may take; a broken one is answered quickly."""
-    try:
-        request = wire.unpack_request(data)
-    except IRError:
-        return "quick"
     op = OPS.get(request.op)
     args = request.args
     if op is None:
@@ -295,104 +314,3 @@ def pace(data: bytes) -> Pace:
         return "slow"
     # A filter may have to look at every record there is, and the first one at every field.
     return "heavy" if args.get("where") else "quick"
-
-
-class Server:
-    """Answer requests at a socket path until closed. Everything here belongs to one thread."""
-
-    def __init__(self, engine: Engine, path: str, max_message_bytes: int):
-        self._engine = engine
-        self._limit = max_message_bytes
-        self._pools: Mapping[Pace, ThreadPoolExecutor] = {
-            "heavy": ThreadPoolExecutor(_HEAVY_WORKERS, thread_name_prefix="heavy-op"),
-            "slow": ThreadPoolExecutor(_SLOW_WORKERS, thread_name_prefix="slow-op"),
-            "waiting": ThreadPoolExecutor(_WAITING_WORKERS, thread_name_prefix="waiting-op"),
-        }
-        self._done: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
-        self._waiting = 0
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._router = self._context.socket(zmq.ROUTER)
-        self._router.linger = 200
-        # A reply to a client that has gone is dropped, noticed, and no reason to stop.
-        self._router.router_mandatory = True
-        self._router.sndtimeo = 0
-        # libzmq cuts the connection of a peer that sends a frame beyond this.
-        self._router.maxmsgsize = 2 * max_message_bytes
-        self._router.bind(f"ipc://{path}")
-        self._woken, self._waker = unix.socketpair()
-        self._woken.setblocking(False)
-        self._waker.setblocking(False)
-        self._poller = zmq.Poller()
-        self._poller.register(self._router, zmq.POLLIN)
-        self._poller.register(self._woken, zmq.POLLIN)
-
-    @property
-    def wakeup_fd(self) -> int:
-        """Return a descriptor: a byte written to it ends a waiting tick."""
-        return self._waker.fileno()
-
-    def tick(self, timeout_s: float) -> None:
-        """Wait up to `timeout_s` seconds for requests and answer those there are."""
-        ready = dict(self._poller.poll(int(timeout_s * 1000)))
-        if self._woken.fileno() in ready:
-            self._drain_wakeups()
-        while not self._done.empty():
-            self._waiting -= 1
-            self._reply(self._done.get())
-        if self._router in ready:
-            self._take_in()
-
-    def close(self) -> None:
-        """Finish what is being answered, then let go of the socket."""
-        for pool in self._pools.values():
-            pool.shutdown(wait=True, cancel_futures=True)
-        while not self._done.empty():
-            self._reply(self._done.get())
-        self._router.close()
-        self._context.term()
-        self._woken.close()
-        self._waker.close()
-
-    def _drain_wakeups(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            while self._woken.recv(4096):
-                pass
-
-    def _take_in(self) -> None:
-        # Bounded, so that a flood cannot keep the loop from its other duties.
-        for _ in range(_HANDLED_AT_ONCE):
-            try:
-                frames = self._router.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                return
-            # A REQ socket puts an empty frame before its message; a DEALER does not.
-            if len(frames) in (2, 3) and (len(frames) == 2 or not frames[1]):
-                self._answer(frames[:-1], frames[-1])
-
-    def _answer(self, route: list[bytes], data: bytes) -> None:
-        lane = pace(data)
-        if lane == "quick":
-            self._reply([*route, handle(self._engine, data, self._limit)])
-        elif self._waiting >= _SLOW_WAITING:
-            self._reply([*route, wire.pack_error(_number(data), _BUSY)])
-        else:
-            self._waiting += 1
-            self._pools[lane].submit(self._answer_slowly, route, data)
-
-    def _answer_slowly(self, route: list[bytes], data: bytes) -> None:
-        self._done.put([*route, handle(self._engine, data, self._limit)])
-        with contextlib.suppress(BlockingIOError):  # a wake-up is waiting already
-            self._waker.send(b"\0")
-
-    def _reply(self, frames: list[bytes]) -> None:
-        try:
-            self._router.send_multipart(frames)
-        except zmq.ZMQError as error:
-            log.debug("a client left before its reply: %s", error)
-
-
-_BUSY = Unavailable("the daemon is busy", "try again in a moment")
-
-
-def _number(data: bytes) -> int:
-    return wire.unpack_request(data).id

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 
 import tomlkit
 from tomlkit.container import OutOfOrderTableProxy
-from tomlkit.items import Table
+from tomlkit.items import AoT, Table
 from tomlkit.toml_document import TOMLDocument
 
 from irclient.errors import NotFound, QueryError
 from irclient.nearest import did_you_mean
+from irdaemon.clients import ClientConfig
 from irdaemon.config import KNOWN_KINDS, Config, parse_config
 
 
@@ -60,6 +62,42 @@ def remove_corpus(config: Config, name: str) -> Config:
             corpora[name] = table
 
     return _edited(config, edit)
+
+
+def add_client(config: Config, client: ClientConfig) -> Config:
+    """Write a [[client]] table into the file and return the new configuration.
+
+    Raises ConfigError where the result would not be valid; the file then stays as it was.
+    """
+
+    def edit(document: TOMLDocument) -> None:
+        table = tomlkit.table()
+        for each in fields(client):
+            value = getattr(client, each.name)
+            if value != each.default:
+                table[each.name] = list(value) if isinstance(value, tuple) else value
+        _clients(document).append(table)
+
+    return _edited(config, edit)
+
+
+def remove_client(config: Config, name: str) -> Config:
+    """Take a [[client]] table out of the file. Raises NotFound where there is none of that name."""
+    names = [client.name for client in config.clients]
+    if name not in names:
+        raise NotFound(f"the configuration has no client {name!r}", "irdaemon keys show lists them")
+
+    def edit(document: TOMLDocument) -> None:
+        del _clients(document)[names.index(name)]
+
+    return _edited(config, edit)
+
+
+def _clients(document: TOMLDocument) -> AoT:
+    clients = document.setdefault("client", tomlkit.aot())
+    if not isinstance(clients, AoT):
+        raise QueryError("the configuration's clients are not written as [[client]] tables")
+    return clients
 
 
 def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -19,12 +18,12 @@ from typing import Any, TypeVar
 import zmq.asyncio
 
 from irclient import calls, wire
+from irclient.access import access
 from irclient.async_link import AsyncLink
 from irclient.async_subscription import AsyncSubscription
 from irclient.calls import Call
 from irclient.errors import Lost
 from irclient.link import CONNECT_S, nobody, silent, too_late
-from irclient.places import socket_path
 from irclient.types import Disclosure, Query, Selection
 
 T = TypeVar("T")
@@ -33,12 +32,16 @@ T = TypeVar("T")
 class AsyncClient:
     """Talk to the daemon at `endpoint` (a socket path; the usual one by default).
 
-    `timeout` is in seconds and holds for each call. It belongs to the event loop that it is first
-    used in, and to that loop's thread.
+    `tcp://HOST:PORT` needs a file of `keys` (else IRDAEMON_KEYS names it); `token` is the file of a
+    token to ask with (else IRDAEMON_TOKEN). `timeout` is in seconds and holds for each call.
+    It belongs to the event loop that it is first used in, and to that loop's thread.
     """
 
-    def __init__(self, endpoint: str | None = None, timeout: float = 10.0):
-        self.endpoint = endpoint or socket_path()
+    def __init__(
+        self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
+    ):
+        self._access = access(endpoint, keys, token)
+        self.endpoint = self._access.endpoint
         self.timeout = timeout
         self._context = zmq.asyncio.Context.instance()
         self._link: AsyncLink | None = None
@@ -187,11 +190,13 @@ class AsyncClient:
         return await self._run(calls.named(op, args, waiting))
 
     async def _run(self, call: Call[T]) -> T:
-        if not os.path.exists(self.endpoint):
+        if not self._access.there:
             raise nobody(self.endpoint)
-        deadline = asyncio.get_running_loop().time() + self.timeout + call.waiting
+        allowed = self.timeout + call.waiting
+        deadline = asyncio.get_running_loop().time() + allowed
         number = next(self._numbers)
-        data = wire.pack_request(wire.Request(number, call.op, call.args))
+        request = wire.Request(number, call.op, call.args, 1000 * allowed, self._access.token)
+        data = wire.pack_request(request)
         try:
             result = await self._exchange(number, data, deadline)
         except Lost:
@@ -218,5 +223,5 @@ class AsyncClient:
 
     def _connected(self) -> AsyncLink:
         if self._link is None or self._link.ended:
-            self._link = AsyncLink(self._context, self.endpoint)
+            self._link = AsyncLink(self._context, self._access)
         return self._link

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import zmq.asyncio
 
 from irclient import wire
+from irclient.access import Access
 from irclient.errors import IRError, ProtocolError, Unreachable
 from irclient.link import Link, lost
 
@@ -32,9 +33,9 @@ class Asked:
 class AsyncLink:
     """A link that is read until its connection ends; then every call under way is told."""
 
-    def __init__(self, context: zmq.asyncio.Context, endpoint: str):
+    def __init__(self, context: zmq.asyncio.Context, access: Access):
         self._poller = zmq.asyncio.Poller()
-        self._link = Link(context, endpoint, self._poller)
+        self._link = Link(context, access, self._poller)
         self._asked: dict[int, Asked] = {}
         self._ended = False
         self._reading = asyncio.create_task(self._read())

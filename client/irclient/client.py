@@ -11,7 +11,6 @@ request is sent once more to the one that comes after it, if to ask twice is as 
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -20,10 +19,10 @@ from typing import Any, TypeVar
 import zmq
 
 from irclient import calls, wire
+from irclient.access import access
 from irclient.calls import Call
 from irclient.errors import LimitError, Lost, Unreachable
 from irclient.link import CONNECT_S, Link, lost, nobody, silent, too_late
-from irclient.places import socket_path
 from irclient.subscription import Subscription
 from irclient.types import Disclosure, Query, Selection
 
@@ -33,12 +32,16 @@ T = TypeVar("T")
 class Client:
     """Talk to the daemon at `endpoint` (a socket path; the usual one by default).
 
-    `timeout` is in seconds and holds for each call. Not to be shared between threads: a client for
-    each costs little.
+    `tcp://HOST:PORT` needs a file of `keys` (else IRDAEMON_KEYS names it); `token` is the file of a
+    token to ask with (else IRDAEMON_TOKEN). `timeout` is in seconds and holds for each call.
+    Not to be shared between threads: a client for each costs little.
     """
 
-    def __init__(self, endpoint: str | None = None, timeout: float = 10.0):
-        self.endpoint = endpoint or socket_path()
+    def __init__(
+        self, endpoint: str | None = None, timeout: float = 10.0, keys: str = "", token: str = ""
+    ):
+        self._access = access(endpoint, keys, token)
+        self.endpoint = self._access.endpoint
         self.timeout = timeout
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         self._link: Link | None = None
@@ -187,11 +190,13 @@ class Client:
         return self._run(calls.named(op, args, waiting))
 
     def _run(self, call: Call[T]) -> T:
-        if not os.path.exists(self.endpoint):
+        if not self._access.there:
             raise nobody(self.endpoint)
-        deadline = time.monotonic() + self.timeout + call.waiting
+        allowed = self.timeout + call.waiting
+        deadline = time.monotonic() + allowed
         number = next(self._numbers)
-        data = wire.pack_request(wire.Request(number, call.op, call.args))
+        request = wire.Request(number, call.op, call.args, 1000 * allowed, self._access.token)
+        data = wire.pack_request(request)
         try:
             result = self._exchange(number, data, deadline)
         except Lost:
@@ -229,7 +234,7 @@ class Client:
         if self._link is not None and self._link.lost:
             self.close()
         if self._link is None:
-            self._link = Link(self._context, self.endpoint, zmq.Poller())
+            self._link = Link(self._context, self._access, zmq.Poller())
         return self._link
 
 

@@ -3,6 +3,7 @@
     IRError(message, hint)      `code` crosses the wire; `hint` is what to do next
       QueryError       query         the request itself is wrong
       NotFound         not_found     an unknown corpus, artifact or file
+      Denied           denied        this client may not do that
       Unavailable      unavailable   the daemon cannot do this now
       ProtocolError    protocol      bytes that are not a request or a reply
       LimitError       limit         larger than the daemon accepts
@@ -39,6 +40,12 @@ class NotFound(IRError):
     """The named corpus or artifact does not exist."""
 
     code = "not_found"
+
+
+class Denied(IRError):
+    """A client may not do what it asks, or is not known at all."""
+
+    code = "denied"
 
 
 class Unavailable(IRError):
@@ -91,5 +98,13 @@ class SettingsError(IRError):
 
 BY_CODE: dict[str, type[IRError]] = {
     kind.code: kind
-    for kind in (QueryError, NotFound, Unavailable, ProtocolError, LimitError, InternalError)
+    for kind in (
+        QueryError,
+        NotFound,
+        Denied,
+        Unavailable,
+        ProtocolError,
+        LimitError,
+        InternalError,
+    )
 }

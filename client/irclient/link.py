@@ -10,8 +10,10 @@ from typing import Any
 
 import zmq
 
+from irclient.access import Access
 from irclient.errors import LimitError, Lost, Timeout, Unreachable
-from irclient.wire import MAX_MESSAGE_BYTES
+from irclient.places import is_remote
+from irclient.wire import Limits
 
 # Where nothing accepts a connection there is no point in waiting as long as for an answer.
 CONNECT_S = 2.0
@@ -23,7 +25,7 @@ class Link:
     All are plain or all asyncio's: the context makes the sockets, the poller is given.
     """
 
-    def __init__(self, context: zmq.Context[Any], endpoint: str, poller: zmq.Poller):
+    def __init__(self, context: zmq.Context[Any], access: Access, poller: zmq.Poller):
         self.socket = context.socket(zmq.DEALER)
         self.socket.linger = 0
         # Without this a request to a dead socket would wait for a later daemon.
@@ -32,7 +34,7 @@ class Link:
         self.poller = poller
         poller.register(self.socket, zmq.POLLIN)
         poller.register(self.monitor, zmq.POLLIN)
-        self.socket.connect(f"ipc://{endpoint}")
+        access.connect(self.socket)
 
     @property
     def lost(self) -> bool:
@@ -52,8 +54,11 @@ def nobody(endpoint: str) -> Unreachable:
 
 
 def silent(endpoint: str) -> Unreachable:
-    """Return the error for a socket that accepts no connection."""
-    return Unreachable(f"nothing answers at {endpoint}", "irdaemon start --detach")
+    """Return the error for a socket or an address that accepts no connection."""
+    hint = "irdaemon start --detach"
+    if is_remote(endpoint):
+        hint = "is it served there, and does the daemon know this key? (irdaemon keys, there)"
+    return Unreachable(f"nothing answers at {endpoint}", hint)
 
 
 def too_late(seconds: float) -> Timeout:
@@ -66,6 +71,6 @@ def lost(size: int) -> Lost | LimitError:
 
     The daemon cuts the connection of a peer that sends far too much at once.
     """
-    if size > MAX_MESSAGE_BYTES:
+    if size > Limits().bytes:
         return LimitError(f"the daemon refused a message of {size:,} bytes", "send less at once")
     return Lost("the daemon went away before it answered", "irc status shows whether it is back")

@@ -2,8 +2,8 @@
 
 IRDAEMON_SOCKET if set; else `irdaemon/irdaemon.sock` in XDG_RUNTIME_DIR, else in /run/user/UID,
 else in a private directory under the temporary one that is named after user and home. A path too
-long for a socket address falls back to the last of these. The directory's mode 0700 is what keeps
-others out: ZeroMQ leaves the socket's own mode to the umask.
+long for a socket address falls back to the last of these. A directory that somebody else could
+change is refused by both sides: who asks there would tell it what is asked.
 """
 
 from __future__ import annotations
@@ -17,15 +17,45 @@ SOCKET = "irdaemon.sock"
 EVENTS = "irevents.sock"
 
 
+def endpoint() -> str:
+    """Return where a client asks: the path of a socket, or `tcp://HOST:PORT`."""
+    chosen = os.environ.get("IRDAEMON_SOCKET", "")
+    return chosen if is_remote(chosen) else socket_path()
+
+
+def is_remote(endpoint: str) -> bool:
+    """Say whether an endpoint is reached over TCP."""
+    return endpoint.startswith("tcp://")
+
+
 def socket_path() -> str:
-    """Return the path of the daemon's request socket; nothing is created."""
+    """Return the path of the daemon's request socket; nothing is created.
+
+    Raises Unavailable where that would lie in a directory which others may change, or is too long.
+    """
     if chosen := os.environ.get("IRDAEMON_SOCKET"):
-        return os.path.abspath(os.path.expanduser(chosen.removeprefix("ipc://")))
+        return _chosen_path(chosen)
     for base in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.getuid()}"):
-        if os.path.isabs(base) and os.path.isdir(base):
+        if os.path.isabs(base) and os.path.lexists(base):
+            _check_own(base)
             path = os.path.join(base, "irdaemon", SOCKET)
             return path if fits(path) else _private_path(path)
     return _private_path(os.path.expanduser("~"))
+
+
+def _chosen_path(chosen: str) -> str:
+    path = os.path.abspath(os.path.expanduser(chosen.removeprefix("ipc://")))
+    if is_remote(chosen):
+        raise _unavailable(
+            f"IRDAEMON_SOCKET={chosen} is for clients; a daemon needs a path",
+            "unset it, and set [serve] tcp in the configuration",
+        )
+    if not fits(path):
+        raise _unavailable(
+            f"IRDAEMON_SOCKET has {len(os.fsencode(path))} bytes, an address holds {_LONGEST}",
+            "choose a shorter path",
+        )
+    return path
 
 
 def events_path(socket: str) -> str:
@@ -45,18 +75,36 @@ def _private_path(name: str) -> str:
     from zlib import crc32  # where there is a runtime directory nobody needs it
 
     told_apart = f"{crc32(os.fsencode(name)):08x}"
-    return os.path.join(base, f"irdaemon-{os.getuid()}-{told_apart}", SOCKET)
+    directory = os.path.join(base, f"irdaemon-{os.getuid()}-{told_apart}")
+    if os.path.lexists(directory):
+        check_private(directory)
+    return os.path.join(directory, SOCKET)
+
+
+def _check_own(base: str) -> None:
+    """Raise Unavailable for a runtime directory that is a link, not ours, or open to writers."""
+    status = os.lstat(base)
+    ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    if not ours or status.st_mode & 0o022:
+        raise _unavailable(
+            f"the runtime directory {base} is not this user's alone",
+            "point XDG_RUNTIME_DIR, or IRDAEMON_SOCKET, to a directory of your own, mode 0700",
+        )
+
+
+def _unavailable(message: str, hint: str) -> Exception:
+    from irclient.errors import Unavailable  # every prompt comes this way, and seldom needs it
+
+    return Unavailable(message, hint)
 
 
 def check_private(directory: str) -> None:
     """Raise Unavailable unless a directory is ours alone: a real one, our own, mode 0700."""
-    from irclient.errors import Unavailable  # only the daemon asks this
-
     status = os.lstat(directory)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise Unavailable(
+        raise _unavailable(
             f"{directory} is not a directory of this user's",
             "remove it, or set IRDAEMON_SOCKET to a path in a private directory",
         )
     if status.st_mode & 0o077:
-        raise Unavailable(f"{directory} is open to other users", f"chmod 700 {directory}")
+        raise _unavailable(f"{directory} is open to other users", f"chmod 700 {directory}")

@@ -1,8 +1,8 @@
 """The entry of `irc`: `hook` and a plain `discover` by the shortest way, all else by the whole one.
 
 The shortest way loads neither argparse nor pyzmq, which take longer than asking does. It knows
-words, `-c CORPUS` and `--json`; whatever else comes up, a daemon that does not answer or an error
-among them, is left to `irclient.cli`, which does it again with all there is to say about it.
+words, `-c CORPUS` and `--json`; whatever else comes up (keys, a token, a daemon that does not
+answer, an error) is left to `irclient.cli`, which does it again with all there is to say about it.
 """
 
 from __future__ import annotations
@@ -70,17 +70,21 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
+    from irclient.errors import Unavailable
     from irclient.packing import PROTOCOL, packed, unpacked
     from irclient.places import socket_path
     from irclient.zmtp import exchange
 
+    if os.environ.get("IRDAEMON_TOKEN"):
+        return None
     args = {"text": asked["text"], "corpora": asked["corpora"]}
     request = {"v": PROTOCOL, "id": 1, "op": "discover", "args": args}
+    request["timeout_ms"] = int(1000 * _TIMEOUT_S)
     try:
         reply = unpacked(exchange(socket_path(), packed(request), _TIMEOUT_S))
     except TimeoutError:
         raise
-    except (OSError, ValueError):
+    except (OSError, ValueError, Unavailable):
         return None
     result = reply.get("result") if isinstance(reply, dict) else None
     return result if isinstance(result, dict) else None

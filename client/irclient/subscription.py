@@ -11,8 +11,9 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from irclient import wire
+from irclient.errors import Unavailable
 from irclient.link import nobody
-from irclient.places import events_path
+from irclient.places import events_path, is_remote
 from irclient.types import Event
 
 LOST, BACK = "lost", "back"
@@ -55,7 +56,12 @@ class Feed:
 
 
 def subscribed(context: zmq.Context[Any], endpoint: str, topics: Sequence[str]) -> Feed:
-    """Return a feed of some topics or of all. Raises Unreachable where there is no daemon."""
+    """Return a feed of some topics or of all.
+
+    Raises Unreachable where there is no daemon, Unavailable for one on another machine.
+    """
+    if is_remote(endpoint):
+        raise Unavailable("events are told on the daemon's own machine only", "irc status asks")
     if not os.path.exists(endpoint):
         raise nobody(endpoint)
     return Feed(context, endpoint, topics)

@@ -1,13 +1,14 @@
 """The only file that knows bytes: requests and replies as msgpack maps.
 
-A request is `{v, id, op, args}`; its reply `{v, id, ok: true, result}` or `{v, id, ok: false,
-error: {code, message, hint}}`. Unknown keys are ignored, so that either side may be newer. On the
-socket a message is one frame beside the routing frames; see docs/protocol.md.
+A request is `{v, id, op, args}`, with `timeout_ms` and `token` where they are wanted; its reply
+`{v, id, ok: true, result}` or `{v, id, ok: false, error: {code, message, hint}}`. Unknown keys are
+ignored, so that either side may be newer. On the socket a message is one frame beside the routing
+frames; see docs/protocol.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,38 +17,61 @@ import msgpack
 from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError
 from irclient.packing import PROTOCOL as PROTOCOL
 
-MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-_MAX_ITEMS = 10_000
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a message may measure: its bytes, how deep its values nest, how many there are in all.
+
+    0 means no limit.
+    """
+
+    bytes: int = 4 * 1024 * 1024
+    depth: int = 32
+    items: int = 100_000
+
+
+# A peer that one chose to ask is believed.
+_OF_A_REPLY = Limits(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An operation by name, with its arguments and the id its reply will carry."""
+    """An operation by name, with its arguments and the id its reply will carry.
+
+    `timeout_ms` is how long the client will wait for the reply, 0 for as long as it takes; `token`
+    says who asks, where neither uid nor key tells enough.
+    """
 
     id: int
     op: str
     args: Mapping[str, Any]
+    timeout_ms: float = 0.0
+    token: str = ""
 
 
 def pack_request(request: Request) -> bytes:
     """Return the bytes of a request."""
-    return _pack({"v": PROTOCOL, "id": request.id, "op": request.op, "args": request.args})
+    said = {"v": PROTOCOL, "id": request.id, "op": request.op, "args": request.args}
+    if request.timeout_ms:
+        said["timeout_ms"] = request.timeout_ms
+    if request.token:
+        said["token"] = request.token
+    return _pack(said)
 
 
-def unpack_request(data: bytes, limit: int = MAX_MESSAGE_BYTES) -> Request:
+def unpack_request(data: bytes, limits: Limits = Limits()) -> Request:
     """Read a request. Raises LimitError or ProtocolError, never anything else."""
-    if len(data) > limit:
-        raise LimitError(
-            f"the message has {len(data):,} bytes, the limit is {limit:,}", "send less at once"
-        )
-    message = _unpack(data)
+    message = _unpack(data, limits)
     number, op, args = message.get("id"), message.get("op"), message.get("args", {})
-    if not isinstance(number, int) or not isinstance(op, str) or not isinstance(args, dict):
+    timeout_ms, token = message.get("timeout_ms", 0), message.get("token", "")
+    if not (isinstance(number, int) and isinstance(op, str) and isinstance(args, dict)):
         raise ProtocolError(
             "a request is a map of v, id (a number), op (a text) and args (a map)",
             "see docs/protocol.md",
         )
-    return Request(number, op, args)
+    if not (isinstance(timeout_ms, (int, float)) and isinstance(token, str)):
+        raise ProtocolError("timeout_ms is a number and token a text", "see docs/protocol.md")
+    return Request(number, op, args, timeout_ms, token)
 
 
 def pack_result(number: int, result: Any) -> bytes:
@@ -78,7 +102,7 @@ class Reply:
 
 def read_reply(data: bytes) -> Reply:
     """Read a reply. Raises ProtocolError for bytes that are none."""
-    message = _unpack(data)
+    message = _unpack(data, _OF_A_REPLY)
     number, said = message.get("id"), message.get("error")
     if not isinstance(number, int):
         number = 0
@@ -111,7 +135,7 @@ def pack_event(data: Mapping[str, Any]) -> bytes:
 
 def unpack_event(data: bytes) -> dict[str, Any]:
     """Read an event's body."""
-    return _unpack(data)
+    return _unpack(data, _OF_A_REPLY)
 
 
 def _pack(value: Any) -> bytes:
@@ -119,17 +143,56 @@ def _pack(value: Any) -> bytes:
     return packed
 
 
-def _unpack(data: bytes) -> dict[str, Any]:
+def _unpack(data: bytes, limits: Limits) -> dict[str, Any]:
+    if limits.bytes and len(data) > limits.bytes:
+        raise _too_much("bytes", len(data), limits.bytes, "max_message_bytes")
+    count = _Counter(limits.items) if limits.items else None
     try:
         value = msgpack.unpackb(
             data,
             unicode_errors="replace",
-            max_array_len=_MAX_ITEMS,
-            max_map_len=_MAX_ITEMS,
+            list_hook=count,
+            object_hook=count,
             max_ext_len=0,
         )
     except (ValueError, TypeError, msgpack.UnpackException, RecursionError) as error:
         raise ProtocolError(f"not a msgpack message: {error}", "see docs/protocol.md") from error
     if not isinstance(value, dict):
         raise ProtocolError("a message is a msgpack map", "see docs/protocol.md")
+    if limits.depth and _nests_deeper(value, limits.depth):
+        raise LimitError(
+            f"the message nests deeper than {limits.depth} levels ([serve] max_depth)",
+            "nest less",
+        )
     return value
+
+
+class _Counter:
+    """Count the values of a message while it is read, so that too many end the reading."""
+
+    def __init__(self, most: int):
+        self._most = most
+        self._found = 0
+
+    def __call__(self, container: Any) -> Any:
+        self._found += 1 + len(container)
+        if self._found > self._most:
+            raise _too_much("values or more", self._found, self._most, "max_items")
+        return container
+
+
+def _too_much(what: str, found: int, limit: int, name: str) -> LimitError:
+    return LimitError(
+        f"the message has {found:,} {what}, the limit is {limit:,} ([serve] {name})",
+        "send less at once",
+    )
+
+
+def _nests_deeper(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        inner: Iterable[Any] = value.values()
+    elif isinstance(value, list):
+        inner = value
+    else:
+        return False
+    return levels == 0 or any(_nests_deeper(each, levels - 1) for each in inner)

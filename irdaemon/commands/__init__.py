@@ -11,6 +11,7 @@ COMMANDS = (
     "init",
     "fetch",
     "tools",
+    "keys",
     "service",
     "mcp",
     "version",

@@ -87,6 +87,10 @@ class Lexical:
         weights: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
         return weights
 
+    def holds(self, term: int) -> bool:
+        """Say whether any record holds a term, by its id; -1 is none."""
+        return 0 <= term < len(self.df) and bool(self.df[term])
+
     def parts(self, position: int, terms: Sequence[int]) -> list[float]:
         """Return what each term adds to one record's score."""
         counts = self.rows.counts_of(position)

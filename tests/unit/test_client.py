@@ -72,8 +72,68 @@ def test_a_path_too_long_for_a_socket_falls_back_to_a_short_one(nowhere, tmp_pat
     assert places.socket_path() == places.socket_path()
 
 
+def test_a_chosen_path_too_long_for_a_socket_says_so(nowhere, tmp_path):
+    nowhere.setenv("IRDAEMON_SOCKET", str(tmp_path / ("d" * 107)))
+    with pytest.raises(Unavailable, match="an address holds"):
+        places.socket_path()
+
+
+def test_a_remote_daemon_is_for_clients_and_for_the_whole_command_line(nowhere):
+    nowhere.setenv("IRDAEMON_SOCKET", "tcp://127.0.0.1:1")
+    assert places.endpoint() == "tcp://127.0.0.1:1"
+    with pytest.raises(Unavailable, match="is for clients"):
+        places.socket_path()
+    assert quick._answer({"text": "x", "corpora": []}) is None
+
+
+def test_who_asks_with_a_token_takes_the_whole_command_line(nowhere, tmp_path):
+    nowhere.setenv("IRDAEMON_TOKEN", str(tmp_path / "token"))
+    nowhere.setattr("irclient.zmtp.exchange", lambda *_: pytest.fail("it asked without the token"))
+    assert quick._answer({"text": "x", "corpora": []}) is None
+
+
+def test_without_a_runtime_directory_the_socket_is_in_a_private_one_of_ours(nowhere, tmp_path):
+    nowhere.setenv("XDG_RUNTIME_DIR", str(tmp_path / "missing"))
+    nowhere.setattr(places.os, "getuid", lambda: 4_000_000)
+    nowhere.setenv("TMPDIR", str(tmp_path))
+    path = Path(places.socket_path())
+    assert path.parent.parent == tmp_path
+    path.parent.mkdir(mode=0o777)
+    with pytest.raises(Unavailable):
+        places.socket_path()
+
+
+def test_a_runtime_directory_that_is_not_ours_alone_is_refused(nowhere, tmp_path):
+    base = tmp_path / "base"
+    base.mkdir(mode=0o700)
+    nowhere.setenv("XDG_RUNTIME_DIR", str(base))
+    assert places.socket_path() == f"{base}/irdaemon/irdaemon.sock"
+    base.chmod(0o777)
+    with pytest.raises(Unavailable, match="not this user's alone"):
+        places.socket_path()
+    base.chmod(0o700)
+    link = tmp_path / "link"
+    link.symlink_to(base)
+    nowhere.setenv("XDG_RUNTIME_DIR", str(link))
+    with pytest.raises(Unavailable):
+        places.socket_path()
+    nowhere.setenv("XDG_RUNTIME_DIR", str(base))
+    nowhere.setattr(places.os, "getuid", lambda: 4_000_000)
+    with pytest.raises(Unavailable):
+        places.socket_path()
+
+
+def test_without_keys_nothing_is_asked_over_tcp(nowhere, tmp_path, capsys):
+    nowhere.setenv("IRDAEMON_SOCKET", "tcp://127.0.0.1:1")
+    assert main(["ping"]) == 3
+    assert "IRDAEMON_KEYS" in capsys.readouterr().err
+    nowhere.setenv("IRDAEMON_KEYS", str(tmp_path / "none"))
+    assert main(["ping"]) == 3
+    assert "cannot be read" in capsys.readouterr().err
+
+
 def test_two_homes_have_two_sockets_without_a_runtime_directory(nowhere):
-    nowhere.setattr(places.os.path, "isdir", lambda path: False)
+    nowhere.setattr(places.os.path, "lexists", lambda path: False)
     first = places.socket_path()
     nowhere.setenv("HOME", "/somebody/else")
     assert places.socket_path() != first

@@ -1,9 +1,11 @@
 import logging
+import os
 
 from irclient import wire
 from irdaemon import serve
 from irdaemon.faults import where
-from irdaemon.serve import Op, handle
+from irdaemon.scope import Peer
+from irdaemon.serve import Op, Rules, handle
 from tests.unit.corpus_builders import engine, mapped
 
 SAID = "the words of a document"
@@ -33,8 +35,8 @@ def test_neither_a_fault_nor_a_slow_query_brings_words_into_the_log(monkeypatch,
     broken = Op(lambda engine, args: failing(), {})
     monkeypatch.setattr(serve, "OPS", {**serve.OPS, "ping": broken})
     with caplog.at_level(logging.DEBUG):
-        handle(made, wire.pack_request(wire.Request(1, "ping", {})))
-        handle(made, wire.pack_request(wire.Request(2, "discover", {"text": SAID})))
+        for request in (wire.Request(1, "ping", {}), wire.Request(2, "discover", {"text": SAID})):
+            handle(made, wire.pack_request(request), Rules(), Peer(os.getuid()))
     assert "ValueError in" in caplog.text
     assert "slow query" in caplog.text
     assert SAID not in caplog.text

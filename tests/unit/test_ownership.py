@@ -1,3 +1,4 @@
+import errno
 import os
 import socket
 import subprocess
@@ -6,7 +7,7 @@ import sys
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon import sdnotify, service
+from irdaemon import ownership, sdnotify, service
 from irdaemon.ownership import AlreadyRunning, Lock, clear_socket, holder, make_private
 
 
@@ -34,6 +35,26 @@ def test_a_directory_is_made_private_and_a_shared_one_is_refused(tmp_path):
     (tmp_path / "shared").mkdir(mode=0o755)
     with pytest.raises(Unavailable):
         make_private(str(tmp_path / "shared"))
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_that_says_what_to_set(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unavailable, match="cannot be written") as caught:
+        Lock.take(str(tmp_path / "file" / "own" / "lock"))
+    assert "XDG_STATE_HOME" in caught.value.hint
+
+
+def test_a_full_disk_under_the_lock_is_an_error_and_holds_nothing(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = str(tmp_path / "own" / "lock")
+    with monkeypatch.context() as patched:
+        patched.setattr(ownership.os, "pwrite", full)
+        with pytest.raises(Unavailable, match="No space left"):
+            Lock.take(path)
+    assert holder(path) is None
+    assert Lock.take(path).path == path
 
 
 def test_a_dead_socket_is_removed_a_live_one_never(tmp_path):

@@ -1,0 +1,60 @@
+"""Where a client asks, and as whom: a socket path or a TCP address, CURVE keys, a token."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from irclient import places
+from irclient.errors import Unavailable
+from irclient.keys import Keys, read_keys, read_private
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A way to a daemon. Without `keys` the endpoint is the path of a socket on this machine."""
+
+    endpoint: str
+    keys: Keys | None = None
+    token: str = ""
+
+    @property
+    def there(self) -> bool:
+        """Say whether there is something to connect to, as far as can be seen from here."""
+        return self.keys is not None or os.path.exists(self.endpoint)
+
+    def connect(self, socket: Any) -> None:
+        """Connect a socket."""
+        if self.keys is None:
+            socket.connect(f"ipc://{self.endpoint}")
+            return
+        socket.ipv6 = True
+        socket.curve_serverkey = self.keys.server.encode()
+        socket.curve_publickey = self.keys.public.encode()
+        socket.curve_secretkey = self.keys.secret.encode()
+        socket.connect(self.endpoint)
+
+
+def access(endpoint: str | None, keys: str, token: str) -> Access:
+    """Return the way to an endpoint, the usual one by default.
+
+    `keys` and `token` are the paths of files; IRDAEMON_KEYS and IRDAEMON_TOKEN name those that are
+    not given. Raises Unavailable for an address without keys, or a file that cannot be used.
+    """
+    chosen = endpoint or places.endpoint()
+    token_path = token or os.environ.get("IRDAEMON_TOKEN", "")
+    said = read_private(token_path).strip() if token_path else ""
+    return Access(chosen, _keys(keys) if places.is_remote(chosen) else None, said)
+
+
+def _keys(path: str) -> Keys:
+    path = path or os.environ.get("IRDAEMON_KEYS", "")
+    if not path:
+        raise Unavailable(
+            "a daemon is asked over TCP only with keys", "set IRDAEMON_KEYS to the file of yours"
+        )
+    keys = read_keys(path)
+    if not keys.server:
+        raise Unavailable(f"{path} has no server key: whose answers to trust", "add it there")
+    return keys

@@ -1,0 +1,36 @@
+"""A clock for each request: long work asks it, between steps, whether anybody still waits."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from irclient.errors import Unavailable
+
+_deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
+
+
+@contextlib.contextmanager
+def until(deadline: float) -> Iterator[None]:
+    """Give the work inside until `deadline`, in seconds of time.monotonic."""
+    before = _deadline.set(deadline)
+    try:
+        yield
+    finally:
+        _deadline.reset(before)
+
+
+def check_clock() -> None:
+    """Raise Unavailable where the time for this request is over."""
+    if time.monotonic() > _deadline.get():
+        raise too_late()
+
+
+def too_late() -> Unavailable:
+    """Return the error for a request whose time was over before its answer."""
+    return Unavailable(
+        "the daemon could not answer in time and gave this request up",
+        "ask for less, or allow more time (--timeout; [serve] max_request_s)",
+    )

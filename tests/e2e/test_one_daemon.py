@@ -1,0 +1,152 @@
+"""One daemon for one user, wherever its socket has to be, and nothing of it left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.running import ROOT, Running, until
+
+# A daemon of which some parts cannot be stopped, or not even started.
+BROKEN = """
+import sys
+from importlib import import_module
+def broken(name):
+    def fail(*_):
+        raise RuntimeError(name + " is broken")
+    return fail
+for part in sys.argv[1:]:
+    module, kind, method = part.split(".")
+    setattr(getattr(import_module("irdaemon." + module), kind), method, broken(part))
+from irdaemon.cli import main
+sys.exit(main(["start"]))
+"""
+
+
+def test_a_lock_that_names_a_live_process_which_does_not_hold_it_stops_nobody(home):
+    lock = home.path / ".local" / "state" / "irdaemon" / "lock"
+    lock.parent.mkdir(parents=True, mode=0o700)
+    for path in (lock, home.socket.parent / "lock"):
+        path.parent.mkdir(exist_ok=True, mode=0o700)
+        path.write_text(f"{os.getpid()}\n")
+    with Running(home) as running:
+        assert lock.read_text() == f"{running.process.pid}\n"
+
+
+def test_a_daemon_that_does_not_answer_is_not_replaced_behind_its_back(home):
+    with Running(home) as first:
+        first.process.send_signal(signal.SIGSTOP)
+        second = home.run("irdaemon", "start")
+        assert second.returncode == 1
+        assert f"already running (pid {first.process.pid})" in second.stderr
+        assert home.socket.exists()
+        first.kill()
+
+
+def test_who_starts_while_another_is_stopping_keeps_his_socket(home):
+    with Running(home) as old:
+        old.process.send_signal(signal.SIGTERM)
+        attempts = []
+
+        def a_new_one_serves():
+            attempts.append(Running(home))
+            try:
+                attempts[-1].wait_serving()
+            except AssertionError:
+                return False
+            return True
+
+        until(a_new_one_serves)
+        with attempts[-1]:
+            assert old.process.wait(10) == 0
+            with home.client() as client:
+                assert client.ping()["pid"] == attempts[-1].process.pid
+    assert not home.socket.exists()
+
+
+def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
+    parts = ["watch.Watcher.stop", "schedule.Schedule.stop", "daemon.Caretaker.stop"]
+    parts += ["server.Server.close"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", BROKEN, *parts], env=home.env, stderr=subprocess.PIPE, text=True
+    )
+
+    def serves():
+        with home.client(timeout=1) as client:
+            return client.ping()
+
+    until(serves)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=15)
+    assert [part for part in parts if f"{part} is broken" not in said] == []
+    assert process.returncode == 0
+    assert [each.name for each in home.socket.parent.iterdir() if each.is_socket()] == []
+
+
+def test_a_part_that_cannot_be_started_ends_the_daemon_and_leaves_no_socket(home):
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN, "daemon.Writer.start"],
+        env=home.env,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert "daemon.Writer.start is broken" in done.stderr
+    assert done.returncode == 1
+    assert not home.socket.exists()
+
+
+# -- places ---------------------------------------------------------------------------------------
+
+
+def test_a_runtime_directory_that_others_can_change_is_refused_by_both_sides(home):
+    home.runtime.chmod(0o777)
+    for command, code in ((["irdaemon", "start"], 1), (["irclient.quick", "discover", "x"], 3)):
+        done = home.run(*command)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+        assert f"{home.runtime} is not this user's alone" in done.stderr
+        assert "mode 0700" in done.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory away")
+def test_a_runtime_directory_of_another_user_is_refused(home):
+    os.chown(home.runtime, 65_534, 65_534)
+    done = home.run("irdaemon", "start")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "is not this user's alone" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["run/irdaemon", ".local"])
+def test_a_place_where_nothing_can_be_written_is_named_with_what_to_set(home, name):
+    (home.path / name).write_text("in the way")
+    done = home.run("irdaemon", "start")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert str(home.path / name) in done.stderr
+    assert "IRDAEMON_SOCKET" in done.stderr
+
+
+def test_where_the_runtime_directory_lies_too_deep_the_two_still_meet(home):
+    deep = home.path / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True, mode=0o700)
+    home.env |= {"XDG_RUNTIME_DIR": str(deep), "TMPDIR": str(home.path)}
+    process = subprocess.Popen([sys.executable, "-m", "irdaemon", "start"], env=home.env)
+    until(lambda: list(home.path.glob("irdaemon-*/irdaemon.sock")))
+    status = home.answer("status")
+    assert status["pid"] == process.pid
+    assert os.stat(os.path.dirname(status["socket"])).st_mode & 0o777 == 0o700
+    process.terminate()
+    assert process.wait(15) == 0
+    assert not os.path.exists(status["socket"])
+
+
+# -- the unit -------------------------------------------------------------------------------------
+
+
+def test_the_unit_caps_restarts_and_does_not_repeat_a_wrong_configuration():
+    lines = (ROOT / "systemd" / "irdaemon.service").read_text().splitlines()
+    unit = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    wait = int(unit["RestartSec"])
+    assert int(unit["StartLimitBurst"]) * wait < int(unit["StartLimitIntervalSec"])
+    assert unit["RestartPreventExitStatus"] == "2"

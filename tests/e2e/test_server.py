@@ -1,0 +1,121 @@
+"""The server's loop in this process, around operations that are made to be slow."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+import zmq
+
+from irclient import Client, wire
+from irclient.errors import Timeout, Unavailable
+from irdaemon import serve
+from irdaemon.clock import check_clock
+from irdaemon.config import ServeConfig
+from irdaemon.doors import private_door
+from irdaemon.serve import Op, Rules
+from irdaemon.server import Server
+from tests.unit.corpus_builders import engine, mapped
+
+
+@contextmanager
+def serving(path, **limits):
+    """Run a server at a path in a thread until the end; yield it."""
+    rules = Rules(ServeConfig(**limits))
+    server = Server(engine(mapped({"a": "fill a pdf form"})), rules, 2**20)
+    server.open(private_door(server.router(), path, 100))
+    ended = threading.Event()
+
+    def run():
+        while not ended.is_set():
+            server.tick(0.02)
+        server.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield server
+    finally:
+        ended.set()
+        thread.join(10)
+        assert not thread.is_alive(), "the server did not stop"
+
+
+@pytest.fixture
+def path(home):
+    return str(home.path / "s")
+
+
+@pytest.fixture
+def stuck(monkeypatch):
+    """Make `info` an operation that hangs until the end of the test, deaf to its clock."""
+    released = threading.Event()
+    hanging = Op(lambda engine, args: released.wait(20), {}, slow=True)
+    nothing = Op(lambda engine, args: [], {}, slow=True)
+    monkeypatch.setattr(serve, "OPS", {**serve.OPS, "info": hanging, "failures": nothing})
+    yield
+    released.set()
+
+
+def test_operations_that_hang_are_given_up_and_their_lane_is_free_for_others(path, stuck):
+    with serving(path, max_request_s=0.2), Client(path) as client:
+        clients = [Client(path, timeout=5.0) for _ in range(3)]
+        threads = [threading.Thread(target=gives_up, args=(each,)) for each in clients]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(10)
+        assert client.failures() == []
+
+
+def gives_up(client):
+    with pytest.raises(Unavailable, match="gave this request up"):
+        client.info("m")
+    client.close()
+
+
+def test_an_operation_that_hangs_does_not_keep_the_server_from_stopping(path, stuck):
+    with serving(path), Client(path, timeout=0.3) as client:
+        with pytest.raises(Timeout):
+            client.info("m")
+        client.ping()
+
+
+def test_long_work_that_looks_at_its_clock_ends_with_its_clients_patience(path, monkeypatch):
+    ended = threading.Event()
+
+    def work(engine, args):
+        try:
+            while True:
+                check_clock()
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(serve, "OPS", {**serve.OPS, "info": Op(work, {}, slow=True)})
+    with serving(path), Client(path, timeout=0.2) as client:
+        with pytest.raises((Timeout, Unavailable)):
+            client.info("m")
+        assert ended.wait(10)
+
+
+def test_what_waits_while_the_server_stops_is_told_so_and_what_comes_too_much_is_turned_away(
+    path, stuck
+):
+    replies = []
+    with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
+        dealer.linger = 0
+        dealer.connect(f"ipc://{path}")
+        with serving(path, max_waiting=4):
+            for number in range(6):
+                dealer.send(wire.pack_request(wire.Request(number, "info", {})))
+            replies += [said(dealer), said(dealer)]
+        replies += [said(dealer), said(dealer)]
+    assert replies == ["the daemon is busy"] * 2 + ["the daemon is stopping"] * 2
+
+
+def said(dealer):
+    assert dealer.poll(10_000)
+    with pytest.raises(Unavailable) as caught:
+        wire.unpack_reply(dealer.recv())
+    return caught.value.message

@@ -1,0 +1,154 @@
+"""The [[client]] tables, the files of keys and tokens, and the commands that write them."""
+
+import os
+import stat
+
+import pytest
+
+from irclient.errors import NotFound, Unavailable
+from irclient.keys import Keys, read_keys, read_private
+from irclient.types import LEVELS
+from irdaemon.cli import main
+from irdaemon.clients import ClientConfig
+from irdaemon.config import ConfigError, load_config, parse_config
+from irdaemon.reception import rules_of, server_keys
+from irdaemon.scope import Peer
+from irdaemon.settings import add_client, remove_client
+
+PATH = "/etc/x/irdaemon.toml"
+KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    path = tmp_path / "conf" / "irdaemon.toml"
+    monkeypatch.setenv("IRDAEMON_CONFIG", str(path))
+    path.parent.mkdir()
+    path.write_text("# mine\nknown = false\n")
+    return path
+
+
+def test_a_client_is_read_with_its_limits():
+    text = (
+        f'[[client]]\nname = "a"\nkey = "{KEY}"\ncorpora = ["s"]\nlevels = ["metadata"]\n'
+        'read_only = true\n[[client]]\nname = "b"\nuid = 7\n[[client]]\nname = "c"\ntoken = "t"\n'
+    )
+    assert parse_config(text, PATH).clients == (
+        ClientConfig("a", key=KEY, corpora=("s",), levels=("metadata",), read_only=True),
+        ClientConfig("b", uid=7),
+        ClientConfig("c", token="/etc/x/t"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("uid = 1", "is no name"),
+        ('name = "a/b"\nuid = 1', "is no name"),
+        ('name = "a"', "must have one of key, uid and token"),
+        ('name = "a"\nuid = 1\ntoken = "t"', "must have one of"),
+        ('name = "a"\nuid = -1', "negative"),
+        ('name = "a"\nuid = true', "whole number"),
+        ('name = "a"\nkey = "short"', "no CURVE key"),
+        ('name = "a"\nuid = 1\nlevels = ["text"]', "unknown level 'text'"),
+        ('name = "a"\nuid = 1\ncorpora = [1]', "must be a text"),
+        ('name = "a"\nuid = 1\ncorpus = ["s"]', "did you mean 'corpora'"),
+        ('name = "a"\nuid = 1\n[[client]]\nname = "a"\nuid = 2', "the name 'a'"),
+        ('name = "a"\nuid = 1\n[[client]]\nname = "b"\nuid = 1', "the uid 1"),
+    ],
+)
+def test_a_client_that_cannot_be_meant_is_an_error_naming_the_file(table, said):
+    with pytest.raises(ConfigError) as caught:
+        parse_config(f"[[client]]\n{table}\n", PATH)
+    assert caught.value.message.startswith(PATH)
+    assert said in caught.value.message
+
+
+def test_a_token_counts_by_its_content_and_a_shared_file_is_refused(config):
+    token = config.parent / "agent.token"
+    token.write_text("correct horse battery staple\n")
+    config.write_text('[[client]]\nname = "agent"\ntoken = "agent.token"\nread_only = true\n')
+    token.chmod(0o644)
+    with pytest.raises(ConfigError, match="can be read by others"):
+        rules_of(load_config())
+    token.chmod(0o600)
+    scopes = rules_of(load_config()).scopes
+    assert scopes.of(Peer(uid=os.getuid()), "correct horse battery staple").read_only
+    token.write_text("short")
+    with pytest.raises(ConfigError, match="can be guessed"):
+        rules_of(load_config())
+    token.unlink()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        rules_of(load_config())
+
+
+def test_a_client_is_written_as_its_owner_would_and_can_be_taken_out(config):
+    added = ClientConfig("a", key=KEY, corpora=("s",), levels=LEVELS[:1], read_only=True)
+    add_client(load_config(), added)
+    add_client(load_config(), ClientConfig("b", uid=7))
+    assert config.read_text().startswith("# mine\nknown = false\n")
+    assert load_config().clients == (added, ClientConfig("b", uid=7))
+    remove_client(load_config(), "a")
+    assert load_config().clients == (ClientConfig("b", uid=7),)
+    with pytest.raises(NotFound):
+        remove_client(load_config(), "a")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", 'public = "x"', f'public = "{KEY}"', f'public = 3\nsecret = "{KEY}"']
+)
+def test_what_is_no_key_file_is_refused(tmp_path, text):
+    path = tmp_path / "k"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(Unavailable):
+        read_keys(str(path))
+
+
+def test_keys_come_out_of_a_file_as_they_went_in_unless_others_can_read_it(tmp_path):
+    path = tmp_path / "k"
+    path.write_text(Keys(KEY, KEY, KEY).to_toml())
+    path.chmod(0o640)
+    with pytest.raises(Unavailable, match="read by others"):
+        read_keys(str(path))
+    path.chmod(0o600)
+    assert read_keys(str(path)) == Keys(KEY, KEY, KEY)
+    with pytest.raises(Unavailable):
+        read_private(str(tmp_path))
+
+
+def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
+    assert main(["keys", "add", "laptop"]) == 2
+    assert "irdaemon keys make" in capsys.readouterr().err
+    assert main(["keys", "make"]) == 0
+    public = capsys.readouterr().out.strip()
+    assert main(["keys", "make"]) == 2
+    assert server_keys(load_config()).public == public
+    assert main(["keys", "add", "laptop", "--corpus", "skills", "--read-only"]) == 0
+    made = read_keys(str(config.parent / "laptop.client"))
+    (client,) = load_config().clients
+    assert (client.key, made.server) == (made.public, public)
+    assert (client.corpora, client.read_only) == (("skills",), True)
+    assert main(["keys", "add", "own", "--key", KEY]) == 0
+    assert main(["keys", "add", "agent", "--token"]) == 0
+    assert rules_of(load_config()).scopes.of(
+        Peer(), read_private(str(config.parent / "agent.token"))
+    )
+    capsys.readouterr()
+    assert main(["keys", "show"]) == 0
+    shown = capsys.readouterr().out
+    assert public in shown
+    assert made.secret not in shown
+    assert "laptop" in shown
+    assert main(["keys", "rm", "laptop"]) == 0
+    assert [client.name for client in load_config().clients] == ["own", "agent"]
+    for file in config.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a/b"])
+def test_a_client_of_an_impossible_name_is_written_nowhere(config, name, capsys):
+    main(["keys", "make"])
+    before = sorted(config.parent.parent.rglob("*"))
+    assert main(["keys", "add", name]) == 2
+    assert sorted(config.parent.parent.rglob("*")) == before

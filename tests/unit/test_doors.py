@@ -1,0 +1,44 @@
+"""How many connections fit: an open file more than there may be would end the process."""
+
+import resource
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irdaemon.doors import fitting
+
+UNLIMITED = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("wanted", "soft", "hard", "expected"),
+    [
+        (1_000, 1_024, 524_288, (4_512, 1_000)),
+        (1_000, 1_024, 4_096, (4_096, 896)),
+        (1_000, 1_024, 1_024, (1_024, 128)),
+        (1_000, 20_000, 20_000, (20_000, 1_000)),
+        (1_000, 64, 64, (64, 1)),
+        (1_000, 1_024, UNLIMITED, (4_512, 1_000)),
+        (0, 1_024, 4_096, (4_096, 896)),
+    ],
+)
+def test_two_doors_get_as_many_connections_as_there_are_descriptors_for(
+    wanted, soft, hard, expected
+):
+    assert fitting(wanted, 2, soft, hard) == expected
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(2, 4),
+    st.integers(1_024, 10**6),
+    st.integers(0, 10**6) | st.just(None),
+)
+def test_full_doors_leave_half_of_the_descriptors(wanted, doors, soft, more):
+    hard = UNLIMITED if more is None else soft + more
+    limit, fit = fitting(wanted, doors, soft, hard)
+    assert limit >= soft
+    assert hard in (UNLIMITED, max(hard, limit))
+    assert 1 <= fit <= (wanted or fit)
+    assert 2 * doors * fit + 512 <= max(limit, 1_024)
