@@ -1,6 +1,7 @@
 """`irdaemon`: start, stop and set up the daemon.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not running.
+Exit codes: 0 done, 1 failed (`doctor`: something is wrong), 2 wrong usage or configuration, 3 not
+running, 5 (`status`) stale or dark.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="irdaemon",
         description="Keep what an agent could use indexed, and answer discover about it.",
-        epilog="exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not running",
+        epilog="exit codes: 0 done, 1 failed (doctor: something is wrong), 2 wrong usage or"
+        " configuration, 3 not running, 5 (status) stale or dark",
     )
     parser.add_argument("--version", action="version", version=f"irdaemon {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

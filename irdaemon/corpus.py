@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from irclient.errors import IRError, QueryError
-from irdaemon.config import CORPUS_KEYS, KNOWN_KINDS, Config, ConfigError, CorpusConfig
+from irdaemon.config import (
+    CORPUS_KEYS,
+    KNOWN_KINDS,
+    Config,
+    ConfigError,
+    CorpusConfig,
+    LimitsConfig,
+)
 from irdaemon.embed import check_embedder
 from irdaemon.load import did_you_mean, load
+from irdaemon.memory import MB
 from irdaemon.rerank import check_reranker
+from irdaemon.room import Room
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
 from irdaemon.types import Root
@@ -33,7 +42,8 @@ DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 class Corpus:
     """A named collection: where it comes from, how it is decomposed, who embeds it.
 
-    `cases` is a file of labelled queries from which its floor is set, "" for none.
+    `cases` is a file of labelled queries from which its floor is set, "" for none. `room` is how
+    much it may take in.
     """
 
     name: str
@@ -42,6 +52,7 @@ class Corpus:
     strategy: IndexingStrategy
     embedder: str
     cases: str = ""
+    room: Room = field(default_factory=Room)
 
     @cached_property
     def recipe(self) -> str:
@@ -81,7 +92,8 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     """Make one corpus. Raises ConfigError naming the file and what is wrong."""
     try:
         roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
-        source = load("source", wish.kind, SOURCES)(roots, wish.options)
+        make_source = load("source", wish.kind, SOURCES)
+        source = make_source(roots, _options(wish, make_source, config.limits))
         check_embedder(wish.embedder or config.embedder)
         strategy = strategy_from_spec(wish.strategy or DEFAULT_STRATEGIES.get(wish.kind))
         if strategy is None:
@@ -89,7 +101,17 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     except IRError as error:
         raise _misconfigured(wish, config, error) from error
     embedder = wish.embedder or config.embedder
-    return Corpus(wish.name, wish.kind, source, strategy, embedder, wish.cases)
+    room = Room(config.limits.artifacts, config.limits.memory_mb * MB)
+    return Corpus(wish.name, wish.kind, source, strategy, embedder, wish.cases, room)
+
+
+def _options(
+    wish: CorpusConfig, make_source: Callable[..., Source], limits: LimitsConfig
+) -> Mapping[str, Any]:
+    """Return a corpus' options; a limit that its source knows and it does not set is the common."""
+    common = {"max_bytes": limits.file_bytes, "max_line_bytes": limits.line_bytes}
+    known = getattr(make_source, "limits", ())
+    return {**{name: common[name] for name in known if common[name]}, **wish.options}
 
 
 def _misconfigured(wish: CorpusConfig, config: Config, error: IRError) -> ConfigError:

@@ -1,8 +1,9 @@
 """The daemon: one process that watches, keeps the schedule, writes and serves.
 
-Threads: this one serves; one writes; the watcher and the scheduler have their own and only ask the
-engine for jobs. Start: locks, ledger, last snapshot, socket, READY, then writer, scheduler,
-watcher and a whole look. Stop: the same backwards, the writer finishing the transaction it is in.
+Threads: this one serves; one writes; one takes care; the watcher and the scheduler have their own
+and only ask the engine for jobs. Start: locks, ledger, last snapshot, socket, READY, then writer,
+scheduler, watcher and a whole look. Stop: the same backwards, the writer finishing the transaction
+it is in.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ from irclient import wire
 from irclient.errors import IRError
 from irclient.places import events_path
 from irdaemon import __version__
+from irdaemon.caretaker import Caretaker
+from irdaemon.ceilings import Ceilings, set_open_files
 from irdaemon.config import Config, load_config
 from irdaemon.corpus import Corpus, corpora_of, wanted
 from irdaemon.engine import Engine
+from irdaemon.health import Policy, Vitals
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
 from irdaemon.memory import settle
 from irdaemon.ownership import Lock, clear_socket
+from irdaemon.pulse import Beat, dead, stuck
 from irdaemon.schedule import Schedule
 from irdaemon.sdnotify import notify, watchdog_interval
 from irdaemon.serve import Server
@@ -103,9 +108,10 @@ class Publisher:
 class Writer(threading.Thread):
     """Do the engine's jobs, one after another, until told to stop."""
 
-    def __init__(self, engine: Engine, events: str):
+    def __init__(self, engine: Engine, events: str, nice: int):
         super().__init__(name="writer", daemon=True)
         self._engine = engine
+        self._nice = nice
         self._events = events
         self._stopping = threading.Event()
         self.fault: BaseException | None = None
@@ -113,15 +119,19 @@ class Writer(threading.Thread):
     def run(self) -> None:
         """Take jobs as they come; a fault that no rule covers ends the daemon."""
         with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
-        publisher = Publisher(self._events)
+            # Linux derives the priority of a thread's disk accesses from this as well.
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
+        try:
+            self._write(Publisher(self._events))
+        except BaseException as fault:
+            log.exception("the writer failed")
+            self.fault = fault
+
+    def _write(self, publisher: Publisher) -> None:
         self._engine.notify = publisher.publish
         try:
             while not self._stopping.is_set():
                 self._engine.step(timeout=_TICK_S)
-        except BaseException as fault:
-            log.exception("the writer failed")
-            self.fault = fault
         finally:
             self._engine.notify = lambda topic, data: None
             publisher.close()
@@ -132,46 +142,6 @@ class Writer(threading.Thread):
         self._engine.stop()
         self.join(_WRITER_STOPS_WITHIN_S)
         return not self.is_alive()
-
-
-class Caretaker(threading.Thread):
-    """Keep the watcher on the corpora's roots. A slow disk holds up this thread and no other.
-
-    It also starts what nobody waits for: the watches of a large tree, the schedule.
-    """
-
-    def __init__(self, engine: Engine, watcher: Watcher, schedule: Schedule):
-        super().__init__(name="caretaker", daemon=True)
-        self._engine = engine
-        self._watcher = watcher
-        self._schedule = schedule
-        self._watched: Mapping[str, Corpus] = {}
-        self._stopping = threading.Event()
-
-    def run(self) -> None:
-        """Start the watcher and the schedule, then tick about once a second until told to stop."""
-        if self._stopping.is_set():
-            return
-        self._watcher.start()
-        self._schedule.start()
-        while not self._stopping.is_set():
-            self.tick(time.monotonic())
-            self._stopping.wait(_TICK_S)
-
-    def tick(self, now: float) -> None:
-        """Follow changed corpora, let the watcher look after itself, and the idle doze."""
-        self._engine.doze()
-        corpora = self._engine.corpora
-        if corpora is not self._watched:
-            self._watched = corpora
-            self._watcher.set_roots(
-                root for corpus in corpora.values() for root in corpus.source.roots()
-            )
-        self._watcher.tick(now)
-
-    def stop(self) -> None:
-        """End after the present tick, without waiting for it."""
-        self._stopping.set()
 
 
 class Daemon:
@@ -188,6 +158,7 @@ class Daemon:
         )
         clear_socket(socket)
         os.umask(0o077)
+        set_open_files(config.limits)
         ledger = Ledger(config.ledger_path)
         corpora = settled.corpora(ledger.corpora())
         self.engine = Engine(
@@ -196,13 +167,16 @@ class Daemon:
             hnsw_above=config.index.hnsw_above,
             embedder_idle_s=60 * config.index.idle_minutes,
             reranker=config.reranker,
+            policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
+            queued_paths=config.limits.queued_paths,
         )
         self.engine.host = self
         self._server = Server(self.engine, socket, config.serve.max_message_bytes)
-        self._writer = Writer(self.engine, events_path(socket))
+        self._writer = Writer(self.engine, events_path(socket), config.limits.nice)
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
-        self._caretaker = Caretaker(self.engine, self._watcher, self._schedule)
+        self._ceilings = Ceilings(config.limits, self.engine.shed)
+        self._caretaker = Caretaker(self.engine, self._watcher, self._schedule, self._ceilings)
         self._signals: list[int] = []
         self._reported = 0.0
 
@@ -221,6 +195,11 @@ class Daemon:
                 for w in self._watcher.status()
             ],
         }
+
+    def vitals(self) -> Vitals:
+        """Return how the roots are watched, which threads get nowhere, and which limits bite."""
+        watched = self._watcher.status() if self._caretaker.watches else None
+        return Vitals(watched, self._stuck(time.monotonic()), self._ceilings.biting())
 
     writes = True
 
@@ -249,11 +228,13 @@ class Daemon:
         with self._signals_noted():
             self._start()
             try:
-                while self._writer.fault is None and not self._told_to_stop():
+                while not (died := dead(self._beats())) and not self._told_to_stop():
                     self._tick()
+                for name in died:
+                    log.critical("the %s died; ending, to be started anew", name)
             finally:
                 self._stop()
-        return 1 if self._writer.fault else 0
+        return 1 if died else 0
 
     def _start(self) -> None:
         settle()
@@ -272,12 +253,29 @@ class Daemon:
     def _tick_s(self) -> float:
         return min(_TICK_S, watchdog_interval() or _TICK_S)
 
+    def _beats(self) -> tuple[Beat, ...]:
+        return (
+            Beat("writer", self._writer.is_alive(), self.engine.breath),
+            Beat("caretaker", self._caretaker.is_alive(), self._caretaker.ticked),
+        )
+
+    def _stuck(self, now: float) -> tuple[str, ...]:
+        after_s = 60 * self._settled.config.health.stuck_minutes
+        return stuck(self._beats(), now, after_s)
+
     def _report(self) -> None:
+        """Tell the service manager how it is; its watchdog only while there is progress."""
         now = time.monotonic()
-        if now - self._reported >= (watchdog_interval() or _REPORT_S):
-            self._reported = now
-            generation, jobs = self.engine.snapshot.generation, self.engine.queued
-            notify("WATCHDOG=1", f"STATUS=generation {generation}, {jobs} jobs")
+        if now - self._reported < (watchdog_interval() or _REPORT_S):
+            return
+        self._reported = now
+        troubles = self._stuck(now)
+        how = "; ".join(troubles) or self._caretaker.sentence
+        generation, jobs = self.engine.snapshot.generation, self.engine.queued
+        said = f"STATUS=generation {generation}, {jobs} jobs, {how}"
+        notify(said, *(() if troubles else ("WATCHDOG=1",)))
+        if troubles:
+            log.error("%s", how)
 
     def _stop(self) -> None:
         notify("STOPPING=1")
@@ -307,11 +305,20 @@ class Daemon:
             signal.set_wakeup_fd(-1)
 
     def _told_to_stop(self) -> bool:
+        if self._idle():
+            log.info("nobody asked for anything for so long: stopping")
+            return True
         while self._signals:
             if self._signals.pop(0) != signal.SIGHUP:
                 return True
             self._on_hangup()
         return False
+
+    def _idle(self) -> bool:
+        """Say whether to stop because nobody has asked for anything for long."""
+        allowed_s = 60 * self._settled.config.limits.idle_exit_minutes
+        idle_s = time.monotonic() - self._server.asked_at
+        return 0 < allowed_s < idle_s and not self.engine.queued
 
     def _on_hangup(self) -> None:
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")

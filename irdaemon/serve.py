@@ -13,6 +13,7 @@ import os
 import queue
 import secrets
 import socket as unix
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -253,7 +254,10 @@ def pace(data: bytes) -> Pace:
 
 
 class Server:
-    """Answer requests at a socket path until closed. Everything here belongs to one thread."""
+    """Answer requests at a socket path until closed. Everything here belongs to one thread.
+
+    `asked_at` is when, on the monotonic clock, somebody last asked for something.
+    """
 
     def __init__(self, engine: Engine, path: str, max_message_bytes: int):
         self._engine = engine
@@ -265,6 +269,7 @@ class Server:
         }
         self._done: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
         self._waiting = 0
+        self.asked_at = time.monotonic()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._router = self._context.socket(zmq.ROUTER)
         self._router.linger = 200
@@ -325,6 +330,7 @@ class Server:
                 self._answer(frames[:-1], frames[-1])
 
     def _answer(self, route: list[bytes], data: bytes) -> None:
+        self.asked_at = time.monotonic()
         lane = pace(data)
         if lane == "quick":
             self._reply([*route, handle(self._engine, data, self._limit)])

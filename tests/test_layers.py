@@ -6,11 +6,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 LINE = (
-    "irclient types profile load text source strategy embed rerank config corpus floor ledger index"
-    " retrieve second_look selection gate copies needs expansion disclosure references asking rungs"
-    " ingest discovery explanation evaluate background calibration jobs host overview"
-    " embedders freshness engine library watch schedule serve"
-    " memory ownership settings sdnotify service logs initial daemon commands cli"
+    "irclient types profile memory load text source strategy embed rerank config room corpus floor"
+    " ledger index retrieve second_look selection gate copies needs expansion disclosure references"
+    " asking rungs ingest discovery explanation evaluate background calibration standing jobs"
+    " health host overview embedders freshness engine library watch schedule serve"
+    " ownership settings sdnotify service logs initial ceilings pulse caretaker daemon"
+    " doctor commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

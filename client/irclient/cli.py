@@ -1,7 +1,8 @@
 """`irc`: ask the daemon.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 committed, 1 abstained, 2 wrong usage
-or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or nothing indexed.
+or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or nothing indexed,
+5 (`status`) stale or dark.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="irc",
         description="Find the skills, packages, past sessions and documents that apply.",
         epilog="exit codes: 0 committed, 1 abstained, 2 wrong usage or query,"
-        " 3 daemon unreachable, 4 unknown corpus or nothing indexed",
+        " 3 daemon unreachable, 4 unknown corpus or nothing indexed, 5 (status) stale or dark",
     )
     parser.add_argument("--version", action="version", version=f"irc {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+_LEVELS = {"ok": 0, "stale": 1, "dark": 2}
 _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
 
 
@@ -14,7 +15,7 @@ def prometheus(state: Mapping[str, Any]) -> str:
 
 
 def _lines(state: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("generation", "queue", "uptime_s"):
+    for name in ("generation", "queue", "queue_s", "uptime_s"):
         yield from _gauge(f"irdaemon_{name}", [("", state[name])])
     for count in _COUNTS:
         of_corpora = [(_labels(corpus=c["name"]), c[count]) for c in state["corpora"]]
@@ -25,12 +26,25 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
         if c["last_reconcile"] is not None
     ]
     yield from _gauge("irdaemon_last_reconcile_seconds", looks)
+    yield from _health(state["health"])
     for quantile in ("p50", "p95"):
         stages = [(_labels(stage=n), f[quantile]) for n, f in state.get("profile", {}).items()]
         yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)
 
 
-def _gauge(name: str, samples: list[tuple[str, float]]) -> Iterator[str]:
+def _health(health: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the level of each corpus (0 ok, 1 stale, 2 dark) and how far its index has come."""
+    corpora = health["corpora"]
+    levels = [(_labels(corpus=c["name"]), _LEVELS[c["level"]]) for c in corpora]
+    yield from _gauge("irdaemon_health", levels)
+    for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "late"):
+        known = [(_labels(corpus=c["name"]), c[name]) for c in corpora if c[name] is not None]
+        yield from _gauge(f"irdaemon_{name}", known)
+    yield from _gauge("irdaemon_limits_biting", [("", len(health["limits"]))])
+    yield from _gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
+
+
+def _gauge(name: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
     if samples:
         yield f"# TYPE {name} gauge"
     yield from (f"{name}{labels} {value}" for labels, value in samples)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from irclient.show_answer import safe
+from irclient.show_health import health
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -34,15 +35,9 @@ def status(state: dict[str, Any]) -> str:
         f"irdaemon {state['version']}, pid {state['pid']}, up {_duration(state['uptime_s'])},"
         f" generation {state['generation']}, {state['queue']} jobs"
     )
-    lines = [head, corpora(state["corpora"])]
-    for corpus in state["corpora"]:
-        for problem in corpus["problems"]:
-            lines.append(f"{corpus['name']}: {safe(problem['path'])}: {problem['reason']}")
+    lines = [head, corpora(state["corpora"]), *health(state)]
     if "profile" in state:
         lines += ["", stages(state["profile"])]
-    for watch in state.get("watch", ()):
-        if watch["reason"]:
-            lines.append(f"{watch['mode']}: {safe(watch['path'])}: {watch['reason']}")
     return "\n".join(lines)
 
 
@@ -75,9 +70,13 @@ def failures(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each failure: since when, what, and why."""
     return "\n".join(
         f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(failure['since']))}"
-        f"  {failure['corpus']}  {safe(failure['reason'])}"
+        f"  {failure['corpus']}  {safe(failure['reason'])}{_tries(failure.get('tries', 1))}"
         for failure in found
     )
+
+
+def _tries(tries: int) -> str:
+    return f" (tried {tries:,} times)" if tries > 1 else ""
 
 
 def _duration(seconds: float) -> str:

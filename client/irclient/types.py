@@ -19,7 +19,7 @@ STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_thresh
 ABSTENTIONS = ("below_floor", "no_candidates", "nothing_indexed", "filtered_out")
 
 
-class _Plain:
+class Plain:
     """Convert between a dataclass and plain data."""
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class _Plain:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, _Plain):
+    if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
@@ -46,7 +46,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectSpec(_Plain):
+class SelectSpec(Plain):
     """How to commit: a strategy by name and its parameters.
 
     `max_k` caps every strategy. `rel` is a share of the top score, `gap_ratio` a share of the
@@ -62,7 +62,7 @@ class SelectSpec(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Query(_Plain):
+class Query(Plain):
     """A question to the daemon, with everything that shapes its answer.
 
     `corpora` empty means all. `k` is how many candidates retrieval brings to selection. `where`
@@ -103,7 +103,7 @@ class Query(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(_Plain):
+class Hit(Plain):
     """One retrieved artifact.
 
     `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
@@ -143,7 +143,7 @@ class Hit(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(_Plain):
+class Selection(Plain):
     """The answer to `discover`: few hits, or none with a typed reason.
 
     `reason` says why the selection stopped where it did, or one of ABSTENTIONS. `freshness` holds
@@ -181,7 +181,7 @@ class Selection(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class BundledFile(_Plain):
+class BundledFile(Plain):
     """A file that travels with an artifact: path relative to it, size in bytes, text if it fit."""
 
     path: str
@@ -190,7 +190,7 @@ class BundledFile(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Disclosure(_Plain):
+class Disclosure(Plain):
     """The payload of one artifact at one level.
 
     `note` is empty, or says why `body` is missing or not what was indexed (`pointer_unreadable`,

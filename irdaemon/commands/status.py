@@ -7,9 +7,9 @@ import json
 
 from irclient import show
 from irclient.client import Client
-from irdaemon.commands import DONE
+from irclient.exits import exit_of_status
 
-HELP = "how it is"
+HELP = "how it is; exit code 5 when it is stale or dark"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,4 +22,4 @@ def run(options: argparse.Namespace) -> int:
     with Client() as client:
         state = client.status()
     print(json.dumps(state, ensure_ascii=False) if options.json else show.status(state))
-    return DONE
+    return exit_of_status(state)

@@ -7,7 +7,7 @@ A query reads the engine's snapshot once and works on that one to its end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -109,6 +109,12 @@ def index_corpus(
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),
     )
+
+
+def without_graphs(snapshot: Snapshot) -> Snapshot:
+    """Return the same snapshot, searched exactly everywhere."""
+    exact = {name: replace(i, dense=Dense(i.rows)) for name, i in snapshot.corpora.items()}
+    return replace(snapshot, corpora=exact)
 
 
 def _fits(floor: Floor, space: Space, rows: Rows) -> bool:

@@ -147,12 +147,18 @@ def add_gone(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_tries(connection: sqlite3.Connection) -> None:
+    """Count how often each failed entry was tried."""
+    connection.execute("ALTER TABLE failures ADD COLUMN tries INTEGER NOT NULL DEFAULT 1")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
     add_floors,
     add_served,
     add_gone,
+    add_tries,
 )
 
 

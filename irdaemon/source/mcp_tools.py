@@ -34,6 +34,8 @@ class McpTools:
     `max_bytes` (8,000,000), the largest dump to read.
     """
 
+    limits = ("max_bytes",)
+
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("mcp_tools", options, _OPTIONS)
         self._roots = roots

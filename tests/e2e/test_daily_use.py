@@ -213,3 +213,39 @@ def test_an_appended_turn_of_a_session_is_found(home, daemon):
     with session.open("a") as file:
         file.write(turn(2, "fix the numbats", "Numbats fixed."))
     until(lambda: home.answer("search", "numbats", "-c", "sessions")["n_retrieved"] == 2)
+
+
+def test_a_root_that_nobody_sees_is_told_by_status_and_its_exit_code(home, daemon):
+    def told():
+        return home.irc("status").returncode, home.run("irdaemon", "status").returncode
+
+    until(lambda: told() == (0, 0))
+    home.skills.rename(home.path / "away")
+    until(lambda: told() == (5, 5))
+    (corpus,) = home.answer("status")["health"]["corpora"]
+    assert (corpus["level"], corpus["dark"][0]["path"]) == ("dark", str(home.skills))
+    assert f"dark: skills: {home.skills}: " in home.irc("status").stdout
+    (home.path / "away").rename(home.skills)
+    until(lambda: told() == (0, 0))
+
+
+def test_health_tells_the_newest_change_seen_from_the_newest_indexed(home, daemon):
+    home.skill("fresh", "Peel a pomelo")
+    until(lambda: finds(home, "pomelo", "fresh"))
+
+    def level():
+        (corpus,) = daemon.wait_idle()["health"]["corpora"]
+        return corpus["changed_at"] == corpus["indexed_at"] and corpus["waiting_s"] == 0.0
+
+    until(level)
+    assert home.answer("status")["health"]["level"] == "ok"
+
+
+def test_what_failed_is_quarantined_with_how_often_it_was_tried(home, daemon):
+    os.truncate(home.skill("broken", "x"), 5_000_000)
+    until(lambda: home.answer("status", "--failures"))
+    (corpus,) = home.answer("status")["health"]["corpora"]
+    (kept,) = corpus["quarantined"]
+    assert "more than the limit of 4,000,000" in kept["reason"]
+    assert kept["tries"] >= 1
+    assert "quarantined: skills: 1 failed" in home.irc("status").stdout

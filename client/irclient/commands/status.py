@@ -6,11 +6,11 @@ import argparse
 
 from irclient import show
 from irclient.client import Client
-from irclient.exits import COMMITTED
+from irclient.exits import COMMITTED, exit_of_status
 from irclient.output import printed
 from irclient.prometheus import prometheus
 
-HELP = "the state of the daemon"
+HELP = "the state of the daemon; exit code 5 when it is stale or dark"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,4 +30,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     else:
         state = client.status(options.profile)
         printed(options, state, lambda: show.status(state))
+        return exit_of_status(state)
     return COMMITTED

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from irdaemon.source.options import checked, number, switch
+from irdaemon.source.sessions.lines import LINE_LIMIT
 from irdaemon.source.sessions.reader import Wanted, read_session
 from irdaemon.source.tree import (
     Walk,
@@ -19,7 +20,12 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
 
-_OPTIONS: dict[str, type] = {"titles": bool, "subagents": bool, "since_days": int}
+_OPTIONS: dict[str, type] = {
+    "titles": bool,
+    "subagents": bool,
+    "since_days": int,
+    "max_line_bytes": int,
+}
 # Beside a session's file: outputs too large for it, and notes. Neither is a transcript.
 _NOT_SESSIONS = frozenset({"tool-results", "memory"})
 _DAY = 24 * 60 * 60
@@ -30,13 +36,20 @@ class Sessions:
 
     Options: `titles` (true) adds one record per titled session; `subagents` (false) also reads
     the sessions that agents started; `since_days` (0: no limit) is a window over modification
-    times: a session that has left it is, to a scan, no longer there.
+    times: a session that has left it is, to a scan, no longer there; `max_line_bytes`
+    (16,777,216), beyond which a line is passed over.
     """
+
+    limits = ("max_line_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("sessions", options, _OPTIONS)
         self._roots = roots
-        self._wanted = Wanted(switch(given, "titles", True), switch(given, "subagents", False))
+        self._wanted = Wanted(
+            switch(given, "titles", True),
+            switch(given, "subagents", False),
+            number(given, "max_line_bytes", LINE_LIMIT),
+        )
         self._since_days = number(given, "since_days", 0)
 
     def roots(self) -> tuple[Root, ...]:

@@ -43,10 +43,11 @@ DIALECTS: dict[str, Dialect] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of a session is wanted beside its turns."""
+    """What of a session is wanted beside its turns, and the longest line to read."""
 
     titles: bool = True
     subagents: bool = False
+    line_bytes: int = LINE_LIMIT
 
 
 def read_session(entry: Entry, blob: bytes | None, wanted: Wanted) -> Reading:
@@ -68,7 +69,7 @@ class _Read:
         return (self._tail(cursor) if cursor else None) or self._from_start()
 
     def _from_start(self) -> Reading:
-        sniffed = LineReader(self.file)
+        sniffed = LineReader(self.file, limit=self.wanted.line_bytes)
         stream = self._stream(sniffed)
         if stream is None:
             sniffed.skipped.update({"unrecognised": 1} if sniffed.end else {})
@@ -87,7 +88,7 @@ class _Read:
         return None
 
     def _whole(self, stream: Stream) -> Reading:
-        reader = LineReader(self.file)
+        reader = LineReader(self.file, limit=self.wanted.line_bytes)
         start = Start(is_subagent=stream.kind == "subagent")
         read = DIALECTS[stream.agent].transcript(reader, start)
         return self._report(stream, reader, read, partial=False)
@@ -97,7 +98,7 @@ class _Read:
         if not self._continues(cursor):
             return None
         stream = Stream(self.entry.path, self.entry.scope, cursor.agent, cursor.kind)
-        reader = LineReader(self.file, cursor.resume)
+        reader = LineReader(self.file, cursor.resume, self.wanted.line_bytes)
         start = Start(True, stream.kind == "subagent", cursor.session, cursor.place)
         read = DIALECTS[stream.agent].transcript(reader, start)
         if not read.holds or _about(read) != _about(cursor):
@@ -115,7 +116,7 @@ class _Read:
 
     def _digest(self, offset: int) -> bytes:
         self.file.seek(offset)
-        return digest_of(self.file.readline(LINE_LIMIT + 1))
+        return digest_of(self.file.readline(self.wanted.line_bytes + 1))
 
     def _report(
         self, stream: Stream, reader: LineReader, read: Transcript, *, partial: bool
