@@ -33,6 +33,7 @@ from irdaemon.health import Policy, Vitals
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
+from irdaemon.logs import log_event
 from irdaemon.memory import settle
 from irdaemon.ownership import Lock, clear_socket
 from irdaemon.pulse import Beat, dead, stuck
@@ -96,7 +97,8 @@ class Publisher:
         self._socket.bind(f"ipc://{path}")
 
     def publish(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Send one event; without listeners it goes nowhere."""
+        """Log one event, and send it; without listeners it goes nowhere."""
+        log_event(topic, data)
         self._socket.send_multipart([topic.encode(), wire.pack_event(data)])
 
     def close(self) -> None:

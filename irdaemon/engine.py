@@ -228,7 +228,7 @@ class Engine:
             # A full disk, say: the snapshot goes on answering, and the next look tries again.
             report = f"the ledger cannot be written: {error}"
         except BaseException as error:
-            report = repr(error)
+            report = type(error).__name__  # its message may quote a document
             raise
         finally:
             self._work.end(job.number, state, report)
