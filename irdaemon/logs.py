@@ -69,7 +69,9 @@ class _RotatedPrivately(logging.handlers.RotatingFileHandler):
 
 
 def _privately(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_CREAT, 0o600)
+    os.fchmod(descriptor, 0o600)  # one that was there may be open to others
+    return descriptor
 
 
 class _Textless(logging.Formatter):

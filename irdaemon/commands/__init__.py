@@ -1,5 +1,5 @@
 """The commands of `irdaemon`: a file for each, with HELP, `add_options` and `run`."""
 
-COMMANDS = ("start", "restart", "stop", "status", "init", "fetch", "service", "version")
+COMMANDS = ("start", "restart", "stop", "status", "init", "fetch", "service", "doctor", "version")
 
 DONE, FAILED, WRONG, NOT_RUNNING = range(4)

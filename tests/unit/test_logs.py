@@ -82,6 +82,7 @@ def test_to_a_terminal_a_line_has_time_level_and_module():
 
 def test_a_file_is_its_owners_alone_and_is_rotated_so(tmp_path):
     file = tmp_path / "log"
+    file.touch(0o644)
     done = run(
         f"import os\nos.umask(0)\nlogs._LOG_BYTES = 2000\nlogs.set_up({str(file)!r})\n"
         "for n in range(400): logging.info('line %d', n)"
