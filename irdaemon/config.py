@@ -123,7 +123,7 @@ class LimitsConfig:
     stands back. `idle_exit_minutes`: stop after so long without a request.
     """
 
-    memory_mb: int = 2_048
+    memory_mb: int = 1_800
     file_bytes: int = 0
     line_bytes: int = 0
     artifacts: int = 1_000_000

@@ -268,7 +268,7 @@ class Daemon:
     def _report(self) -> None:
         """Tell the service manager how it is; its watchdog only while there is progress."""
         now = time.monotonic()
-        if now - self._reported < (watchdog_interval() or _REPORT_S):
+        if now - self._reported < min(_REPORT_S, watchdog_interval() or _REPORT_S):
             return
         self._reported = now
         troubles = self._stuck(now)

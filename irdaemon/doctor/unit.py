@@ -46,5 +46,8 @@ def active(said: str) -> Finding:
         return wrong(f"the service has failed ({state})", service.UNIT, _ANEW)
     if "Active: active" in state:
         return ok(f"the service runs ({state})", service.UNIT)
+    if not state:
+        said = f"no service manager runs for this user ({said.strip()})"
+        return note(said, service.UNIT, "irdaemon start --detach")
     fix = f"systemctl --user start {service.UNIT}"
-    return note(f"the service does not run ({state or said.strip()})", service.UNIT, fix)
+    return note(f"the service does not run ({state})", service.UNIT, fix)

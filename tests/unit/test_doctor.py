@@ -56,6 +56,7 @@ def config(text=""):
         (unit.active("  Active: active (running) since"), "ok"),
         (unit.active("  Active: failed (Result: exit-code)"), "wrong"),
         (unit.active("  Active: inactive (dead)"), "note"),
+        (unit.active("Failed to connect to bus"), "note"),
     ],
 )
 def test_each_measure_is_judged_and_what_is_wrong_comes_with_a_command(finding, level):

@@ -142,4 +142,4 @@ def test_the_common_size_limits_reach_the_sources_that_know_them_unless_a_corpus
     assert made["plain"].source._max_bytes == 10
     assert made["own"].source._max_bytes == 30
     assert made["sessions"].source._wanted.line_bytes == 20
-    assert made["plain"].room == Room(1_000_000, 2_048 * MB)
+    assert made["plain"].room == Room(1_000_000, 1_800 * MB)
