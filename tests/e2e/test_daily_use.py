@@ -1,9 +1,10 @@
 """What a person sees: answers, exit codes, and changes that are found."""
 
+import mmap
 import os
 import shutil
 
-from tests.e2e.running import finds, knows, until
+from tests.e2e.running import Running, finds, knows, until
 
 
 def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home):
@@ -249,3 +250,18 @@ def test_what_failed_is_quarantined_with_how_often_it_was_tried(home, daemon):
     assert "more than the limit of 4,000,000" in kept["reason"]
     assert kept["tries"] >= 1
     assert "quarantined: skills: 1 failed" in home.irc("status").stdout
+
+
+def test_a_change_that_no_event_told_of_is_found_by_routine_and_said(home):
+    home.config.write_text('embedder = "hashing"\n[schedule]\nreconcile_minutes = 0.02\n')
+    path = home.skill("silent", "Peel a pomelo", "a body")
+    with Running(home) as running:
+        until(lambda: running.wait_idle()["watch"] and finds(home, "pomelo", "silent"))
+        with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+            mapped[-7:-1] = b"jackal"  # written through memory: inotify is not told
+            mapped.flush()
+            for each in (path, path.parent):
+                os.utime(each, (1e9, 1e9))
+            until(lambda: home.answer("status")["health"]["corpora"][0]["late"] == 1)
+            assert finds(home, "jackal", "silent")
+            until(lambda: home.irc("status").returncode == 0)

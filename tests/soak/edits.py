@@ -13,6 +13,7 @@ WORDS = (
     " lint format bundle release version changelog rollback metric alert dashboard incident"
 ).split()
 SKILLS, NOTES, SESSIONS = 60, 120, 8
+LONGEST_SESSION = 20_000
 
 
 class Editor:
@@ -105,7 +106,11 @@ class Editor:
     # -- sessions --------------------------------------------------------------------------------
 
     def _talk(self) -> None:
-        self._append_turn(self.random.choice(sorted(self.sessions.iterdir())))
+        path = self.random.choice(sorted(self.sessions.iterdir()))
+        if path.stat().st_size > LONGEST_SESSION:
+            path.unlink()  # what is held stays of one size, so that growth would be seen
+            self._last.pop(path)
+        self._append_turn(path)
 
     def _append_turn(self, path: Path) -> None:
         number = self._next()

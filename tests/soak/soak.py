@@ -70,7 +70,12 @@ class Figures:
         told = asdict(self)
         for name in ("rss_mb", "descriptors"):
             series = told.pop(name)
-            told[name] = {"first": series[0], "last": series[-1], "max": max(series)}
+            told[name] = {
+                "first": series[0],
+                "middle": series[len(series) // 2],
+                "last": series[-1],
+                "max": max(series),
+            }
         return json.dumps({**told, "rss_slope_mb_per_hour": round(self.slope(), 2)})
 
 
