@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 # Near a limit: from this share on, something is done or said.
 NEAR = 0.9
 _SHED_EVERY_S = 60.0
+# libzmq ends the process when a connection comes and no descriptor is left.
+_FEWEST_FILES = 256
 _DESCRIPTORS = "/proc/self/fd"
 
 
@@ -58,7 +60,7 @@ def _biting(used: Usage, limits: LimitsConfig) -> Iterator[Bite]:
         yield Bite("near memory", f"{memory}; what is only kept to be quick is let go")
     if used.open_files > NEAR * used.most_files:
         files = f"{used.open_files:,} of {used.most_files:,} files are open (open_files)"
-        yield Bite("open files", f"{files}; beyond that, connections and reads fail")
+        yield Bite("open files", f"{files}; without any left, connections fail")
 
 
 def over_memory(used: Usage, limits: LimitsConfig) -> bool:
@@ -69,10 +71,9 @@ def over_memory(used: Usage, limits: LimitsConfig) -> bool:
 def set_open_files(limits: LimitsConfig) -> None:
     """Set how many files the process may open, as far as the system lets it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(_FEWEST_FILES, limits.open_files)
     if limits.open_files:
-        allowed = (
-            limits.open_files if hard == resource.RLIM_INFINITY else min(hard, limits.open_files)
-        )
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 

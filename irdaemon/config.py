@@ -118,9 +118,9 @@ class LimitsConfig:
     `memory_mb`: resident memory; near it what is only kept to be quick goes, above it new artifacts
     are refused. `file_bytes`, `line_bytes`: the largest file, and line of a session, read where a
     corpus sets no `max_bytes`, `max_line_bytes` (0: what its source has). `artifacts`: how many a
-    corpus holds. `open_files`: descriptors (0: what the system gives). `queued_paths`: changed
-    paths that wait for a corpus before one whole look stands for them. `nice`: how far indexing
-    stands back. `idle_exit_minutes`: stop after so long without a request.
+    corpus holds. `open_files`: descriptors, at least 256 (0: what the system gives).
+    `queued_paths`: changed paths that wait for a corpus before one look stands for them. `nice`:
+    how far indexing stands back. `idle_exit_minutes`: stop after so long without a request.
     """
 
     memory_mb: int = 1_800

@@ -16,6 +16,8 @@ def prometheus(state: Mapping[str, Any]) -> str:
 
 def _lines(state: Mapping[str, Any]) -> Iterator[str]:
     for name in ("generation", "queue", "queue_s", "uptime_s"):
+        if name not in state:
+            continue  # from an older daemon
         yield from _gauge(f"irdaemon_{name}", [("", state[name])])
     for count in _COUNTS:
         of_corpora = [(_labels(corpus=c["name"]), c[count]) for c in state["corpora"]]
@@ -26,7 +28,8 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
         if c["last_reconcile"] is not None
     ]
     yield from _gauge("irdaemon_last_reconcile_seconds", looks)
-    yield from _health(state["health"])
+    if "health" in state:
+        yield from _health(state["health"])
     for quantile in ("p50", "p95"):
         stages = [(_labels(stage=n), f[quantile]) for n, f in state.get("profile", {}).items()]
         yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)

@@ -9,8 +9,10 @@ from irclient.show_answer import safe
 
 
 def health(state: dict[str, Any]) -> list[str]:
-    """Return the lines about the health of a status, the worst first."""
-    found = state["health"]
+    """Return the lines about the health of a status, the worst first; none of an older daemon's."""
+    found = state.get("health")
+    if found is None:
+        return []
     return [
         f"health: {found['level']}",
         *(f"stuck: {safe(each)}" for each in found["stuck"]),

@@ -66,7 +66,10 @@ def answered(path: str, answer: dict[str, Any], pid: int | None) -> Finding:
 
 def healthy(state: dict[str, Any]) -> Iterator[Finding]:
     """Yield what the daemon says is wrong with itself."""
-    health = state["health"]
+    health = state.get("health")
+    if health is None:
+        yield wrong("the daemon that runs is older and does not tell its health", fix=_RESTART)
+        return
     for said in health["stuck"]:
         yield wrong(said, fix=_RESTART)
     for corpus in health["corpora"]:

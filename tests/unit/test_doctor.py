@@ -163,6 +163,11 @@ def test_what_the_daemon_says_is_wrong_with_it_becomes_findings():
     assert [f.level for f in endpoint.healthy({"config": "/c", "health": HEALTHY})] == ["ok"]
 
 
+def test_a_daemon_too_old_to_tell_its_health_is_to_be_restarted():
+    (finding,) = endpoint.healthy({"config": "/c"})
+    assert (finding.level, finding.fix) == ("wrong", "irdaemon restart")
+
+
 def test_a_check_that_fails_is_a_finding_and_the_others_are_made(monkeypatch):
     def broken(config):
         yield doctor.ok("so far")
