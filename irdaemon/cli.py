@@ -1,6 +1,7 @@
 """`irdaemon`: start, stop and set up the daemon.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 not running.
+Exit codes: 0 done, 1 failed (`doctor`: something is wrong), 2 wrong usage or configuration, 3 not
+running, 5 (`status`) stale or dark.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ exit codes:
   1  failed
   2  wrong usage or configuration
   3  not running
+  5  (status) something is stale or dark
 
 environment:
   IRDAEMON_CONFIG   the configuration file, if it is not at the usual place

@@ -125,6 +125,41 @@ class ServeConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class HealthConfig:
+    """When an index counts as stale.
+
+    `stale_minutes`: how long a change that was seen may wait to be indexed, and how much later than
+    the schedule says a whole look may be; `stuck_minutes`: how long one job may go without a sign
+    of progress before the service manager's watchdog is left unanswered.
+    """
+
+    stale_minutes: float = 10.0
+    stuck_minutes: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsConfig:
+    """What the daemon may use at most; 0 for no limit, `irc status` says which one bites.
+
+    `memory_mb`: resident memory; near it what is only kept to be quick goes, above it new artifacts
+    are refused. `file_bytes`, `line_bytes`: the largest file, and line of a session, read where a
+    corpus sets no `max_bytes`, `max_line_bytes` (0: what its source has). `artifacts`: how many a
+    corpus holds. `open_files`: descriptors, at least 256 (0: what the system gives).
+    `queued_paths`: changed paths that wait for a corpus before one look stands for them. `nice`:
+    how far indexing stands back. `idle_exit_minutes`: stop after so long without a request.
+    """
+
+    memory_mb: int = 1_800
+    file_bytes: int = 0
+    line_bytes: int = 0
+    artifacts: int = 1_000_000
+    open_files: int = 0
+    queued_paths: int = 10_000
+    nice: int = 5
+    idle_exit_minutes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything a person can set, and where the daemon keeps its own files."""
 
@@ -139,6 +174,8 @@ class Config:
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     serve: ServeConfig = field(default_factory=ServeConfig)
     clients: tuple[ClientConfig, ...] = ()
+    health: HealthConfig = field(default_factory=HealthConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
 
     @property
     def ledger_path(self) -> str:
@@ -152,6 +189,8 @@ _SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
         "watch": WatchConfig,
         "schedule": ScheduleConfig,
         "serve": ServeConfig,
+        "health": HealthConfig,
+        "limits": LimitsConfig,
     }
 )
 _TOP_KEYS = ("embedder", "reranker", "known", "corpora", "client", *_SECTIONS)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from irclient.errors import IRError, QueryError
-from irdaemon.config import CORPUS_KEYS, KNOWN_KINDS, Config, ConfigError, CorpusConfig
+from irdaemon.config import (
+    CORPUS_KEYS,
+    KNOWN_KINDS,
+    Config,
+    ConfigError,
+    CorpusConfig,
+    LimitsConfig,
+)
 from irdaemon.embed import check_embedder
 from irdaemon.load import did_you_mean, load
+from irdaemon.memory import MB
 from irdaemon.redaction import recipe
 from irdaemon.rerank import check_reranker
+from irdaemon.room import Room
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
 from irdaemon.types import Root
@@ -46,7 +55,7 @@ class Corpus:
 
     `cases` is a file of labelled queries from which its floor is set, "" for none. `redact` is a
     level of redaction, "" that of the kind; `follow_links` says whether a link may lead out of the
-    roots, None: as the kind has it.
+    roots, None: as the kind has it. `room` is how much it may take in.
     """
 
     name: str
@@ -57,6 +66,7 @@ class Corpus:
     cases: str = ""
     redact: str = ""
     follow_links: bool | None = None
+    room: Room = field(default_factory=Room)
 
     @cached_property
     def recipe(self) -> str:
@@ -108,7 +118,8 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     """Make one corpus. Raises ConfigError naming the file and what is wrong."""
     try:
         roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
-        source = load("source", wish.kind, SOURCES)(roots, wish.options)
+        make_source = load("source", wish.kind, SOURCES)
+        source = make_source(roots, _options(wish, make_source, config.limits))
         check_embedder(wish.embedder or config.embedder)
         strategy = strategy_from_spec(wish.strategy or DEFAULT_STRATEGIES.get(wish.kind))
         if strategy is None:
@@ -125,7 +136,17 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
         wish.cases,
         wish.redact,
         wish.follow_links,
+        Room(config.limits.artifacts, config.limits.memory_mb * MB),
     )
+
+
+def _options(
+    wish: CorpusConfig, make_source: Callable[..., Source], limits: LimitsConfig
+) -> Mapping[str, Any]:
+    """Return a corpus' options; a limit that its source knows and it does not set is the common."""
+    common = {"max_bytes": limits.file_bytes, "max_line_bytes": limits.line_bytes}
+    known = getattr(make_source, "limits", ())
+    return {**{name: common[name] for name in known if common[name]}, **wish.options}
 
 
 def _misconfigured(wish: CorpusConfig, config: Config, error: IRError) -> ConfigError:

@@ -1,8 +1,9 @@
 """The daemon: one process that watches, keeps the schedule, writes and serves.
 
-Threads: this one serves; one writes; the watcher and the scheduler have their own and only ask the
-engine for jobs. Start: locks, ledger, last snapshot, socket, READY, then writer, scheduler,
-watcher and a whole look. Stop: the same backwards, the writer finishing the transaction it is in.
+Threads: this one serves; one writes; one takes care; the watcher and the scheduler have their own
+and only ask the engine for jobs. Start: locks, ledger, last snapshot, socket, READY, then writer,
+scheduler, watcher and a whole look. Stop: the same backwards, the writer finishing the transaction
+it is in.
 """
 
 from __future__ import annotations
@@ -19,16 +20,21 @@ from typing import Any
 
 from irclient.errors import IRError
 from irdaemon import __version__
+from irdaemon.caretaker import Caretaker
+from irdaemon.ceilings import Ceilings, set_open_files
 from irdaemon.config import Config, load_config
 from irdaemon.corpus import Corpus, corpora_of, wanted
 from irdaemon.engine import Engine
 from irdaemon.faults import where
+from irdaemon.health import Policy, Vitals
 from irdaemon.index import Images
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
+from irdaemon.logs import log_event
 from irdaemon.memory import resident, settle
 from irdaemon.ownership import Lock
+from irdaemon.pulse import Beat, dead, stuck
 from irdaemon.reception import Reception, rules_of
 from irdaemon.renewal import opened
 from irdaemon.schedule import Schedule
@@ -85,16 +91,18 @@ class Settled:
 class Writer(threading.Thread):
     """Do the engine's jobs, one after another, until told to stop."""
 
-    def __init__(self, engine: Engine):
+    def __init__(self, engine: Engine, nice: int):
         super().__init__(name="writer", daemon=True)
         self._engine = engine
+        self._nice = nice
         self._stopping = threading.Event()
         self.fault: BaseException | None = None
 
     def run(self) -> None:
         """Take jobs as they come; a fault that no rule covers ends the daemon."""
         with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
+            # Linux derives the priority of a thread's disk accesses from this as well.
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
         try:
             while not self._stopping.is_set():
                 self._engine.step(timeout=_TICK_S)
@@ -110,46 +118,6 @@ class Writer(threading.Thread):
         return not self.is_alive()
 
 
-class Caretaker(threading.Thread):
-    """Keep the watcher on the corpora's roots. A slow disk holds up this thread and no other.
-
-    It also starts what nobody waits for: the watches of a large tree, the schedule.
-    """
-
-    def __init__(self, engine: Engine, watcher: Watcher, schedule: Schedule):
-        super().__init__(name="caretaker", daemon=True)
-        self._engine = engine
-        self._watcher = watcher
-        self._schedule = schedule
-        self._watched: Mapping[str, Corpus] = {}
-        self._stopping = threading.Event()
-
-    def run(self) -> None:
-        """Start the watcher and the schedule, then tick about once a second until told to stop."""
-        if self._stopping.is_set():
-            return
-        self._watcher.start()
-        self._schedule.start()
-        while not self._stopping.is_set():
-            self.tick(time.monotonic())
-            self._stopping.wait(_TICK_S)
-
-    def tick(self, now: float) -> None:
-        """Follow changed corpora, let the watcher look after itself, and the idle doze."""
-        self._engine.doze()
-        corpora = self._engine.corpora
-        if corpora is not self._watched:
-            self._watched = corpora
-            self._watcher.set_roots(
-                root for corpus in corpora.values() for root in corpus.source.roots()
-            )
-        self._watcher.tick(now)
-
-    def stop(self) -> None:
-        """End after the present tick, without waiting for it."""
-        self._stopping.set()
-
-
 class Daemon:
     """All parts of the running process. It is its engine's host."""
 
@@ -163,18 +131,20 @@ class Daemon:
             Lock.take(os.path.join(os.path.dirname(socket), "lock")),
         )
         os.umask(0o077)
+        set_open_files(config.limits)
         self.engine, loss = opened(config.ledger_path, self._engine_on, time.time())
         self.engine.host, self.engine.loss = self, loss
         self._offers_path = os.path.join(config.state_dir, "offers.json")
         self.engine.offers.load(self._offers_path)
-        self._writer = Writer(self.engine)
+        self._writer = Writer(self.engine, config.limits.nice)
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
-        self._caretaker = Caretaker(self.engine, self._watcher, self._schedule)
+        self._ceilings = Ceilings(config.limits, self.engine.shed)
+        self._caretaker = Caretaker(self.engine, self._watcher, self._schedule, self._ceilings)
         self._signals: list[int] = []
         self._reported = 0.0
         self._server = Server(self.engine, settled.rules, config.serve.max_message_bytes)
-        self.engine.notify = self._server.publish
+        self.engine.notify = self._publish
         self._reception = Reception(self._server, config, socket)
 
     def _engine_on(self, ledger: Ledger) -> Engine:
@@ -186,7 +156,14 @@ class Daemon:
             hnsw_above=config.index.hnsw_above,
             embedder_idle_s=60 * config.index.idle_minutes,
             reranker=config.reranker,
+            policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
+            queued_paths=config.limits.queued_paths,
         )
+
+    def _publish(self, topic: str, data: Mapping[str, Any]) -> None:
+        """Log an event of the engine, and tell it to whoever listens."""
+        log_event(topic, data)
+        self._server.publish(topic, data)
 
     # -- what the engine asks of its host --------------------------------------------------------
 
@@ -204,6 +181,11 @@ class Daemon:
                 for w in self._watcher.status()
             ],
         }
+
+    def vitals(self) -> Vitals:
+        """Return how the roots are watched, which threads get nowhere, and which limits bite."""
+        watched = self._watcher.status() if self._caretaker.watches else None
+        return Vitals(watched, self._stuck(time.monotonic()), self._ceilings.biting())
 
     writes = True
 
@@ -231,14 +213,17 @@ class Daemon:
 
     def run(self) -> int:
         """Serve until told to stop; return the exit code."""
+        died: tuple[str, ...] = ()
         with self._signals_noted():
             try:
                 self._start()
-                while self._writer.fault is None and not self._told_to_stop():
+                while not (died := dead(self._beats())) and not self._told_to_stop():
                     self._tick()
+                for name in died:
+                    log.critical("the %s died; ending, to be started anew", name)
             finally:
                 self._stop()
-        return 1 if self._writer.fault else 0
+        return 1 if died else 0
 
     def _start(self) -> None:
         settle()
@@ -257,12 +242,29 @@ class Daemon:
     def _tick_s(self) -> float:
         return min(_TICK_S, watchdog_interval() or _TICK_S)
 
+    def _beats(self) -> tuple[Beat, ...]:
+        return (
+            Beat("writer", self._writer.is_alive(), self.engine.breath),
+            Beat("caretaker", self._caretaker.is_alive(), self._caretaker.ticked),
+        )
+
+    def _stuck(self, now: float) -> tuple[str, ...]:
+        after_s = 60 * self._settled.config.health.stuck_minutes
+        return stuck(self._beats(), now, after_s)
+
     def _report(self) -> None:
+        """Tell the service manager how it is; its watchdog only while there is progress."""
         now = time.monotonic()
-        if now - self._reported >= (watchdog_interval() or _REPORT_S):
-            self._reported = now
-            generation, jobs = self.engine.snapshot.generation, self.engine.queued
-            notify("WATCHDOG=1", f"STATUS=generation {generation}, {jobs} jobs")
+        if now - self._reported < min(_REPORT_S, watchdog_interval() or _REPORT_S):
+            return
+        self._reported = now
+        troubles = self._stuck(now)
+        how = "; ".join(troubles) or self._caretaker.sentence
+        generation, jobs = self.engine.snapshot.generation, self.engine.queued
+        said = f"STATUS=generation {generation}, {jobs} jobs, {how}"
+        notify(said, *(() if troubles else ("WATCHDOG=1",)))
+        if troubles:
+            log.error("%s", how)
 
     def _stop(self) -> None:
         """Stop every part; one that fails to keeps no other from stopping."""
@@ -305,11 +307,20 @@ class Daemon:
             signal.set_wakeup_fd(-1)
 
     def _told_to_stop(self) -> bool:
+        if self._idle():
+            log.info("nobody asked for anything for so long: stopping")
+            return True
         while self._signals:
             if self._signals.pop(0) != signal.SIGHUP:
                 return True
             self._on_hangup()
         return False
+
+    def _idle(self) -> bool:
+        """Say whether to stop because nobody has asked for anything for long."""
+        allowed_s = 60 * self._settled.config.limits.idle_exit_minutes
+        idle_s = time.monotonic() - self._server.asked_at
+        return 0 < allowed_s < idle_s and not self.engine.queued
 
     def _on_hangup(self) -> None:
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")

@@ -17,7 +17,8 @@ _VECTORS_REMEMBERED = 256
 class Embedders:
     """Make, hold and ask embedders; one that cannot be made is held by a stand-in.
 
-    With `idle_s` above 0, a model unused for so many seconds is let go until it is needed again.
+    With `idle_s` above 0, a model unused for so many seconds is let go until it is needed again;
+    `shed` lets go of all at once.
     """
 
     def __init__(self, idle_s: float = 0.0) -> None:
@@ -37,13 +38,22 @@ class Embedders:
         return self._by_name[name]
 
     def _made(self, name: str) -> Embedder:
-        return Dozing(partial(make_embedder, name)) if self._idle_s else make_embedder(name)
+        return Dozing(partial(make_embedder, name))
 
     def doze(self) -> None:
         """Let go of the models that nobody has needed for a while, where that is wanted."""
+        if self._idle_s:
+            self._let_go(self._idle_s)
+
+    def shed(self) -> None:
+        """Let go of every model, and of the vectors of queries."""
+        self._vectors.clear()
+        self._let_go(0.0)
+
+    def _let_go(self, after_s: float) -> None:
         for embedder in tuple(self._by_name.values()):
             if isinstance(embedder, Dozing):
-                embedder.doze(self._idle_s)
+                embedder.doze(after_s)
 
     def serving(self, name: str, served: tuple[str, str] | None) -> Embedder:
         """Return the embedder whose vectors answer: the old one until the new one's are all there.

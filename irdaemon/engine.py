@@ -39,6 +39,7 @@ from irdaemon.evaluate import (
 from irdaemon.expansion import parse_expand
 from irdaemon.explanation import explain
 from irdaemon.freshness import catch_up
+from irdaemon.health import Health, Policy, health
 from irdaemon.host import Host, Library
 from irdaemon.index import (
     CorpusIndex,
@@ -51,12 +52,14 @@ from irdaemon.index import (
     drifted,
     graph_is_due,
     index_corpus,
+    without_graphs,
 )
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, Progress, Work
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin, Wanted
 from irdaemon.ledger.damage import is_damage, is_passing
 from irdaemon.ledger.loss import Loss, damage, first_fault
+from irdaemon.memory import MB, give_back, resident
 from irdaemon.offers import Offers
 from irdaemon.profile import note, summary
 from irdaemon.references import resolve, unknown_corpus
@@ -92,6 +95,8 @@ class Engine:
         embedder_idle_s: float = 0.0,
         calibrating: bool = True,
         reranker: str = "",
+        policy: Policy | None = None,
+        queued_paths: int = 0,
         clock: Callable[[], float] = time.time,
         notify: Notify = lambda topic, data: None,
     ):
@@ -106,7 +111,8 @@ class Engine:
         self._models = discovery.Models(self._embedders.vector, _reranker(reranker))
         self._clock = clock
         self._corpora: dict[str, Corpus] = {}
-        self._work = Work()
+        self._policy = policy or Policy()
+        self._work = Work(clock, queued_paths)
         self._setbacks = Setbacks()
         self._rereading: set[str] = set()
         self.loss: Loss | None = None
@@ -171,6 +177,20 @@ class Engine:
         """Let go of what is only kept to be quick, where nobody has needed it for a while."""
         self._embedders.doze()
 
+    def shed(self) -> None:
+        """Have the writer let go of all that is only kept to be quick."""
+        self.request(Job("shed"))
+
+    def _shed(self, job: Job, progress: Progress) -> str:
+        before = resident()
+        self._embedders.shed()
+        self._discovering, self._searching = Ladder(), Ladder()
+        # Until the next start: a graph would only be built to be dropped again.
+        self._hnsw_above = 0
+        self.snapshot = without_graphs(self.snapshot)
+        give_back()
+        return f"{before // MB:,} MB before, {resident() // MB:,} MB after"
+
     # -- the write side --------------------------------------------------------------------------
 
     def request(self, job: Job) -> int:
@@ -207,6 +227,11 @@ class Engine:
         looks = (look for look in self._work.running() if look.job.kind == "reconcile")
         waiting = self._work.paths() + self._setbacks.paths()
         return waiting + sum(look.todo - look.done for look in looks)
+
+    @property
+    def breath(self) -> float:
+        """Return when, on the monotonic clock, the writer last got on."""
+        return self._work.breath
 
     @property
     def queued(self) -> int:
@@ -304,6 +329,7 @@ class Engine:
 
         above = self.ledger.last_record()
         report = reconcile(self.ledger, corpus, job.look, self._clock, advance)
+        self._work.looked(job, report)
         progress.done = progress.todo
         self._embed_few(corpus, above)
         if report.changed or not job.look.under:
@@ -311,6 +337,8 @@ class Engine:
         index = self.snapshot.corpora[corpus.name]
         if index.unembedded or index.embedder != self._embedders.named(corpus.embedder).id:
             self.request(Job("embed", corpus.name))
+        else:
+            self._work.embedded(corpus.name)
         self._calibrate_if_due(corpus)
         if report.outdated:
             # What an earlier version stored otherwise is not to linger in free pages.
@@ -680,6 +708,8 @@ class Engine:
                 "generation": self.snapshot.generation,
                 "ledger": overview.of_ledger(ledger, self._setbacks.trouble, self.loss),
                 "queue": self.queued,
+                "queue_s": self._queue_age(),
+                "health": self._health(ledger).to_dict(),
                 "jobs": [progress.to_dict() for progress in self._work.running()],
                 "corpora": [
                     overview.status(ledger, corpus, self._seen(corpus.name))
@@ -687,9 +717,30 @@ class Engine:
                 ],
             }
 
+    def health(self) -> Health:
+        """Judge how every corpus is by what was seen and what was done."""
+        with self.ledger.reading() as ledger:
+            return self._health(ledger)
+
+    def _health(self, ledger: Ledger) -> Health:
+        facts = tuple(
+            overview.facts(ledger, each, self._work.standing(each.name), self._missing(each))
+            for each in self._corpora.values()
+        )
+        return health(facts, self.host.vitals(), self._policy, self._clock())
+
+    def _queue_age(self) -> float:
+        oldest = self._work.oldest()
+        return 0.0 if oldest is None else round(max(0.0, self._clock() - oldest), 1)
+
+    def _missing(self, corpus: Corpus) -> str:
+        """Return why a corpus' embedder cannot be used, "" where it can."""
+        target = self._embedders.named(corpus.embedder)
+        return target.error.message if isinstance(target, Absent) else ""
+
     def _seen(self, name: str) -> overview.Seen:
         target = self._embedders.named(self._corpora[name].embedder)
-        why = target.error.message if isinstance(target, Absent) else ""
+        why = self._missing(self._corpora[name])
         unread = self._unread(name) + self._setbacks.paths(name)
         unwritten = self._setbacks.trouble if self._setbacks.paths(name) else None
         return overview.Seen(self.snapshot.corpora[name], unread, target.id, why, unwritten)
@@ -763,4 +814,5 @@ _DOERS: dict[str, Callable[[Engine, Job, Progress], str]] = {
     "graph": Engine._graph,
     "image": Engine._image,
     "compact": Engine._compact,
+    "shed": Engine._shed,
 }

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from irclient.errors import Unavailable
 from irdaemon.corpus import Corpus
+from irdaemon.health import Vitals
 
 
 class Host(Protocol):
@@ -19,6 +20,10 @@ class Host(Protocol):
 
     def facts(self) -> Mapping[str, Any]:
         """Return what the status says of the process."""
+        ...
+
+    def vitals(self) -> Vitals:
+        """Return what the process knows of its watches, threads and limits."""
         ...
 
     def caught_up(self, timeout: float) -> Collection[str]:
@@ -49,6 +54,10 @@ class Library:
     def facts(self) -> Mapping[str, Any]:
         """Return no facts."""
         return {}
+
+    def vitals(self) -> Vitals:
+        """Return nothing: nobody watches."""
+        return Vitals()
 
     def caught_up(self, timeout: float) -> Collection[str]:
         """Return none: nobody watches."""

@@ -41,8 +41,8 @@ from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, Scan, Sou
 # Entries read and stored in one go: few enough that a change need not wait for the rest.
 _AT_ONCE = 32
 _AT_ONCE_S = 0.05
-# What reading an entry came to: what it holds, why it cannot be read, or None where it is gone.
-Outcome = Upsert | SourceError | None
+# A change of an older file than this should have been told of by an event.
+_TOLD_WITHIN_S = 10.0
 _NAMELESS = "its name is not valid UTF-8"
 
 
@@ -50,25 +50,44 @@ _NAMELESS = "its name is not valid UTF-8"
 class Look:
     """How to look at a corpus: at which changed paths (none: everywhere), and how hard.
 
-    `full` reads every entry again; `prune` forgets what a missing or empty root no longer has.
+    `full` reads every entry again; `prune` forgets what a missing or empty root no longer has;
+    `routine` is a look that the schedule asked for, in which nothing new is expected.
     """
 
     under: tuple[str, ...] = ()
     full: bool = False
     prune: bool = False
+    routine: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """An entry that is not taken in, because a limit bites: which."""
+
+    why: str
+
+
+# What reading an entry came to: what it holds, why it cannot be read, why it is not taken in, or
+# None where it is gone.
+Outcome = Upsert | SourceError | NoRoom | None
 
 
 @dataclass(slots=True)
 class Report:
     """What one reconcile did; `progress` is called with (entries done, entries to do).
 
-    `outdated` says that something was stored by another recipe before.
+    `outdated` says that something was stored by another recipe before. `refused` counts the new
+    entries that a limit kept out, `refusal` says which. `late` counts the entries with changes that
+    are older than an event would have taken to tell of them.
     """
 
     written: int = 0
     removed: int = 0
     unchanged: int = 0
     failed: int = 0
+    refused: int = 0
+    refusal: str = ""
+    late: int = 0
     problems: tuple[Problem, ...] = ()
     outdated: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, todo: None)
@@ -82,7 +101,7 @@ class Report:
         return (
             f"{self.written} written, {self.removed} removed, {self.unchanged} unchanged,"
             f" {self.failed} failed"
-        )
+        ) + (f", {self.refused} refused: {self.refusal}" if self.refused else "")
 
 
 def reconcile(
@@ -94,6 +113,7 @@ def reconcile(
 ) -> Report:
     """Bring the ledger level with what the corpus' source has now."""
     report = Report(progress=progress)
+    told_before = clock() - _TOLD_WITHIN_S
     optouts = OptOuts()
     if not look.under:
         ledger.projects.reread_changed(corpus.name, optouts.covers)
@@ -110,13 +130,19 @@ def reconcile(
         _keep(ledger, corpus, stray, refusal(stray), report, clock())
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
+    new = sum(entry.key not in delta.known for entry in delta.stale)
+    held = _held(ledger, corpus, new)
     done = 0
     while done < len(delta.stale):
         progress(done, len(delta.stale))
-        outcomes = _read_some(corpus, delta, done, optouts)
+        outcomes = _read_some(corpus, delta, done, held, optouts)
         with ledger.transaction():
             for entry, outcome in outcomes:
+                before = report.written
                 _keep(ledger, corpus, entry, outcome, report, clock())
+                written = report.written - before
+                held += written if entry.key not in delta.known else 0
+                report.late += bool(written) and 0 < entry.mtime_ns < told_before * 1e9
         done += len(outcomes)
     if not look.under:
         ledger.reconciled(corpus.name, scan.problems, _roots(ledger, corpus, look), clock())
@@ -218,14 +244,30 @@ def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) 
     return ledger.entries.known_under(corpus, root) > witnessed
 
 
+def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
+    """Count the artifacts of a corpus; 0 where so many new ones leave its limit far off."""
+    most = corpus.room.artifacts
+    # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
+    if not new or not most or ledger.last_artifact() + new < most:
+        return 0
+    return ledger.artifacts_held(corpus.name)
+
+
 def _read_some(
-    corpus: Corpus, delta: Delta, start: int, optouts: OptOuts
+    corpus: Corpus, delta: Delta, start: int, held: int, optouts: OptOuts
 ) -> list[tuple[Entry, Outcome]]:
-    """Read a few stale entries: at most so many, and for no longer than a moment."""
+    """Read a few stale entries: at most so many, and for no longer than a moment.
+
+    New ones are read while there is room beside the `held` artifacts.
+    """
     until = time.monotonic() + _AT_ONCE_S
     outcomes: list[tuple[Entry, Outcome]] = []
     for entry in delta.stale[start : start + _AT_ONCE]:
-        outcomes.append((entry, _read_one(corpus, entry, delta.known.get(entry.key), optouts)))
+        known = delta.known.get(entry.key)
+        why = corpus.room.refusal(held) if known is None else ""
+        outcome = NoRoom(why) if why else _read_one(corpus, entry, known, optouts)
+        outcomes.append((entry, outcome))
+        held += known is None and not why
         if time.monotonic() > until:
             break
     return outcomes
@@ -254,6 +296,9 @@ def _keep(
     if outcome is None:
         if not _root_is_lost(corpus.source, entry.path):
             report.removed += ledger.entries.forget(corpus.name, [entry.key])
+    elif isinstance(outcome, NoRoom):
+        report.refused += 1
+        report.refusal = outcome.why
     elif isinstance(outcome, SourceError):
         report.failed += 1
         if isinstance(outcome, Refused):

@@ -9,7 +9,9 @@ from typing import Any
 
 from irdaemon.config import (
     KNOWN_KINDS,
+    HealthConfig,
     IndexConfig,
+    LimitsConfig,
     ScheduleConfig,
     ServeConfig,
     WatchConfig,
@@ -65,6 +67,8 @@ def initial_config(path: str | None = None) -> tuple[str, str]:
             ("watch", WatchConfig),
             ("schedule", ScheduleConfig),
             ("serve", ServeConfig),
+            ("health", HealthConfig),
+            ("limits", LimitsConfig),
         )
     )
     return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections + _CLIENT

@@ -1,40 +1,117 @@
-"""Logging: a line per event on stderr, or in a rotated file when detached; no document text."""
+"""Logging: a line per event, `LEVEL module: message`, and never a document's text.
+
+To the journal each line carries its priority, elsewhere the time; a file is rotated and its owner's
+alone. Of an exception the type and the places are told; its message only where it is one of ours or
+the system's, since others may quote what they choked on.
+"""
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import logging.handlers
 import os
 import sys
+import threading
+import traceback
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, TextIO
+
+from irclient.errors import IRError
+
+log = logging.getLogger(__name__)
 
 _PRIORITIES = ((logging.ERROR, "<3>"), (logging.WARNING, "<4>"), (logging.INFO, "<6>"))
 _LOG_BYTES = 2_000_000
 _LOGS_KEPT = 3
+_PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_QUICK_MS = 1_000.0
 
 
-class _ForJournal(logging.Formatter):
+def set_up(file: str | None = None, verbose: bool = False) -> None:
+    """Log to `file`, rotated, or to stderr; and let nothing end without a line."""
+    handler: logging.Handler = _RotatedPrivately(file) if file else logging.StreamHandler()
+    handler.setFormatter(_ForJournal() if not file and _is_journal() else _Textless(_PLAIN))
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
+    logging.captureWarnings(True)
+    # A descriptor of its own: rotation closes the stream's.
+    faulthandler.enable(_privately(file, os.O_WRONLY | os.O_APPEND) if file else sys.stderr)
+    sys.excepthook = _uncaught
+    threading.excepthook = lambda fault: _thread_ended(fault.thread, fault.exc_value)
+
+
+def log_event(topic: str, data: Mapping[str, Any]) -> None:
+    """Log an event of the engine: jobs that failed or took long, and entries that cannot be read.
+
+    Not why an entry cannot be read, which may quote it; `irc status --failures` tells.
+    """
+    if topic == "failure":
+        log.warning("%s: cannot be read: %s", data["corpus"], data["path"])
+    elif topic == "job" and data["state"] == "failed":
+        log.error("%s failed: %s", _job(data), data["report"])
+    elif topic == "job" and data["took_ms"] >= _QUICK_MS:
+        log.info("%s: %s", _job(data), data["report"])
+
+
+def _job(data: Mapping[str, Any]) -> str:
+    return f"{data['kind']} {data['corpus']}".strip() + f" ({data['took_ms'] / 1e3:.1f} s)"
+
+
+class _RotatedPrivately(logging.handlers.RotatingFileHandler):
+    """A rotated file that only its owner may read."""
+
+    def __init__(self, file: str):
+        super().__init__(file, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8")
+
+    def _open(self) -> TextIO:  # type: ignore[override]
+        return open(self.baseFilename, "a", encoding="utf-8", opener=_privately)
+
+
+def _privately(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_CREAT, 0o600)
+    os.fchmod(descriptor, 0o600)  # one that was there may be open to others
+    return descriptor
+
+
+class _Textless(logging.Formatter):
+    """Tell of an exception what it is and where, not what it says."""
+
+    def formatException(  # noqa: N802 (its name in logging)
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None]
+        | tuple[None, None, None],
+    ) -> str:
+        return "\n".join(_told(ei[1])) if ei[1] is not None else ""
+
+
+def _told(error: BaseException) -> Iterator[str]:
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        yield from _told(before)
+        yield "which led to:"
+    for frame in traceback.format_tb(error.__traceback__):
+        yield frame.rstrip()
+    ours = isinstance(error, (IRError, OSError))
+    yield f"{type(error).__qualname__}: {error}" if ours else type(error).__qualname__
+
+
+class _ForJournal(_Textless):
     """Prefix each line with its priority; the journal adds the time itself."""
 
     def format(self, record: logging.LogRecord) -> str:
         prefix = next((mark for level, mark in _PRIORITIES if record.levelno >= level), "<7>")
-        lines = f"{record.name}: {super().format(record)}".splitlines()
+        lines = f"{record.levelname} {record.name}: {super().format(record)}".splitlines()
         return "\n".join(prefix + line for line in lines)
 
 
-def set_up(file: str | None = None, verbose: bool = False) -> None:
-    """Log to `file`, rotated, or to stderr."""
-    handler: logging.Handler
-    if file:
-        handler = logging.handlers.RotatingFileHandler(
-            file, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8"
-        )
-    else:
-        handler = logging.StreamHandler()
-    handler.setFormatter(_ForJournal() if not file and _is_journal() else logging.Formatter(_PLAIN))
-    logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    log.critical("ended by a fault", exc_info=(kind, error, trace))
 
 
-_PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+def _thread_ended(thread: threading.Thread | None, error: BaseException | None) -> None:
+    if error is not None and not isinstance(error, SystemExit):
+        log.error("the thread %s ended by a fault", thread and thread.name, exc_info=error)
 
 
 def _is_journal() -> bool:

@@ -11,6 +11,10 @@ import contextlib
 import ctypes
 import gc
 import os
+import resource
+import sys
+
+MB = 1 << 20
 
 # From malloc.h. With one arena, large blocks mapped apart and the rest given back soon, a first
 # build of 10,000 skills leaves 200 MB resident instead of 400.
@@ -19,15 +23,6 @@ _TRIM_ABOVE = 1 << 20
 _MAPPED_ABOVE = 1 << 18
 # Fewer, larger rounds: most objects here are strings in tuples, which hold no cycles.
 _GC_THRESHOLDS = (20_000, 20, 50)
-
-
-def resident() -> int | None:
-    """Return how many bytes this process holds in memory; None where the system does not say."""
-    try:
-        with open("/proc/self/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return None
 
 
 def be_modest() -> None:
@@ -40,6 +35,23 @@ def be_modest() -> None:
         mallopt(_M_ARENA_MAX, 1)
         mallopt(_M_MMAP_THRESHOLD, _MAPPED_ABOVE)
         mallopt(_M_TRIM_THRESHOLD, _TRIM_ABOVE)
+
+
+def resident() -> int:
+    """Return the bytes of memory this process holds; where only the peak can be told, that."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+def give_back() -> None:
+    """Collect what nobody holds any more and return free memory to the system."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def settle() -> None:

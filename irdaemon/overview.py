@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.corpus import Corpus
 from irdaemon.floor import Floor
+from irdaemon.health import Facts
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger, Wanted
 from irdaemon.ledger.files import kept_aside
 from irdaemon.ledger.loss import Loss
 from irdaemon.setbacks import Trouble
+from irdaemon.standing import Standing
 
 MOST_LISTED = 1_000
+_QUARANTINED_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,27 @@ def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dic
     }
 
 
+def facts(ledger: Ledger, corpus: Corpus, standing: Standing, missing: str) -> Facts:
+    """Return what a corpus' health is judged by; `missing` is why it has no embedder."""
+    looked_at, problems = ledger.state_of(corpus.name)
+    return Facts(
+        name=corpus.name,
+        roots={os.path.realpath(root.path): root.path for root in corpus.source.roots()},
+        standing=standing,
+        looked_at=looked_at,
+        problems=problems,
+        failures=tuple(ledger.failures.all(corpus.name, _QUARANTINED_SHOWN)),
+        missing=missing,
+        overlong=_overlong(ledger, corpus),
+    )
+
+
+def _overlong(ledger: Ledger, corpus: Corpus) -> int:
+    """Count the lines that a source which reads by lines passed over."""
+    reads_lines = "max_line_bytes" in getattr(corpus.source, "limits", ())
+    return ledger.entries.skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
+
+
 def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     """Return the status of a corpus with what can be asked of it."""
     rows = seen.index.rows
@@ -110,6 +135,7 @@ def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:
             "path": failure.path,
             "reason": failure.reason,
             "since": failure.since,
+            "tries": failure.tries,
         }
         for failure in ledger.failures.all(corpus)
     ]

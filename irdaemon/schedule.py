@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 from irdaemon.config import ScheduleConfig
 from irdaemon.engine import Engine
+from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
+
+
+log = logging.getLogger(__name__)
 
 
 class Schedule:
@@ -45,6 +49,15 @@ class Schedule:
                 scheduler.start()
                 self._scheduler = scheduler
 
+    def revive(self) -> None:
+        """Begin anew if the scheduler's thread died."""
+        thread = getattr(self._scheduler, "_thread", None)
+        if self._stopped or thread is None or thread.is_alive():
+            return
+        log.error("the scheduler died; starting it anew")
+        self._scheduler = None
+        self.start()
+
     def stop(self) -> None:
         """Stop asking, for good; what was asked for is the engine's. Any thread may."""
         with self._changing:
@@ -56,7 +69,7 @@ class Schedule:
     def reconcile_all(self) -> None:
         """Ask for a whole look at every corpus, so that a missed event heals."""
         for name in tuple(self._engine.corpora):
-            self._engine.request(Job("reconcile", name))
+            self._engine.request(Job("reconcile", name, Look(routine=True)))
 
     def retry_failures(self) -> None:
         """Ask for another try at everything that failed."""

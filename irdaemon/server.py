@@ -46,10 +46,14 @@ _STOPPING = Unavailable("the daemon is stopping", "try again when it has started
 
 
 class Server:
-    """Answer requests until closed, by rules that may be replaced at any time."""
+    """Answer requests until closed, by rules that may be replaced at any time.
+
+    `asked_at` is when, on the monotonic clock, somebody last asked for something.
+    """
 
     def __init__(self, engine: Engine, rules: Rules, max_message_bytes: int):
         self.rules = rules
+        self.asked_at = time.monotonic()
         self.context: Context = zmq.Context()
         self._engine = engine
         self._longest_frame = 2 * max_message_bytes or -1
@@ -161,6 +165,7 @@ class Server:
 
     def _answer(self, caller: Caller, data: bytes) -> None:
         rules, now = self.rules, time.monotonic()
+        self.asked_at = now
         try:
             who = (caller.door.endpoint, caller.route[0])
             self._rates.check(who, rules.serve.requests_per_second, now)

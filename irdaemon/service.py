@@ -124,16 +124,18 @@ def agent_path() -> Path:
 
 def agent_plist() -> bytes:
     """Return the launch agent for this installation."""
-    log = os.path.expanduser("~/Library/Logs/irdaemon.log")
+    logs = os.path.expanduser("~/Library/Logs")
     return plistlib.dumps(
         {
             "Label": LABEL,
-            "ProgramArguments": [sys.executable, "-m", "irdaemon", "start"],
+            "ProgramArguments": [
+                *(sys.executable, "-m", "irdaemon", "start"),
+                *("--log", f"{logs}/irdaemon.log"),
+            ],
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
             "ThrottleInterval": 10,
-            "StandardOutPath": log,
-            "StandardErrorPath": log,
+            "StandardErrorPath": f"{logs}/irdaemon.stderr",
         }
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from irclient.errors import IRError
 from irclient.types import (
@@ -31,11 +31,13 @@ __all__ = [
     "Reading",
     "Refused",
     "Root",
+    "RootWatch",
     "Scan",
     "SelectSpec",
     "Selection",
     "SourceError",
     "Surface",
+    "WatchMode",
 ]
 
 
@@ -55,6 +57,24 @@ class Root:
 
     path: str
     scope: str = "user"
+
+
+WatchMode = Literal["inotify", "observer", "polling", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class RootWatch:
+    """How one root is watched.
+
+    `path` is real. `directories` counts those watched for this root; one within nested roots
+    counts for the innermost. `last_event` is in Unix seconds, None before the first.
+    """
+
+    path: str
+    mode: WatchMode
+    reason: str = ""
+    directories: int = 0
+    last_event: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 LINE = (
-    "irclient types profile load toml text redaction source strategy embed rerank clients config"
-    " limits clock corpus floor ledger index renewal retrieve second_look selection gate copies"
-    " needs expansion hidden payload bundle disclosure references asking rungs optout cleaning"
-    " admission ingest checkup discovery explanation evaluate background calibration audit jobs"
-    " setbacks hints host offers overview faults embedders freshness engine library scope watch"
-    " schedule serve lanes doors server memory ownership token reception settings sdnotify service"
-    " logs initial tool_servers daemon commands cli"
+    "irclient types profile memory load toml text redaction source strategy embed rerank clients"
+    " config room limits clock corpus floor ledger index renewal retrieve second_look selection"
+    " gate copies needs expansion hidden payload bundle disclosure references asking rungs optout"
+    " cleaning admission ingest checkup discovery explanation evaluate background calibration"
+    " audit standing jobs setbacks health hints host offers overview faults embedders freshness"
+    " engine library scope watch schedule serve lanes doors server ownership token reception"
+    " settings sdnotify service logs initial tool_servers ceilings pulse caretaker daemon doctor"
+    " commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN = range(5)
+COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN, UNHEALTHY = range(6)
 
 
 def exit_of(answer: Mapping[str, Any]) -> int:
@@ -15,3 +15,8 @@ def exit_of(answer: Mapping[str, Any]) -> int:
     if answer["results"]:
         return COMMITTED
     return UNKNOWN if answer["reason"] == "nothing_indexed" else ABSTAINED
+
+
+def exit_of_status(state: Mapping[str, Any]) -> int:
+    """Return the exit code that a status is: done, or not healthy."""
+    return COMMITTED if state.get("health", {}).get("level", "ok") == "ok" else UNHEALTHY

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+_LEVELS = {"ok": 0, "stale": 1, "dark": 2}
 _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
 
 
@@ -14,7 +15,9 @@ def prometheus(state: Mapping[str, Any]) -> str:
 
 
 def _lines(state: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("generation", "queue", "uptime_s"):
+    for name in ("generation", "queue", "queue_s", "uptime_s"):
+        if name not in state:
+            continue  # from an older daemon
         yield from _gauge(f"irdaemon_{name}", [("", state[name])])
     troubled = int(bool(state.get("ledger", {}).get("trouble")))
     yield from _gauge("irdaemon_ledger_trouble", [("", troubled)])
@@ -31,16 +34,30 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
         yield from _gauge("irdaemon_resident_bytes", [("", resident)])
     totals = [(_labels(stage=n), f.get("total", 0)) for n, f in state.get("profile", {}).items()]
     yield from _figures("irdaemon_stage_total", "counter", totals)
+    if "health" in state:
+        yield from _health(state["health"])
     for quantile in ("p50", "p95"):
         stages = [(_labels(stage=n), f[quantile]) for n, f in state.get("profile", {}).items()]
         yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)
 
 
-def _gauge(name: str, samples: list[tuple[str, float]]) -> Iterator[str]:
+def _health(health: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the level of each corpus (0 ok, 1 stale, 2 dark) and how far its index has come."""
+    corpora = health["corpora"]
+    levels = [(_labels(corpus=c["name"]), _LEVELS[c["level"]]) for c in corpora]
+    yield from _gauge("irdaemon_health", levels)
+    for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "late"):
+        known = [(_labels(corpus=c["name"]), c[name]) for c in corpora if c[name] is not None]
+        yield from _gauge(f"irdaemon_{name}", known)
+    yield from _gauge("irdaemon_limits_biting", [("", len(health["limits"]))])
+    yield from _gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
+
+
+def _gauge(name: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
     return _figures(name, "gauge", samples)
 
 
-def _figures(name: str, kind: str, samples: list[tuple[str, float]]) -> Iterator[str]:
+def _figures(name: str, kind: str, samples: Sequence[tuple[str, float]]) -> Iterator[str]:
     if samples:
         yield f"# TYPE {name} {kind}"
     yield from (f"{name}{labels} {value}" for labels, value in samples)

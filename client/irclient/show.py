@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from irclient.hidden import safe
+from irclient.show_health import health
 from irclient.terminal import cells
 
 
@@ -34,15 +35,9 @@ def status(state: dict[str, Any]) -> str:
         f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
         f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
-    lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {}))]
-    for corpus in state["corpora"]:
-        for problem in corpus["problems"]:
-            lines.append(f"{corpus['name']}: {safe(problem['path'])}: {safe(problem['reason'])}")
+    lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {})), *health(state)]
     if "profile" in state:
         lines += ["", stages(state["profile"])]
-    for watch in state.get("watch", ()):
-        if watch["reason"]:
-            lines.append(f"{watch['mode']}: {safe(watch['path'])}: {safe(watch['reason'])}")
     return "\n".join(lines)
 
 
@@ -94,8 +89,13 @@ def failures(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each failure: since when, what, and why."""
     return "\n".join(
         f"{_moment(failure['since'])}  {failure['corpus']}  {safe(failure['reason'])}"
+        f"{_tries(failure.get('tries', 1))}"
         for failure in found
     )
+
+
+def _tries(tries: int) -> str:
+    return f" (tried {tries:,} times)" if tries > 1 else ""
 
 
 def secrets(found: Sequence[dict[str, Any]]) -> str:

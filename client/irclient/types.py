@@ -25,7 +25,7 @@ ABSTENTIONS = (
 )
 
 
-class _Plain:
+class Plain:
     """Convert between a dataclass and plain data."""
 
     __slots__ = ()
@@ -43,7 +43,7 @@ class _Plain:
 
 def plain_data(value: Any) -> Any:
     """Return a value with the types of this file, however deep, as plain data."""
-    if isinstance(value, _Plain):
+    if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {key: plain_data(item) for key, item in value.items()}
@@ -53,7 +53,7 @@ def plain_data(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectSpec(_Plain):
+class SelectSpec(Plain):
     """How to commit: a strategy by name and its parameters.
 
     `max_k` caps every strategy. `rel` is a share of the top score, `gap_ratio` a share of the
@@ -69,7 +69,7 @@ class SelectSpec(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Query(_Plain):
+class Query(Plain):
     """A question to the daemon, with everything that shapes its answer.
 
     `corpora` empty means all. `k` is how many candidates retrieval brings to selection. `where`
@@ -110,7 +110,7 @@ class Query(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(_Plain):
+class Hit(Plain):
     """One retrieved artifact.
 
     `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
@@ -153,7 +153,7 @@ class Hit(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(_Plain):
+class Selection(Plain):
     """The answer to `discover`: few hits, or none with a typed reason.
 
     `reason` says why the selection stopped where it did, or one of ABSTENTIONS. `freshness` holds
@@ -191,7 +191,7 @@ class Selection(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class BundledFile(_Plain):
+class BundledFile(Plain):
     """A file that travels with an artifact: path relative to it, size in bytes, text if it fit.
 
     Where there is no text, `note` says why.
@@ -204,7 +204,7 @@ class BundledFile(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Disclosure(_Plain):
+class Disclosure(Plain):
     """The payload of one artifact at one level.
 
     `note` is empty, or says why `body` is missing or not what was indexed (`pointer_unreadable`,

@@ -13,6 +13,7 @@ COMMANDS = (
     "tools",
     "keys",
     "service",
+    "doctor",
     "mcp",
     "version",
     "completion",

@@ -6,12 +6,13 @@ import argparse
 
 from irclient import show
 from irclient.client import Client
+from irclient.exits import exit_of_status
 from irclient.output import as_json
-from irdaemon.commands import DONE
 
 HELP = "how it is"
 ABOUT = """
-How the daemon and its corpora are, as `irc status` says it.
+How the daemon and its corpora are, as `irc status` says it. Exit code 5
+when something is stale or dark.
 """
 EXAMPLES = """
 # is it well?
@@ -32,4 +33,4 @@ def run(options: argparse.Namespace) -> int:
     with Client() as client:
         state = client.status()
     print(as_json(state) if options.json else show.status(state))
-    return DONE
+    return exit_of_status(state)

@@ -140,6 +140,12 @@ def index_corpus(
     )
 
 
+def without_graphs(snapshot: Snapshot) -> Snapshot:
+    """Return the same snapshot, searched exactly everywhere."""
+    exact = {name: replace(i, dense=Dense(i.rows)) for name, i in snapshot.corpora.items()}
+    return replace(snapshot, corpora=exact)
+
+
 def _fits(floor: Floor, space: Space, rows: Rows) -> bool:
     """Say whether a floor is of this space and of (about) these artifacts."""
     same = (floor.embedder, floor.recipe) == (space.embedder, space.recipe)

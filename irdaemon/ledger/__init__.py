@@ -349,6 +349,16 @@ class Ledger:
             )
         ]
 
+    def last_artifact(self) -> int:
+        """Return the highest row number of any artifact."""
+        row = self._store.one("SELECT coalesce(max(id), 0) FROM artifacts")
+        return int(row[0]) if row else 0
+
+    def artifacts_held(self, corpus: str) -> int:
+        """Count the artifacts of a corpus."""
+        row = self._store.one("SELECT count(*) FROM artifacts WHERE corpus = ?", corpus)
+        return int(row[0]) if row else 0
+
     def counts(self, corpus: str, embedder: str) -> Counts:
         """Count what is held of a corpus."""
         records = "FROM records JOIN artifacts ON artifacts.id = records.artifact"

@@ -17,12 +17,13 @@ class Failures:
         self._store = store
 
     def put(self, failure: Failure) -> None:
-        """Note a failure; one that is already known keeps its `since`."""
+        """Note a failure; one that is already known keeps its `since` and was tried once more."""
         with self._store.transaction():
             self._store.run(
                 "INSERT INTO failures(corpus, key, path, reason, stamp, since)"
                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
-                " path = excluded.path, reason = excluded.reason, stamp = excluded.stamp",
+                " path = excluded.path, reason = excluded.reason, stamp = excluded.stamp,"
+                " tries = tries + 1",
                 failure.corpus,
                 failure.key,
                 failure.path,
@@ -55,11 +56,12 @@ class Failures:
         row = self._store.one("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
         return int(row[0]) if row else 0
 
-    def all(self, corpus: str | None = None) -> list[Failure]:
-        """Return failures, of one corpus or of all, oldest first."""
+    def all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
+        """Return failures, of one corpus or of all, oldest first; `at_most` so many (-1: all)."""
         rows = self._store.all(
-            "SELECT corpus, path, key, reason, stamp, since FROM failures"
-            " WHERE corpus = coalesce(?, corpus) ORDER BY since, corpus, key",
+            "SELECT corpus, path, key, reason, stamp, since, tries FROM failures"
+            " WHERE corpus = coalesce(?, corpus) ORDER BY since, corpus, key LIMIT ?",
             corpus,
+            at_most,
         )
         return [Failure(*row) for row in rows]

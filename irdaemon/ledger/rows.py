@@ -120,7 +120,7 @@ class Upsert:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An entry or a root that could not be read: where, why, and since when (Unix seconds)."""
+    """An entry that could not be read: where, why, since when (Unix seconds), tried how often."""
 
     corpus: str
     path: str
@@ -128,6 +128,7 @@ class Failure:
     reason: str
     stamp: str
     since: float
+    tries: int = 1
 
 
 @dataclass(frozen=True, slots=True)

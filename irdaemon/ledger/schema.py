@@ -179,6 +179,11 @@ _ABOUT_SECRETS = (
 )
 
 
+def add_tries(connection: sqlite3.Connection) -> None:
+    """Count how often each failed entry was tried."""
+    connection.execute("ALTER TABLE failures ADD COLUMN tries INTEGER NOT NULL DEFAULT 1")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
@@ -186,6 +191,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_served,
     add_gone,
     add_secrets,
+    add_tries,
 )
 
 

@@ -13,7 +13,11 @@ from irdaemon.types import Entry, Reading, Root, Scan
 
 
 class Source(Protocol):
-    """Enumerate and read the entries of one corpus."""
+    """Enumerate and read the entries of one corpus.
+
+    One that bounds what it reads by the options `max_bytes` or `max_line_bytes` names them in its
+    class attribute `limits`, so that the configuration can set them for every corpus at once.
+    """
 
     def roots(self) -> tuple[Root, ...]:
         """Return the directories or files to watch, existing or not; empty when none apply."""

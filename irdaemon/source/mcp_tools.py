@@ -36,6 +36,8 @@ class McpTools:
     dump to read.
     """
 
+    limits = ("max_bytes",)
+
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("mcp_tools", options, _OPTIONS)
         self._roots = roots

@@ -35,6 +35,8 @@ class Reports:
     roots, in the home directory.
     """
 
+    limits = ("max_bytes",)
+
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("reports", options, _OPTIONS)
         self._roots = roots

@@ -10,8 +10,9 @@ why.
 
 from __future__ import annotations
 
+from irdaemon.types import RootWatch
 from irdaemon.watch.debounce import Debouncer
-from irdaemon.watch.settings import RootWatch, Settings
+from irdaemon.watch.settings import Settings
 from irdaemon.watch.watcher import Watcher
 
 __all__ = ["Debouncer", "RootWatch", "Settings", "Watcher"]

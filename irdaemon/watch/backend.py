@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Protocol
 
+from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Refusal
-from irdaemon.watch.settings import Mode, Report, Settings
+from irdaemon.watch.settings import Report, Settings
 
 
 class Backend(Protocol):
@@ -16,7 +17,7 @@ class Backend(Protocol):
     then rescan. A backend that is not `alive` is replaced by a new one.
     """
 
-    mode: Mode
+    mode: WatchMode
     stale: bool
 
     def start(self) -> None:
@@ -41,6 +42,13 @@ class Backend(Protocol):
 
     def directories(self, root: str) -> int:
         """Return how many directories are watched for `root`."""
+        ...
+
+    def hears(self, timeout: float) -> bool:
+        """Say whether an event made now is read within `timeout` seconds, where that can be tried.
+
+        Otherwise, True.
+        """
         ...
 
     def caught_up(self, timeout: float) -> bool:

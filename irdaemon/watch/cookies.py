@@ -38,15 +38,16 @@ class Cookies:
             event.set()
 
     def wait(self, timeout: float) -> bool:
-        """Put a cookie, and say whether its event is read within `timeout` seconds."""
+        """Put a cookie, and say whether its event is read within `timeout` seconds.
+
+        Raises OSError where no cookie can be put.
+        """
         name = f"{os.getpid()}-{next(self._numbers)}"
         path = os.path.join(self.directory, name)
         event = self._awaited[name] = threading.Event()
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
             return event.wait(timeout)
-        except OSError:
-            return False
         finally:
             del self._awaited[name]
             with contextlib.suppress(OSError):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
 from irdaemon.source.tree import at_or_under
+from irdaemon.types import WatchMode
 from irdaemon.watch.cookies import Cookies
 from irdaemon.watch.limits import LimitReached, Refusal, watch_budget, watches_refusal
 from irdaemon.watch.plant import LOG_ENDING, Planter
-from irdaemon.watch.settings import Mode, Report, Settings
+from irdaemon.watch.settings import Report, Settings
 from irdaemon.watch.watches import Watch, Watches
+
+log = logging.getLogger(__name__)
 
 ARRIVED = InotifyConstants.IN_CREATE | InotifyConstants.IN_MOVED_TO
 LEFT = InotifyConstants.IN_DELETE | InotifyConstants.IN_MOVED_FROM
@@ -27,7 +31,7 @@ class Trees:
     `stale` says that the watches may no longer be the right ones: `sync` again and rescan.
     """
 
-    mode: Mode = "inotify"
+    mode: WatchMode = "inotify"
 
     def __init__(self, report: Report, settings: Settings):
         self.stale = False
@@ -79,10 +83,23 @@ class Trees:
         self._watches.sweep()
         return refused
 
+    def hears(self, timeout: float) -> bool:
+        """Say whether an event made now is read within `timeout` seconds; True if none can be."""
+        try:
+            return not self._has_cookies() or self._cookies.wait(timeout)
+        except OSError:
+            return True
+
     def caught_up(self, timeout: float) -> bool:
         """Say whether, within `timeout` seconds, every event up to now was seen to be reported."""
-        holds = bool(self._cookies.directory) and self._watches.holds(self._cookies.directory)
-        return holds and not self.stale and self._cookies.wait(timeout) and not self.stale
+        try:
+            return self._has_cookies() and self._cookies.wait(timeout) and not self.stale
+        except OSError:
+            return False
+
+    def _has_cookies(self) -> bool:
+        directory = self._cookies.directory
+        return bool(directory) and not self.stale and self._watches.holds(directory)
 
     def on_event(self, event: InotifyEvent) -> None:
         """Turn one kernel event into a hint; called by the reading thread."""
@@ -102,6 +119,7 @@ class Trees:
 
     def on_queue_overflow(self) -> None:
         """Ask for a rescan of everything: nobody knows which events were lost."""
+        log.warning("the kernel's queue of events overflowed; looking at everything again")
         self.stale = True
         for root in self._roots:
             self._report(root, root, root)

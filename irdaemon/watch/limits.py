@@ -22,7 +22,7 @@ NETWORK = frozenset(
 SHARE = 0.75
 
 _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
-_MOUNTS = "/proc/self/mounts"
+MOUNTS = "/proc/self/mounts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,20 @@ def watch_budget(limit_file: str = _WATCHES) -> int | None:
 
 def watches_refusal(directories: int, budget: int | None) -> Refusal:
     """Say that a root of so many directories does not fit, and what to raise."""
-    room = "the system's limit" if budget is None else f"the {budget:,} this daemon may take"
+    room = f"than the {budget:,} this daemon may take"
+    if budget is None or directories <= budget:
+        room = "than other programs of this user have left"
     wanted = max(524_288, 2 * directories)
     return Refusal(
-        f"{directories:,} directories need more inotify watches than {room}; "
-        f"raise it with: sudo sysctl fs.inotify.max_user_watches={wanted}",
+        f"{directories:,} directories need more inotify watches {room};"
+        f" raise it with: {raised_to(wanted)}",
         directories,
     )
+
+
+def raised_to(watches: int) -> str:
+    """Return the command that allows a user so many inotify watches."""
+    return f"sudo sysctl fs.inotify.max_user_watches={watches}"
 
 
 def start_refusal(error: OSError) -> Refusal:
@@ -81,7 +88,7 @@ def network_kind(path: str, mounts: tuple[Mount, ...]) -> str:
     return nearest[1].kind if nearest is not None and nearest[1].kind in NETWORK else ""
 
 
-def mounted(mounts_file: str = _MOUNTS) -> tuple[Mount, ...]:
+def mounted(mounts_file: str = MOUNTS) -> tuple[Mount, ...]:
     """Return the mounts in mount order; none on systems that do not list them."""
     try:
         with open(mounts_file, encoding="utf-8", errors="surrogateescape") as file:

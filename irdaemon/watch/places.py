@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from irdaemon.watch.limits import Refusal, mounted, network_kind
+from irdaemon.source.tree import at_or_under
+from irdaemon.watch.limits import NETWORK, Refusal, mounted, network_kind
 from irdaemon.watch.settings import Settings
 
 
@@ -30,15 +31,20 @@ def changed(before: tuple[Place, ...], now: tuple[Place, ...]) -> tuple[str, ...
 
 
 def unwatchable(places: tuple[Place, ...], settings: Settings) -> dict[str, Refusal]:
-    """Return the places to poll from the start, and why."""
+    """Return the places to poll from the start, and network file systems within them, and why."""
     there = [place.path for place in places if place.identity is not None]
     if settings.polling:
         return dict.fromkeys(there, Refusal("polling is set in the configuration"))
     mounts = mounted()
     kinds = {path: network_kind(path, mounts) for path in there}
+    inside = {
+        mount.path: mount.kind
+        for mount in mounts
+        if mount.kind in NETWORK and any(at_or_under(mount.path, path) for path in there)
+    }
     return {
         path: Refusal(f"{kind} is a network file system: its changes raise no events here")
-        for path, kind in kinds.items()
+        for path, kind in {**kinds, **inside}.items()
         if kind
     }
 

@@ -15,8 +15,9 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from irdaemon.source.tree import Walk, at_or_under
+from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Refusal
-from irdaemon.watch.settings import Mode, Report, Settings
+from irdaemon.watch.settings import Report, Settings
 
 COUNTED = frozenset({"created", "modified", "deleted", "moved", "closed"})
 
@@ -24,7 +25,7 @@ COUNTED = frozenset({"created", "modified", "deleted", "moved", "closed"})
 class Observed(FileSystemEventHandler):
     """Watch directory trees through a watchdog observer."""
 
-    mode: Mode = "observer"
+    mode: WatchMode = "observer"
 
     def __init__(self, report: Report, settings: Settings):
         self.stale = False
@@ -53,6 +54,10 @@ class Observed(FileSystemEventHandler):
     def directories(self, root: str) -> int:
         """Return 0: the system watches whole trees."""
         return 0
+
+    def hears(self, timeout: float) -> bool:
+        """Return True: nothing shows the contrary."""
+        return True
 
     def caught_up(self, timeout: float) -> bool:
         """Return False: nothing shows how far these events are."""

@@ -21,7 +21,9 @@ class Pump:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start handing over; what waited before the start is kept."""
+        """Start handing over, if that is not so already; what waited before is kept."""
+        if self.alive():
+            return
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="watch-pump", daemon=True)
         self._thread.start()

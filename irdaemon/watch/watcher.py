@@ -5,21 +5,24 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from irdaemon.types import Root
+from irdaemon.source.tree import at_or_under
+from irdaemon.types import Root, RootWatch
 from irdaemon.watch.backend import Backend, native
 from irdaemon.watch.debounce import Debouncer
 from irdaemon.watch.limits import Refusal, start_refusal
+from irdaemon.watch.mounts import MountTable
 from irdaemon.watch.places import Place, changed, locate, unwatchable
 from irdaemon.watch.pump import Pump
-from irdaemon.watch.settings import Report, RootWatch, Settings
+from irdaemon.watch.settings import Report, Settings
 
 log = logging.getLogger(__name__)
 
 # A poll of a root with more directories than this comes proportionally less often: stamping a
 # tree costs about a second per 100,000 directories, and must not become a steady load.
 POLLED_AT_EASE = 5_000
+_HEARS_WITHIN_S = 5.0
 
 
 class Watcher:
@@ -49,13 +52,19 @@ class Watcher:
         self._polled_at: dict[str, float] = {}
         self._retry_at = float("inf")
         self._events: dict[str, float] = {}
+        self._mounts = MountTable()
+        self._distrusted = False
+        self._probe_at = 0.0
+        self._unheard = 0
 
     def start(self) -> None:
         """Start the threads and watch the roots set so far."""
         with self._care:
             self._active = True
             self._pump.start()
-            self._arrange(locate(self._given), time.monotonic(), retry=True)
+            places = locate(self._given)
+            self._mounts.changed(place.path for place in places)
+            self._arrange(places, time.monotonic(), retry=True)
 
     def stop(self) -> None:
         """Stop watching. When it returns, `on_dirty` will not be called again."""
@@ -63,6 +72,7 @@ class Watcher:
             self._active = False
             self._places = ()
             self._stop_backend()
+            self._mounts.close()
         self._pump.stop()
 
     def set_roots(self, roots: Iterable[Root]) -> None:
@@ -82,14 +92,19 @@ class Watcher:
         with self._care:
             if not self._active:
                 return
-            lost = self._revive()
+            lost = self._revive() or self._probe(now)
             places = locate(self._given)
             retry = now >= self._retry_at
-            if lost or retry or places != self._places:
-                self._arrange(places, now, retry)
+            remounted = self._remounted(places)
+            if lost or retry or remounted or places != self._places:
+                self._arrange(places, now, retry, remounted)
             if lost:
                 self._hint_roots(place.path for place in places)
             self._poll(now)
+
+    def distrust(self) -> None:
+        """Have every watch set anew at the next tick: changes were found that no event told of."""
+        self._distrusted = True
 
     def caught_up(self, timeout: float) -> frozenset[str]:
         """Return the real paths of roots of which every change so far has been handed over.
@@ -103,7 +118,7 @@ class Watcher:
         try:
             backend = self._running if self._active else None
             there = {place.path for place in self._places if place.identity}
-            roots = frozenset(there.difference(self._polled))
+            roots = frozenset(root for root in there if not self._polls_within(root))
         finally:
             self._care.release()
         if backend is None or not roots or not backend.caught_up(_left(until)):
@@ -112,13 +127,24 @@ class Watcher:
 
     def status(self) -> tuple[RootWatch, ...]:
         """Say for each root, in path order, how it is watched."""
-        with self._care:
-            return tuple(self._status(place) for place in self._places)
+        # Without the lock, which is held for long while a large tree is planted or a disk hangs.
+        places, polled, running = self._places, self._polled, self._running
+        roots = tuple(self._status(place, polled, running) for place in places)
+        inside = polled.keys() - {place.path for place in places}
+        return roots + tuple(
+            RootWatch(path, "polling", polled[path].reason) for path in sorted(inside)
+        )
 
     # -- care --
 
-    def _arrange(self, places: tuple[Place, ...], now: float, retry: bool = False) -> None:
-        dirty = changed(self._places, places)
+    def _arrange(
+        self,
+        places: tuple[Place, ...],
+        now: float,
+        retry: bool = False,
+        remounted: tuple[str, ...] = (),
+    ) -> None:
+        dirty = changed(self._places, places) + remounted
         polled = unwatchable(places, self._settings)
         if not retry:
             polled = {**self._still_refused(places, dirty), **polled}
@@ -164,9 +190,34 @@ class Watcher:
             self._running.stop()
         self._running = None
 
+    def _remounted(self, places: tuple[Place, ...]) -> tuple[str, ...]:
+        """Return where below the roots something was mounted or unmounted."""
+        if places == self._places and not self._mounts.may_have_changed():
+            return ()
+        return self._mounts.changed(place.path for place in places)
+
+    def _probe(self, now: float) -> bool:
+        """Try now and then whether events are still read, and replace a backend that is deaf."""
+        if self._running is None or now < self._probe_at:
+            return False
+        self._probe_at = now + self._settings.probe_interval
+        self._unheard = 0 if self._running.hears(_HEARS_WITHIN_S) else self._unheard + 1
+        if self._unheard < self._settings.deaf_after:
+            return False
+        log.error("events are no longer read; watching anew")
+        # It may never come to its end: it is left to itself.
+        threading.Thread(target=self._running.stop, name="watch-deaf", daemon=True).start()
+        self._running, self._unheard = None, 0
+        return True
+
     def _revive(self) -> bool:
         """Replace threads that died; return whether events may have been lost."""
         lost = self._running is not None and self._running.stale
+        if self._distrusted:
+            log.warning("changes came without an event; watching anew")
+            self._distrusted = False
+            self._stop_backend()
+            lost = True
         if self._running is not None and not self._running.alive():
             log.error("the event reader died; watching anew")
             self._stop_backend()
@@ -199,17 +250,21 @@ class Watcher:
         for path in paths:
             self._pump.add(path, path)
 
-    def _status(self, place: Place) -> RootWatch:
+    def _status(
+        self, place: Place, polled: Mapping[str, Refusal], running: Backend | None
+    ) -> RootWatch:
         event = self._events.get(place.path)
         if place.identity is None:
-            return RootWatch(place.path, "missing", "nothing is at this path yet", 0, event)
-        refusal = self._polled.get(place.path)
+            return RootWatch(place.path, "missing", "nothing is at this path", 0, event)
+        refusal = polled.get(place.path)
         if refusal is not None:
             return RootWatch(place.path, "polling", refusal.reason, refusal.directories, event)
-        if self._running is None:
+        if running is None:
             return RootWatch(place.path, "missing", "the watcher is stopped", 0, event)
-        counted = self._running.directories(place.path)
-        return RootWatch(place.path, self._running.mode, "", counted, event)
+        return RootWatch(place.path, running.mode, "", running.directories(place.path), event)
+
+    def _polls_within(self, root: str) -> bool:
+        return any(at_or_under(path, root) for path in self._polled)
 
 
 def _left(until: float) -> float:

@@ -1,9 +1,10 @@
 """What a person sees: answers, exit codes, and changes that are found."""
 
+import mmap
 import os
 import shutil
 
-from tests.e2e.running import finds, knows, until
+from tests.e2e.running import Running, finds, knows, until
 
 
 def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home):
@@ -57,7 +58,8 @@ def test_what_is_held_can_be_listed_by_the_path_it_lies_at(daemon, home):
 
 def test_a_generation_can_be_waited_for(daemon, home):
     now = home.answer("status")["generation"]
-    assert home.answer("wait", str(now)) == {"generation": now, "reached": True}
+    waited = home.answer("wait", str(now))
+    assert (waited["reached"], waited["generation"] >= now) == (True, True)
     late = home.irc("wait", str(now + 1000), "--wait-ms", "20")
     assert late.returncode == 3
     assert "generation" in late.stdout
@@ -66,6 +68,7 @@ def test_a_generation_can_be_waited_for(daemon, home):
 def test_status_has_every_promised_field(daemon, home):
     state = home.answer("status")
     assert {"version", "pid", "uptime_s", "generation", "socket", "queue", "corpora"} <= set(state)
+    assert {"level", "corpora", "stuck", "limits"} == set(state["health"])
     assert state["pid"] == daemon.process.pid
     skills = state["corpora"][0]
     promised = "name kind roots artifacts records vectors failures pending last_reconcile state"
@@ -221,3 +224,54 @@ def test_an_appended_turn_of_a_session_is_found(home, daemon):
     with session.open("a") as file:
         file.write(turn(2, "fix the numbats", "Numbats fixed."))
     until(lambda: home.answer("search", "numbats", "-c", "sessions")["n_retrieved"] == 2)
+
+
+def test_a_root_that_nobody_sees_is_told_by_status_and_its_exit_code(home, daemon):
+    def told():
+        return home.irc("status").returncode, home.run("irdaemon", "status").returncode
+
+    until(lambda: told() == (0, 0))
+    home.skills.rename(home.path / "away")
+    until(lambda: told() == (5, 5))
+    (corpus,) = home.answer("status")["health"]["corpora"]
+    assert (corpus["level"], corpus["dark"][0]["path"]) == ("dark", str(home.skills))
+    assert f"dark: skills: {home.skills}: " in home.irc("status").stdout
+    (home.path / "away").rename(home.skills)
+    until(lambda: told() == (0, 0))
+
+
+def test_health_tells_the_newest_change_seen_from_the_newest_indexed(home, daemon):
+    home.skill("fresh", "Peel a pomelo")
+    until(lambda: finds(home, "pomelo", "fresh"))
+
+    def level():
+        (corpus,) = daemon.wait_idle()["health"]["corpora"]
+        return corpus["changed_at"] == corpus["indexed_at"] and corpus["waiting_s"] == 0.0
+
+    until(level)
+    assert home.answer("status")["health"]["level"] == "ok"
+
+
+def test_what_failed_is_quarantined_with_how_often_it_was_tried(home, daemon):
+    os.truncate(home.skill("broken", "x"), 5_000_000)
+    until(lambda: home.answer("status", "--failures"))
+    (corpus,) = home.answer("status")["health"]["corpora"]
+    (kept,) = corpus["quarantined"]
+    assert "more than the limit of 4,000,000" in kept["reason"]
+    assert kept["tries"] >= 1
+    assert "quarantined: skills: 1 failed" in home.irc("status").stdout
+
+
+def test_a_change_that_no_event_told_of_is_found_by_routine_and_said(home):
+    home.config.write_text('embedder = "hashing"\n[schedule]\nreconcile_minutes = 0.02\n')
+    path = home.skill("silent", "Peel a pomelo", "a body")
+    with Running(home) as running:
+        until(lambda: running.wait_idle()["watch"] and finds(home, "pomelo", "silent"))
+        with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+            mapped[-7:-1] = b"jackal"  # written through memory: inotify is not told
+            mapped.flush()
+            for each in (path, path.parent):
+                os.utime(each, (1e9, 1e9))
+            until(lambda: home.answer("status")["health"]["corpora"][0]["late"] == 1)
+            assert finds(home, "jackal", "silent")
+            until(lambda: home.irc("status").returncode == 0)

@@ -172,3 +172,40 @@ def test_a_root_that_is_a_link_loses_nothing_with_the_link(home):
         home.irc("build", "skills")
         (skills,) = home.answer("ls")
         assert (skills["artifacts"], skills["state"]) == (1, "degraded")
+
+
+def heard_by_the_manager(home, times, **environment):
+    """Run a daemon under a service manager and return what it says so many times."""
+    address = str(home.path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        manager.settimeout(20)
+        with Running(home, NOTIFY_SOCKET=address, WATCHDOG_USEC="200000", **environment):
+            return [manager.recv(4096).decode() for _ in range(times)]
+
+
+def test_the_watchdog_is_answered_only_while_the_writer_gets_on(home):
+    home.skill("a", "Anything")
+    home.config.write_text('embedder = "hashing"\n[health]\nstuck_minutes = 0.000001\n')
+    told = heard_by_the_manager(home, 4)[1:]
+    assert all("has not got on for" in said for said in told)
+    assert not any("WATCHDOG=1" in said for said in told)
+
+
+def test_a_daemon_that_nobody_asks_stops_when_that_is_wanted(home):
+    home.skill("a", "Anything")
+    home.config.write_text('embedder = "hashing"\n[limits]\nidle_exit_minutes = 0.02\n')
+    with Running(home) as running:
+        assert running.process.wait(timeout=20) == 0
+    assert not home.socket.exists()
+
+
+def test_a_writer_that_cannot_begin_ends_the_daemon_instead_of_serving_for_ever(home):
+    home.skill("a", "Anything")
+    taken = home.socket.parent / "irevents.sock"
+    taken.mkdir(parents=True)
+    home.socket.parent.chmod(0o700)
+    running = Running(home)
+    _, said = running.process.communicate(timeout=30)
+    assert running.process.returncode == 1
+    assert "the writer died" in said

@@ -117,7 +117,7 @@ def test_of_a_later_format_nothing_is_said(path):
 
 
 def test_an_older_format_is_no_fault(path):
-    change(path, "PRAGMA user_version = 4", "DROP TABLE gone", "DROP TRIGGER artifact_gone")
+    change(path, "PRAGMA user_version = 6", "ALTER TABLE failures DROP COLUMN tries")
     (found,) = faults(path)
     assert not found.grave
 

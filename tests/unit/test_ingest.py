@@ -51,6 +51,19 @@ def test_a_second_look_reads_nothing_and_changes_nothing():
     assert str(corpus.look(full=True)) == "0 written, 0 removed, 2 unchanged, 0 failed"
 
 
+def test_a_change_older_than_an_event_takes_is_late_and_one_just_made_is_not(tmp_path):
+    old, new = write_skill(tmp_path / "a", "old"), write_skill(tmp_path / "b", "new")
+    for path in (old / "SKILL.md", old):
+        os.utime(path, (1000, 1000))
+    corpus = Watched(skills(tmp_path))
+    assert corpus.look(now=new.stat().st_mtime + 1).late == 1
+    assert corpus.look(now=new.stat().st_mtime + 1).late == 0
+
+
+def test_a_change_of_unknown_age_is_never_late():
+    assert Watched(mapped({"a": "x"})).look().late == 0
+
+
 def test_a_change_of_metadata_alone_is_written():
     items = {"a": {"text": "x", "project": "old"}}
     corpus = Watched(mapped(items))

@@ -252,3 +252,21 @@ def test_a_file_that_is_no_ledger_is_a_ledger_error_naming_it(tmp_path):
     path.write_text("this is no database, only a text of some length\n" * 50)
     with pytest.raises(LedgerError, match=str(path)):
         Ledger(str(path))
+
+
+def test_a_failure_counts_how_often_it_was_tried_until_it_is_read():
+    made = ledger()
+    for since in (1.0, 2.0, 3.0):
+        fail(made, "a", since=since)
+    (failure,) = made.failures.all("c")
+    assert (failure.tries, failure.since) == (3, 1.0)
+    made.entries.put("c", upsert("a", {"a": "red"}), NOW)
+    fail(made, "a")
+    assert made.failures.all("c")[0].tries == 1
+
+
+def test_failures_can_be_told_a_few_at_a_time():
+    made = ledger()
+    for number in range(5):
+        fail(made, f"k{number}", since=float(number))
+    assert [failure.key for failure in made.failures.all("c", 2)] == ["k0", "k1"]

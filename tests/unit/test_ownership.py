@@ -101,7 +101,7 @@ def test_the_launch_agent_is_a_valid_property_list():
     import plistlib
 
     agent = plistlib.loads(service.agent_plist())
-    assert agent["ProgramArguments"][1:] == ["-m", "irdaemon", "start"]
+    assert agent["ProgramArguments"][1:5] == ["-m", "irdaemon", "start", "--log"]
     assert agent["KeepAlive"] == {"SuccessfulExit": False}
 
 

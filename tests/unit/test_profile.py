@@ -23,6 +23,12 @@ def state():
     return told
 
 
+def test_the_status_of_an_older_daemon_without_health_is_shown(state):
+    del state["health"], state["queue_s"]
+    assert "health" not in status(state)
+    assert "irdaemon_queue " in prometheus(state)
+
+
 def test_every_stage_of_a_query_and_every_job_is_measured(state):
     assert {"analyse", "lexical", "dense", "fuse", "gate", "job reconcile"} <= set(state["profile"])
     stage = state["profile"]["lexical"]

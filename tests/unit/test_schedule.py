@@ -15,9 +15,11 @@ class Asked:
 
     def __init__(self):
         self.jobs = []
+        self.routine = []
 
     def request(self, job):
         self.jobs.append((job.kind, job.corpus))
+        self.routine += [job.look.routine] if job.kind == "reconcile" else []
 
 
 def threads():
@@ -36,6 +38,26 @@ def test_it_asks_for_a_look_at_every_corpus_another_try_and_upkeep():
         ("retry", ""),
         ("compact", ""),
     ]
+
+
+def test_its_looks_are_routine_in_which_nothing_new_is_expected():
+    asked = Asked()
+    Schedule(asked, ScheduleConfig()).reconcile_all()
+    assert asked.routine == [True, True]
+
+
+def test_a_scheduler_that_died_is_started_anew():
+    schedule = Schedule(Asked(), ScheduleConfig())
+    schedule.start()
+    died = schedule._scheduler
+    schedule.revive()
+    assert schedule._scheduler is died
+    died.shutdown(wait=True)
+    died._thread = threading.Thread()  # one that does not run
+    schedule.revive()
+    assert schedule._scheduler is not died
+    assert schedule._scheduler.running
+    schedule.stop()
 
 
 def test_a_start_after_the_stop_starts_nothing():

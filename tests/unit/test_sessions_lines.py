@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from irdaemon.source.sessions import lines
 from irdaemon.source.sessions.blocks import authored
 from irdaemon.source.sessions.cursor import Cursor, Place, Session, packed, unpacked
-from irdaemon.source.sessions.lines import LineReader, plain
+from irdaemon.source.sessions.lines import LINE_LIMIT, LineReader, plain
 
 
-def reader(data: bytes) -> LineReader:
-    return LineReader(io.BytesIO(data))
+def reader(data: bytes, limit: int = LINE_LIMIT) -> LineReader:
+    return LineReader(io.BytesIO(data), limit=limit)
 
 
 def test_a_broken_line_is_skipped_and_counted() -> None:
@@ -42,9 +42,8 @@ def test_invalid_utf8_is_replaced() -> None:
 
 
 def test_a_line_over_the_limit_is_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LINE_LIMIT", 20)
     monkeypatch.setattr(lines, "_CHUNK", 7)
-    read = reader(b'{"a": "' + b"x" * 100 + b'"}\n{"b": 2}\n')
+    read = reader(b'{"a": "' + b"x" * 100 + b'"}\n{"b": 2}\n', limit=20)
     assert [line.record for line in read.records()] == [{"b": 2}]
     assert read.skipped == {"oversized_line": 1}
 
@@ -57,18 +56,14 @@ def test_a_line_over_the_limit_is_never_read_in_one_piece(monkeypatch: pytest.Mo
             sizes.append(size)
             return super().readline(size)
 
-    monkeypatch.setattr(lines, "LINE_LIMIT", 1000)
     monkeypatch.setattr(lines, "_CHUNK", 100)
     file = Recording(b"x" * 50_000 + b"\n")
-    assert list(LineReader(file).records()) == []
+    assert list(LineReader(file, limit=1000).records()) == []
     assert set(sizes) <= {1001, 100}
 
 
-def test_an_unfinished_line_over_the_limit_is_left_for_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(lines, "LINE_LIMIT", 20)
-    read = reader(b'{"a": 1}\n' + b"x" * 100)
+def test_an_unfinished_line_over_the_limit_is_left_for_later() -> None:
+    read = reader(b'{"a": 1}\n' + b"x" * 100, limit=20)
     assert len(list(read.records())) == 1
     assert (read.end, dict(read.skipped)) == (9, {})
 

@@ -15,9 +15,18 @@ import pytest
 
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root
-from irdaemon.watch import RootWatch, Settings, Watcher
+from irdaemon.watch import RootWatch, Settings, Watcher, places
 from irdaemon.watch.backend import native
-from irdaemon.watch.limits import Mount, Refusal, mounted, network_kind, watch_budget
+from irdaemon.watch.limits import (
+    Mount,
+    Refusal,
+    mounted,
+    network_kind,
+    watch_budget,
+    watches_refusal,
+)
+from irdaemon.watch.mounts import MountTable
+from irdaemon.watch.places import Place, unwatchable
 from irdaemon.watch.portable import Observed
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
@@ -514,6 +523,9 @@ class Staged:
     def directories(self, root: str) -> int:
         return 7
 
+    def hears(self, timeout: float) -> bool:
+        return "deaf" not in self.trouble
+
 
 def staged(made: list[Staged], trouble: dict[str, object]) -> Callable[..., Staged]:
     def make(report: object, settings: Settings) -> Staged:
@@ -555,6 +567,97 @@ def test_without_an_inotify_instance_roots_are_polled_until_there_is_one(watchin
     w.later(61)
     w.heard(root)
     assert (w.status()[str(root)].mode, w.status()[str(root)].directories) == ("observer", 7)
+
+
+def test_a_backend_that_no_longer_hears_is_replaced_and_every_root_rescanned(watching, root):
+    made: list[Staged] = []
+    trouble: dict[str, object] = {}
+    settings = Settings(probe_interval=10, deaf_after=3)
+    w = watching(settings, staged(made, trouble)).roots(root)
+    trouble["deaf"] = True
+    w.later(11)
+    w.later(11)
+    assert len(made) == 1
+    w.later(11)
+    w.heard(root)
+    assert made[1].synced == [(str(root),)]
+    assert w.status()[str(root)].mode == "observer"
+
+
+def test_one_try_that_is_heard_ends_the_doubt(watching, root):
+    made: list[Staged] = []
+    trouble: dict[str, object] = {}
+    w = watching(Settings(probe_interval=10, deaf_after=2), staged(made, trouble)).roots(root)
+    for deaf in (True, False, True, False):
+        trouble.pop("deaf", None)
+        trouble.update({"deaf": True} if deaf else {})
+        w.later(11)
+    assert len(made) == 1
+
+
+@linux_only
+def test_inotify_hears_its_own_cookies_and_an_unwritable_place_for_them_proves_nothing(
+    watching, root, tmp_path
+):
+    from irdaemon.watch.inotify import Trees
+
+    place = tmp_path / "cookies"
+    trees = Trees(lambda path, top, its_root: None, Settings(cookies=str(place)))
+    trees.start()
+    trees.sync((str(root),), frozenset())
+    assert trees.hears(5)
+    trees._cookies.directory = "/dev/null"
+    assert trees.hears(0)
+    trees.stop()
+
+
+def test_distrusted_watches_are_set_anew_by_a_new_backend(watching, root):
+    made: list[Staged] = []
+    w = watching(backend=staged(made, {})).roots(root)
+    w.watcher.distrust()
+    w.later(1)
+    w.heard(root)
+    w.later(1)
+    assert [backend.living for backend in made] == [False, True]
+
+
+def test_the_status_is_told_while_a_tree_is_being_planted(watching, root):
+    made: list[Staged] = []
+    w = watching(backend=staged(made, {})).roots(root)
+    told = []
+    with w.watcher._care:
+        asking = threading.Thread(target=lambda: told.append(w.watcher.status()))
+        asking.start()
+        asking.join(5)
+    assert told[0][0].path == str(root)
+
+
+def test_what_is_mounted_below_a_root_is_noticed_and_elsewhere_is_not(tmp_path):
+    table = tmp_path / "mounts"
+    table.write_text("a / ext4 rw 0 0\nb /notes ext4 rw 0 0\n")
+    mounts = MountTable(str(table))
+    assert mounts.changed(["/notes"]) == ()
+    table.write_text(
+        "a / ext4 rw 0 0\nb /notes ext4 rw 0 0\nc /notes/x tmpfs rw 0 0\nd /y tmpfs 0\n"
+    )
+    assert mounts.changed(["/notes"]) == ("/notes/x",)
+    assert mounts.changed(["/notes"]) == ()
+    table.write_text("a / ext4 rw 0 0\n")
+    assert mounts.changed(["/notes"]) == ("/notes/x",)
+    mounts.close()
+
+
+def test_a_network_file_system_within_a_root_is_polled_apart(monkeypatch, root):
+    inside = Mount(str(root / "far"), "nfs4")
+    monkeypatch.setattr(places, "mounted", lambda: (Mount("/", "ext4"), inside))
+    found = unwatchable((Place(str(root), (1, 2)),), Settings())
+    assert list(found) == [str(root / "far")]
+    assert "nfs4" in found[str(root / "far")].reason
+
+
+def test_where_other_programs_hold_the_watches_the_reason_says_so():
+    assert "other programs" in watches_refusal(80, 1000).reason
+    assert "than the 1,000" in watches_refusal(2000, 1000).reason
 
 
 def test_a_refused_root_is_not_tried_again_before_its_time(watching, root):

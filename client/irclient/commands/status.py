@@ -6,14 +6,14 @@ import argparse
 
 from irclient import show
 from irclient.client import Client
-from irclient.exits import COMMITTED
+from irclient.exits import COMMITTED, exit_of_status
 from irclient.output import printed
 from irclient.prometheus import prometheus
 
 HELP = "the state of the daemon"
 ABOUT = """
 How the daemon and its corpora are: generation, queue, what is held, what is
-wrong. `irc top` shows it live.
+wrong. `irc top` shows it live. Exit code 5 when something is stale or dark.
 """
 EXAMPLES = """
 # is everything fresh?
@@ -51,4 +51,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     else:
         state = client.status(options.profile)
         printed(options, state, lambda: show.status(state))
+        return exit_of_status(state)
     return COMMITTED

@@ -32,6 +32,8 @@ class Files:
     to read. With one root a file's id is its path below it, else its path in the home directory.
     """
 
+    limits = ("max_bytes",)
+
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("files", options, _OPTIONS)
         self._roots = roots

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.options import checked, number, switch
 from irdaemon.source.sessions.documents import is_document, read_document
+from irdaemon.source.sessions.lines import LINE_LIMIT
 from irdaemon.source.sessions.places import known_roots
 from irdaemon.source.sessions.reader import read_session
 from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
@@ -25,7 +26,12 @@ from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
 __all__ = ["Sessions", "known_roots"]
 
-_OPTIONS: dict[str, type] = {"titles": bool, "subagents": bool, "since_days": int}
+_OPTIONS: dict[str, type] = {
+    "titles": bool,
+    "subagents": bool,
+    "since_days": int,
+    "max_line_bytes": int,
+}
 # Beside a session's file: outputs too large for it, and notes. Neither is a transcript.
 _NOT_SESSIONS = frozenset({"tool-results", "memory"})
 _DAY = 24 * 60 * 60
@@ -38,13 +44,19 @@ class Sessions:
     own; a scan reads the list of them, and nothing else. Options: `titles` (true) adds one record
     per titled session; `subagents` (false) also reads the sessions that agents started;
     `since_days` (0: no limit) is a window over modification times: a session that has left it is,
-    to a scan, no longer there.
+    to a scan, no longer there; `max_line_bytes` (16,777,216), beyond which a line is passed over.
     """
+
+    limits = ("max_line_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("sessions", options, _OPTIONS)
         self._roots = roots
-        self._wanted = Wanted(switch(given, "titles", True), switch(given, "subagents", False))
+        self._wanted = Wanted(
+            switch(given, "titles", True),
+            switch(given, "subagents", False),
+            number(given, "max_line_bytes", LINE_LIMIT),
+        )
         self._since_days = number(given, "since_days", 0)
 
     def roots(self) -> tuple[Root, ...]:

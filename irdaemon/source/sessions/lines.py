@@ -29,10 +29,14 @@ class Line:
 
 @dataclass(slots=True)
 class LineReader:
-    """A position in an open file; `end` is the offset after the last whole line read."""
+    """A position in an open file; `end` is the offset after the last whole line read.
+
+    A line of more than `limit` bytes is passed over.
+    """
 
     file: BinaryIO
     end: int = 0
+    limit: int = LINE_LIMIT
     skipped: Counter[str] = field(default_factory=Counter)
 
     def records(self) -> Iterator[Line]:
@@ -49,11 +53,11 @@ class LineReader:
 
     def _whole_line(self) -> bytes | None:
         """Return the next line, empty when it was passed over, None when there is none yet."""
-        raw = self.file.readline(LINE_LIMIT + 1)
+        raw = self.file.readline(self.limit + 1)
         if raw.endswith(b"\n"):
             self.end += len(raw)
             return raw
-        if len(raw) <= LINE_LIMIT:
+        if len(raw) <= self.limit:
             return None
         return self._pass_over(len(raw))
 

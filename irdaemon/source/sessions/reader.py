@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from irdaemon.source.sessions import claude, codex, copilot, cursor_chat, gemini, pi
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, turn_id
 from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
-from irdaemon.source.sessions.lines import LINE_LIMIT, LineReader
+from irdaemon.source.sessions.lines import LineReader
 from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
 from irdaemon.source.tree import open_regular
 from irdaemon.types import Artifact, Entry, Reading, SourceError
@@ -64,7 +64,7 @@ class _Read:
         return (self._tail(cursor) if cursor else None) or self._from_start()
 
     def _from_start(self) -> Reading:
-        sniffed = LineReader(self.file)
+        sniffed = LineReader(self.file, limit=self.wanted.line_bytes)
         stream = self._stream(sniffed)
         if stream is None:
             sniffed.skipped.update({"unrecognised": 1} if sniffed.end else {})
@@ -83,7 +83,7 @@ class _Read:
         return None
 
     def _whole(self, stream: Stream) -> Reading:
-        reader = LineReader(self.file)
+        reader = LineReader(self.file, limit=self.wanted.line_bytes)
         start = Start(is_subagent=stream.kind == "subagent", path=stream.path)
         read = DIALECTS[stream.agent].transcript(reader, start)
         return self._report(stream, reader, read, partial=False)
@@ -93,7 +93,7 @@ class _Read:
         if not self._continues(cursor):
             return None
         stream = Stream(self.entry.path, self.entry.scope, cursor.agent, cursor.kind)
-        reader = LineReader(self.file, cursor.resume)
+        reader = LineReader(self.file, cursor.resume, self.wanted.line_bytes)
         inner = stream.kind == "subagent"
         start = Start(True, inner, cursor.session, cursor.place, stream.path)
         read = DIALECTS[stream.agent].transcript(reader, start)
@@ -112,7 +112,7 @@ class _Read:
 
     def _digest(self, offset: int) -> bytes:
         self.file.seek(offset)
-        return digest_of(self.file.readline(LINE_LIMIT + 1))
+        return digest_of(self.file.readline(self.wanted.line_bytes + 1))
 
     def _report(
         self, stream: Stream, reader: LineReader, read: Transcript, *, partial: bool

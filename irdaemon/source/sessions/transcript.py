@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from irdaemon.source.sessions.cursor import Place, Session
+from irdaemon.source.sessions.lines import LINE_LIMIT
 from irdaemon.source.sessions.pairing import Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of a session is wanted beside its turns."""
+    """What of a session is wanted beside its turns, and the longest line to read."""
 
     titles: bool = True
     subagents: bool = False
+    line_bytes: int = LINE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ class Skills:
     that are installed and enabled count.
     """
 
+    limits = ("max_bytes",)
+
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("skills", options, _OPTIONS)
         self._roots = roots

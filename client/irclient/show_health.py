@@ -1,0 +1,51 @@
+"""What a person sees of the health: a line for the level, and one for each thing that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from irclient.hidden import safe
+
+
+def health(state: dict[str, Any]) -> list[str]:
+    """Return the lines about the health of a status, the worst first; none of an older daemon's."""
+    found = state.get("health")
+    if found is None:
+        return []
+    return [
+        f"health: {found['level']}",
+        *(f"stuck: {safe(each)}" for each in found["stuck"]),
+        *(line for corpus in found["corpora"] for line in _of_corpus(corpus)),
+        *_problems(state),
+        *_quarantined(state),
+        *(f"limit: {safe(each)}" for each in found["limits"]),
+    ]
+
+
+def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:
+    name = corpus["name"]
+    for kind in ("dark", "polled"):
+        for place in corpus[kind]:
+            yield f"{kind}: {name}: {safe(place['path'])}: {safe(place['reason'])}"
+    for reason in corpus["stale"]:
+        yield f"stale: {name}: {safe(reason)}"
+
+
+def _problems(state: dict[str, Any]) -> Iterator[str]:
+    """Yield the places within roots that could not be looked at."""
+    healths = {corpus["name"]: corpus for corpus in state["health"]["corpora"]}
+    for corpus in state["corpora"]:
+        told = "\n".join(_of_corpus(healths[corpus["name"]]))
+        for problem in corpus["problems"]:
+            if problem["reason"] not in told:
+                yield f"{corpus['name']}: {safe(problem['path'])}: {safe(problem['reason'])}"
+
+
+def _quarantined(state: dict[str, Any]) -> Iterator[str]:
+    for corpus in state["corpora"]:
+        if corpus["failures"]:
+            yield (
+                f"quarantined: {corpus['name']}: {corpus['failures']:,} failed;"
+                " irc status --failures tells which and why"
+            )

@@ -1,0 +1,51 @@
+"""The doctor on a real machine: silent where all is well, with a command where it is not."""
+
+import json
+import os
+
+
+def examined(home):
+    done = home.run("irdaemon", "doctor", "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def wrong(findings):
+    return [each for each in findings if each["level"] == "wrong"]
+
+
+def test_a_machine_in_order_has_nothing_wrong(home, daemon):
+    code, findings = examined(home)
+    assert (code, wrong(findings)) == (0, [])
+    assert {each["check"] for each in findings} == {
+        "versions", "embedders", "limits", "places", "roots", "ledger", "daemon", "service"
+    }  # fmt: skip
+    assert home.run("irdaemon", "doctor").stdout.endswith("nothing is wrong\n")
+
+
+def test_every_thing_that_is_wrong_is_found_with_where_and_a_command(home, daemon):
+    daemon.kill()  # its socket stays
+    state = home.path / ".local" / "state" / "irdaemon"
+    state.chmod(0o755)
+    home.config.write_text(
+        'embedder = "fastembed:no-such-model"\n'
+        '[corpora.notes]\nkind = "files"\nroots = ["/none/such"]\n'
+    )
+    code, findings = examined(home)
+    found = wrong(findings)
+    assert code == 1
+    assert {each["check"] for each in found} == {"embedders", "places", "roots", "daemon"}
+    assert all(each["fix"] for each in found)
+    (place,) = [each for each in found if each["check"] == "places"]
+    assert place["where"] == str(state)
+    assert os.system(place["fix"]) == 0
+    assert "places" not in {each["check"] for each in wrong(examined(home)[1])}
+
+
+def test_a_broken_configuration_is_a_finding_and_the_rest_is_examined(home):
+    home.config.write_text("[limts]\n")
+    code, findings = examined(home)
+    assert code == 1
+    assert findings[0]["check"] == "configuration"
+    assert "did you mean 'limits'?" in findings[0]["what"]
+    assert "ledger" in {each["check"] for each in findings}
