@@ -284,7 +284,7 @@ class Engine:
         return bool(why)
 
     def _mend(self, job: Job, progress: Progress) -> str:
-        """Put a lost file back, and replace a damaged one."""
+        """Put a lost file back, and mend or replace a damaged one."""
         if self.ledger.moved():
             self.ledger.put_back()
             log.error("%s was gone; it is written anew, nothing is lost", self.ledger.path)
@@ -295,8 +295,9 @@ class Engine:
         return why or "the ledger is sound"
 
     def _renew(self, why: str) -> None:
-        """Go on with a new ledger; each corpus is served as it is until it was read into that."""
-        self.ledger, self.loss = renewed(self.ledger, self.snapshot, why, self._clock())
+        """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
+        self.ledger, loss = renewed(self.ledger, self.snapshot, why, self._clock())
+        self.loss = loss or self.loss
         self._rereading = set(self._corpora)
         self.set_corpora(self._corpora.values())
         for name in self._corpora:

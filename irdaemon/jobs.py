@@ -119,7 +119,7 @@ class JobQueue:
         """Count the changed paths that wait, of one corpus or of all, a whole look as one."""
         return sum(
             max(1, len(job.look.under))
-            for job in self._waiting.values()
+            for job in tuple(self._waiting.values())  # readers come while the writer takes
             if job.kind == "reconcile" and corpus in ("", job.corpus)
         )
 

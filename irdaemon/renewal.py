@@ -1,8 +1,9 @@
-"""A new ledger in the place of a damaged one: at a start, and while queries go on.
+"""A sound ledger in the place of a damaged one: at a start, and while queries go on.
 
-Between the two nothing is lost but what the sources no longer have. A running daemon hands over
-what its snapshot knows, term ids and vectors, so that old and new can be served side by side until
-every source was read again.
+Rows that do not fit are mended. A file that is none any more is set aside, and nothing is lost with
+it but what the sources no longer have. A running daemon hands over to the new one what its snapshot
+knows, term ids and vectors, so that old and new can be served side by side until every source was
+read again.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import numpy as np
 
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.ledger.loss import Loss, damage, lose
+from irdaemon.ledger.loss import Loss, damage, lose, mended
 from irdaemon.ledger.store import advice
 
 Made = TypeVar("Made")
 
 
 def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made, Loss | None]:
-    """Return what `make` makes of the ledger at a path; a damaged one is set aside first.
+    """Return what `make` makes of the ledger at a path; a damaged one is mended or set aside.
 
     Raises LedgerError where the disk or a later format is in the way.
     """
@@ -31,6 +32,8 @@ def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made,
     except Exception as error:
         if not (why := damage(path, error)):
             raise
+    if mended(path):
+        return _made(path, make), None
     try:
         loss = lose(path, why, now)
     except OSError as error:
@@ -53,8 +56,14 @@ def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
         raise
 
 
-def renewed(old: Ledger, snapshot: Snapshot, why: str, now: float) -> tuple[Ledger, Loss]:
-    """Set the ledger of a running daemon aside and begin a new one with what a snapshot knows."""
+def renewed(old: Ledger, snapshot: Snapshot, why: str, now: float) -> tuple[Ledger, Loss | None]:
+    """Mend the ledger of a running daemon, or set it aside and begin a new one.
+
+    The new one begins with what a snapshot knows.
+    """
+    if mended(old.path):
+        old.close()
+        return Ledger(old.path), None
     loss = lose(old.path, why, now)
     old.close()
     ledger = Ledger(old.path)

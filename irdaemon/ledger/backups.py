@@ -37,7 +37,7 @@ def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
             copy = copied(source, directory)
         moved_into_place(copy, target, replace=replace)
     except (sqlite3.Error, OSError) as error:
-        raise BackupError(f"{file}: {error}", _NOTHING) from error
+        raise BackupError(f"{ledger_path} cannot be copied to {file}: {error}", _NOTHING) from error
     return os.path.getsize(target)
 
 

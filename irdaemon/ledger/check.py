@@ -63,7 +63,7 @@ def faults(store: Store) -> list[Finding]:
 
     Raises LedgerError where nothing can be said of it: a later format, a failing disk.
     """
-    if damaged := file_faults(store):
+    if damaged := _file_faults(store):
         return [Finding("sqlite", what, REBUILD) for what in damaged]
     if store.format < len(MIGRATIONS):
         what = f"its format is {store.format}, the present one {len(MIGRATIONS)}"
@@ -75,7 +75,7 @@ def faults(store: Store) -> list[Finding]:
         return [Finding("sqlite", f"it cannot be read: {error}", REBUILD)]
 
 
-def file_faults(store: Store) -> list[str]:
+def _file_faults(store: Store) -> list[str]:
     """Return what is wrong with the file as a whole: its pages, its tables."""
     try:
         if store.format > len(MIGRATIONS):

@@ -1,12 +1,13 @@
-"""A damaged ledger: told from a full disk, a later format and a fault of our own; set aside."""
+"""A damaged ledger: told from a full disk and a fault of our own; mended, or set aside."""
 
 from __future__ import annotations
 
 import logging
-from contextlib import closing
+import sqlite3
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
-from irdaemon.ledger import IN_MEMORY, Ledger
+from irdaemon.ledger import IN_MEMORY, Finding, Ledger
 from irdaemon.ledger.damage import is_damage, is_passing
 from irdaemon.ledger.files import set_aside
 from irdaemon.ledger.schema import LedgerError
@@ -40,11 +41,30 @@ def damage(path: str, error: BaseException) -> str:
 
 def first_fault(path: str) -> str:
     """Return the first grave fault of a ledger file; "" for none, and where it cannot be told."""
+    return next((each.what for each in _grave_faults(path)), "")
+
+
+def _grave_faults(path: str) -> list[Finding]:
     try:
-        with closing(Ledger(path, read_only=True)) as view:
-            return next((each.what for each in view.faults() if each.grave), "")
-    except LedgerError:
-        return ""
+        with closing(Ledger(path, read_only=True)) as view, view.one_moment():
+            return [each for each in view.faults() if each.grave]
+    except (LedgerError, sqlite3.Error):
+        return []
+
+
+def mended(path: str) -> bool:
+    """Mend a ledger whose file is whole, where its rows do not fit; say whether it is sound then.
+
+    What was read from sources that are gone is kept so, which a new ledger would not have.
+    """
+    found = _grave_faults(path)
+    if not found or any(each.part == "sqlite" for each in found):
+        return False
+    with suppress(LedgerError, sqlite3.Error), closing(Ledger(path)) as ledger:
+        unread = ledger.mend()
+        log.error("the ledger had faults (%s); it is mended", found[0].what)
+        log.error("%d of its entries are read again", unread)
+    return not _grave_faults(path)
 
 
 def lose(path: str, why: str, now: float) -> Loss:

@@ -27,7 +27,9 @@ class Vectors:
 
     def put(self, embedder: str, digests: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         """Store the vectors of texts, one float32 row per digest."""
-        rows = [(d, embedder, v.tobytes()) for d, v in zip(digests, vectors, strict=True)]
+        # An endpoint may answer with what is no number; next to such a vector nothing would rank.
+        numbers = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+        rows = [(d, embedder, v.tobytes()) for d, v in zip(digests, numbers, strict=True)]
         with self._store.transaction():
             self._store.run_many("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 

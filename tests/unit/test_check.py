@@ -85,6 +85,15 @@ def test_what_does_not_fit_together_is_found_mended_and_read_again(path, wrong):
     assert faults(path) == []
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.text(min_size=1, max_size=9), st.text(max_size=60), max_size=5))
+def test_whatever_the_texts_are_a_ledger_just_built_is_sound(items):
+    made = engine(mapped(items))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    assert made.ledger.faults() == []
+
+
 def test_vectors_nobody_needs_are_told_of_and_are_no_fault(path):
     with closing(Ledger(path)) as ledger:
         ledger.vectors.put("hashing-512", [b"x" * 16], np.zeros((1, 512), np.float32))
@@ -96,7 +105,8 @@ def test_vectors_nobody_needs_are_told_of_and_are_no_fault(path):
 def test_a_vector_that_holds_no_numbers_is_found_and_made_again(path):
     with closing(Ledger(path)) as ledger:
         digest, _ = next(ledger.vectors.all("hashing-512"))
-        ledger.vectors.put("hashing-512", [digest], np.full((1, 512), np.nan, np.float32))
+        garbled = np.full(512, np.nan, np.float32).tobytes()
+        ledger._store.run("UPDATE vectors SET vector = ? WHERE digest = ?", garbled, digest)
         assert [each.what for each in ledger.faults()] == ["1 vectors are garbled"]
         ledger.mend()
         assert ledger.counts("m", "hashing-512").vectors == len(ITEMS) - 1
