@@ -153,7 +153,7 @@ def garbled(path, how):
         Path(path).write_bytes(whole)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(how=GARBLED)
 def test_whatever_bytes_are_overwritten_nothing_but_a_finding_or_a_refusal_comes_of_it(path, how):
     with garbled(path, how), suppress(LedgerError):  # the bytes that tell the format

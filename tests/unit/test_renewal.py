@@ -221,7 +221,7 @@ def test_a_ledger_whose_directory_went_too_is_put_back(path):
     made.ledger.close()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(how=GARBLED)
 def test_whatever_bytes_of_a_ledger_are_overwritten_a_start_serves(path, how):
     with garbled(path, how):
