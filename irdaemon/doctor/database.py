@@ -12,7 +12,8 @@ from irdaemon.doctor.finding import Finding, note, ok, wrong
 from irdaemon.ledger.schema import MIGRATIONS
 from irdaemon.memory import MB
 
-_REBUILT = "irdaemon stop --forget && irdaemon start --detach"
+_FORGOTTEN = "irdaemon stop --forget && irdaemon start --detach"
+_REBUILT = "irdaemon stop && irdaemon check --repair && irdaemon start --detach"
 _LONG_LOG = 512 * MB
 
 
@@ -44,7 +45,7 @@ def known_format(path: str, version: int, known: int) -> Finding:
     """Judge the format version of a ledger."""
     if version > known:
         said = f"format {version} is of a later irdaemon; this one knows up to {known}"
-        return wrong(said, path, f"pip install --upgrade irdaemon, or {_REBUILT}")
+        return wrong(said, path, f"pip install --upgrade irdaemon, or {_FORGOTTEN}")
     if version < known:
         return note(f"format {version}; the next start brings it to {known}", path)
     return ok(f"format {version}", path)
