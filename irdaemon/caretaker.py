@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from irdaemon.ceilings import Ceilings
 from irdaemon.corpus import Corpus
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _EXAMINED_EVERY_S = 5.0
+_SOUGHT_EVERY_S = 60.0
 _COMPLAINS_EVERY_S = 60.0
 
 
@@ -30,10 +31,17 @@ class Caretaker(threading.Thread):
     """Tick about once a second until told to stop.
 
     `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` says how
-    everything was of late.
+    everything was of late. `seek` is called once a minute, to look for what nobody watches yet.
     """
 
-    def __init__(self, engine: Engine, watcher: Watcher, schedule: Schedule, ceilings: Ceilings):
+    def __init__(
+        self,
+        engine: Engine,
+        watcher: Watcher,
+        schedule: Schedule,
+        ceilings: Ceilings,
+        seek: Callable[[], None] = lambda: None,
+    ):
         super().__init__(name="caretaker", daemon=True)
         self.ticked = time.monotonic()
         self.watches = False
@@ -42,6 +50,8 @@ class Caretaker(threading.Thread):
         self._watcher = watcher
         self._schedule = schedule
         self._ceilings = ceilings
+        self._seek = seek
+        self._sought_at = time.monotonic()
         self._watched: Mapping[str, Corpus] = {}
         self._examined_at = float("-inf")
         self._complained_at = float("-inf")
@@ -76,6 +86,9 @@ class Caretaker(threading.Thread):
             self._watched = corpora
         self._watcher.tick(now)
         self._schedule.revive()
+        if now - self._sought_at >= _SOUGHT_EVERY_S:
+            self._sought_at = now
+            self._seek()
         if now - self._examined_at >= _EXAMINED_EVERY_S:
             self._examined_at = now
             self._ceilings.tick(now)

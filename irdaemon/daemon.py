@@ -140,7 +140,9 @@ class Daemon:
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
         self._ceilings = Ceilings(config.limits, self.engine.shed)
-        self._caretaker = Caretaker(self.engine, self._watcher, self._schedule, self._ceilings)
+        self._caretaker = Caretaker(
+            self.engine, self._watcher, self._schedule, self._ceilings, self._seek_corpora
+        )
         self._signals: list[int] = []
         self._reported = 0.0
         self._server = Server(self.engine, settled.rules, config.serve.max_message_bytes)
@@ -330,6 +332,14 @@ class Daemon:
         except IRError as error:
             log.error("the configuration stays as it was: %s", error.message)
         notify("READY=1")
+
+    def _seek_corpora(self) -> None:
+        """Take in the corpora whose known places have appeared since the start."""
+        corpora = self._settled.corpora(self.engine.corpora)
+        new = {corpus.name for corpus in corpora}.difference(self.engine.corpora)
+        if new:
+            log.info("found: %s", ", ".join(sorted(new)))
+            self.engine.reconfigure(corpora)
 
     # -- watching --------------------------------------------------------------------------------
 

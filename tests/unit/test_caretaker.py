@@ -55,6 +55,15 @@ def test_it_starts_what_it_looks_after_once():
     assert (stand.asked.count("start"), caretaker.watches) == (2, True)  # watcher and schedule
 
 
+def test_once_a_minute_it_has_new_places_sought():
+    stand, sought = Stand(), []
+    caretaker = Caretaker(stand, stand, stand, stand, lambda: sought.append(True))
+    start = time.monotonic()
+    for second in range(130):
+        caretaker.tick(start + second)
+    assert len(sought) == 2
+
+
 def test_changes_that_came_without_an_event_cost_the_watches_their_trust_once_a_look():
     caretaker, stand = caring()
     stand.standing = replace(stand.standing, late=3)
