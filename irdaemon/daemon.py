@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 _TICK_S = 1.0
 _REPORT_S = 5.0
 _WRITER_STOPS_WITHIN_S = 1.5
+_CARETAKER_STOPS_WITHIN_S = 0.5
 
 
 class Settled:
@@ -292,6 +293,9 @@ class Daemon:
         self.engine.offers.save(self._offers_path)
 
     def _close_ledger(self) -> None:
+        # Who closes the file last folds its log into it; the caretaker may be reading still.
+        if self._caretaker.is_alive():
+            self._caretaker.join(_CARETAKER_STOPS_WITHIN_S)
         if self._writer.stop():
             self.engine.ledger.close()
 

@@ -110,6 +110,12 @@ def _cannot_write(path: str, error: OSError) -> Unavailable:
     )
 
 
+def _remove(path: str) -> None:
+    if os.path.isdir(path):
+        raise AlreadyRunning(f"{path} is a directory: no socket can be made there", "remove it")
+    os.unlink(path)
+
+
 def clear_socket(path: str) -> None:
     """Remove a socket nobody listens at. Raises AlreadyRunning where somebody does."""
     probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -119,7 +125,7 @@ def clear_socket(path: str) -> None:
     except FileNotFoundError:
         return
     except ConnectionRefusedError:
-        os.unlink(path)
+        _remove(path)
     except OSError as error:
         raise AlreadyRunning(f"{path}: {error}", "remove it if no daemon runs") from error
     else:

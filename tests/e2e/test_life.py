@@ -200,7 +200,7 @@ def test_a_daemon_that_nobody_asks_stops_when_that_is_wanted(home):
     assert not home.socket.exists()
 
 
-def test_a_writer_that_cannot_begin_ends_the_daemon_instead_of_serving_for_ever(home):
+def test_a_socket_that_cannot_be_made_is_said_and_ends_the_start(home):
     home.skill("a", "Anything")
     taken = home.socket.parent / "irevents.sock"
     taken.mkdir(parents=True)
@@ -208,4 +208,5 @@ def test_a_writer_that_cannot_begin_ends_the_daemon_instead_of_serving_for_ever(
     running = Running(home)
     _, said = running.process.communicate(timeout=30)
     assert running.process.returncode == 1
-    assert "the writer died" in said
+    assert f"{taken} is a directory" in said
+    assert "Traceback" not in said

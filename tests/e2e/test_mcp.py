@@ -165,7 +165,7 @@ def test_what_was_just_written_is_found_when_asked_fresh(served, tools):
 
 def test_a_server_outlives_its_daemon_and_asks_the_next_one(home, monkeypatch):
     monkeypatch.setattr(asking, "_RESTART_S", 0.0)
-    monkeypatch.setattr(irclient.client, "_CONNECT_S", 0.2)
+    monkeypatch.setattr(irclient.client, "CONNECT_S", 0.2)
     home.skill("pdf-forms", "Fill and flatten PDF forms")
 
     async def talk(client):

@@ -15,7 +15,8 @@ import sys
 from importlib import import_module
 def broken(name):
     def fail(*_):
-        raise RuntimeError(name + " is broken")
+        print(name, "is broken", file=sys.stderr)
+        raise RuntimeError
     return fail
 for part in sys.argv[1:]:
     module, kind, method = part.split(".")
@@ -67,7 +68,7 @@ def test_who_starts_while_another_is_stopping_keeps_his_socket(home):
 
 
 def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
-    parts = ["watch.Watcher.stop", "schedule.Schedule.stop", "daemon.Caretaker.stop"]
+    parts = ["watch.Watcher.stop", "schedule.Schedule.stop", "caretaker.Caretaker.stop"]
     parts += ["server.Server.close"]
     process = subprocess.Popen(
         [sys.executable, "-c", BROKEN, *parts], env=home.env, stderr=subprocess.PIPE, text=True
