@@ -24,7 +24,7 @@ from irdaemon.caretaker import Caretaker
 from irdaemon.ceilings import Ceilings, set_open_files
 from irdaemon.config import Config, load_config
 from irdaemon.corpus import Corpus, corpora_of, wanted
-from irdaemon.engine import Engine
+from irdaemon.engine import Engine, Options
 from irdaemon.faults import where
 from irdaemon.health import Policy, Vitals
 from irdaemon.index import Images
@@ -155,12 +155,14 @@ class Daemon:
         return Engine(
             ledger,
             self._settled.corpora(ledger.corpora()),
-            images=Images(os.path.join(config.state_dir, "index")),
-            hnsw_above=config.index.hnsw_above,
-            embedder_idle_s=60 * config.index.idle_minutes,
-            reranker=config.reranker,
-            policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
-            queued_paths=config.limits.queued_paths,
+            Options(
+                images=Images(os.path.join(config.state_dir, "index")),
+                hnsw_above=config.index.hnsw_above,
+                embedder_idle_s=60 * config.index.idle_minutes,
+                reranker=config.reranker,
+                policy=_policy(config),
+                queued_paths=config.limits.queued_paths,
+            ),
         )
 
     def _publish(self, topic: str, data: Mapping[str, Any]) -> None:
@@ -359,6 +361,10 @@ class Daemon:
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 look = Look() if whole else Look(under=paths)
                 self.engine.request(Job("reconcile", corpus.name, look))
+
+
+def _policy(config: Config) -> Policy:
+    return Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes)
 
 
 def _watch_settings(config: Config, socket: str) -> Settings:

@@ -18,7 +18,7 @@ from irdaemon import selection
 from irdaemon.config import state_dir
 from irdaemon.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
 from irdaemon.disclosure import with_passage
-from irdaemon.engine import Engine
+from irdaemon.engine import Engine, Options
 from irdaemon.expansion import Policy, by_policy, expanded, parse_expand
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
@@ -384,7 +384,7 @@ def ranked_in_memory(items: Mapping[str, Any]) -> Callable[[str, int], list[str]
     """Index items in memory and return how they are ranked: for `distractor_robustness_curve`."""
     source = CorpusSource.from_mapping(items, name="scope")
     corpus = Corpus("scope", "mapping", source.source, source.strategy, _DEFAULT_EMBEDDER)
-    engine = Engine(Ledger(":memory:"), [corpus], calibrating=False)
+    engine = Engine(Ledger(":memory:"), [corpus], Options(calibrating=False))
     engine.request(Job("reconcile", "scope"))
     engine.drain()
     return lambda query, k: [hit.artifact_id for hit in engine.search(Query(query, k=k)).results]

@@ -16,7 +16,7 @@ from irclient import Query
 from irclient.errors import IRError, Unavailable
 from irdaemon.config import load_config
 from irdaemon.corpus import corpora_of
-from irdaemon.engine import Engine
+from irdaemon.engine import Engine, Options
 from irdaemon.jobs import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
 from tests.e2e.running import Home, Running, until
@@ -200,7 +200,9 @@ class Soak:
 
     def _built_anew(self) -> Engine:
         engine = Engine(
-            Ledger(IN_MEMORY), corpora_of(load_config(str(self._home.config))), calibrating=False
+            Ledger(IN_MEMORY),
+            corpora_of(load_config(str(self._home.config))),
+            Options(calibrating=False),
         )
         for name in engine.corpora:
             engine.request(Job("reconcile", name))

@@ -6,7 +6,7 @@ from collections import Counter
 from irclient.errors import Unavailable
 from irdaemon.corpus import Corpus
 from irdaemon.embed.hashing import Hashing
-from irdaemon.engine import Engine
+from irdaemon.engine import Engine, Options
 from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, content_hash, record_id
 from irdaemon.ledger import version_hash as version_of
 from irdaemon.source.mapping import InMemory
@@ -55,8 +55,12 @@ def skills(*roots, name="s", strategy=None):
     return Corpus(name, "skills", source, strategy or WholeText(), "hashing")
 
 
-def engine(*corpora, path=":memory:", **more):
-    return Engine(Ledger(path), corpora, **{"clock": lambda: LATER, **more})
+def engine(*corpora, path=":memory:", clock=lambda: LATER, notify=None, **options):
+    return Engine(Ledger(path), corpora, Options(**options), clock, notify or _quiet)
+
+
+def _quiet(topic, data):
+    pass
 
 
 def write_skill(directory, text):

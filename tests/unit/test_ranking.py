@@ -8,7 +8,7 @@ import irdaemon as ir
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.corpus import Corpus
 from irdaemon.discovery import Models, discover, search
-from irdaemon.engine import Engine
+from irdaemon.engine import Engine, Options
 from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
@@ -24,7 +24,7 @@ def engine_of(items, hnsw_above=0, **more):
     engine = Engine(
         Ledger(IN_MEMORY),
         [Corpus(n, "mapping", InMemory(i), Skill(), "hashing") for n, i in corpora.items()],
-        hnsw_above=hnsw_above,
+        Options(hnsw_above=hnsw_above),
     )
     for name in corpora:
         engine.request(Job("reconcile", name))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.engine import Engine
+from irdaemon.engine import Engine, Options
 from irdaemon.jobs import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.rerank import check_reranker, make_reranker
@@ -32,7 +32,7 @@ class Shared:
 def engine(reranker, items=TOOLS):
     from irdaemon.strategy import Skill
 
-    made = Engine(Ledger(IN_MEMORY), [mapped(items, "tools", Skill())], reranker=reranker)
+    made = Engine(Ledger(IN_MEMORY), [mapped(items, "tools", Skill())], Options(reranker=reranker))
     made.request(Job("reconcile", "tools"))
     made.drain()
     return made

@@ -1,0 +1,59 @@
+"""Mending: a ledger that cannot be written, was lost, or is damaged, under a running engine."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+
+from irclient.errors import NotFound
+from irdaemon.engine.publishing import Publishing
+from irdaemon.jobs import Job, Progress
+from irdaemon.ledger.damage import is_passing
+from irdaemon.ledger.loss import damage, first_fault
+from irdaemon.renewal import renewed
+
+log = logging.getLogger(__name__)
+
+
+class Mending(Publishing):
+    """Keep the ledger whole. It belongs to the writer."""
+
+    def _keep_ledger(self) -> None:
+        """Ask for what stopped a job to be tried again, and for a lost file to be put back."""
+        for job in self._setbacks.due(self._clock()):
+            with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
+                self._setbacks.tried(self.request(job))
+        if self.ledger.moved() and not self._setbacks.holds("mend"):
+            self._work.add(Job("mend"))
+
+    def _recovered(self, job: Job, error: Exception) -> bool:
+        """Go on after a job failed by the ledger's fault; say whether it did."""
+        if is_passing(error):
+            # A full disk, say. Compaction comes again by itself, and wants more room than others.
+            if job.kind != "compact":
+                self._setbacks.note(job, str(error), self._clock())
+            return True
+        why = damage(self.ledger.path, error) if self.host.writes else ""
+        if why:
+            self._renew(why)
+        return bool(why)
+
+    def _mend(self, job: Job, progress: Progress) -> str:
+        """Put a lost file back, and mend or replace a damaged one."""
+        if self.ledger.moved():
+            self.ledger.put_back()
+            log.error("%s was gone; it is written anew, nothing is lost", self.ledger.path)
+            return "the ledger's file was gone and is written anew"
+        why = first_fault(self.ledger.path) if self.host.writes else ""
+        if why:
+            self._renew(why)
+        return why or "the ledger is sound"
+
+    def _renew(self, why: str) -> None:
+        """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
+        self.ledger, loss = renewed(self.ledger, self.snapshot, why, self._clock())
+        self.loss = loss or self.loss
+        self._rereading = set(self._corpora)
+        self.set_corpora(self._corpora.values())
+        for name in self._corpora:
+            self.request(Job("reconcile", name))
