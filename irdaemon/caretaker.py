@@ -22,7 +22,7 @@ from irdaemon.watch import Watcher
 log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
-_EXAMINED_EVERY_S = 5.0
+_EXAMINED_EVERY_S = 10.0
 _SOUGHT_EVERY_S = 60.0
 _COMPLAINS_EVERY_S = 60.0
 

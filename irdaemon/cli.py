@@ -12,14 +12,15 @@ from importlib import import_module
 
 from irclient.errors import IRError
 from irclient.hidden import safe
-from irclient.usage import Parser, add_command, parsed, parser
+from irclient.usage import Parser, add_command, needed, parsed, parser
 from irdaemon import __version__
 from irdaemon.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = parsed(program(), argv)
+    words = sys.argv[1:] if argv is None else argv
+    options = parsed(program(words), words)
     try:
         code: int = options.run(options)
         return code
@@ -32,13 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def program() -> Parser:
-    """Return the parser of all commands."""
+def program(words: Sequence[str] = ()) -> Parser:
+    """Return the parser of all commands, or of the one that a command line begins with."""
     about = "Keep what an agent could use indexed, and answer discover about it."
     irdaemon = parser("irdaemon", about, _MORE)
     irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
     commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in COMMANDS:
+    for name in needed(words, COMMANDS):
         add_command(commands, name, import_module(f"irdaemon.commands.{name}"))
     return irdaemon
 

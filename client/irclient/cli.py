@@ -20,12 +20,13 @@ from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unrea
 from irclient.exits import UNKNOWN, UNREACHABLE, WRONG
 from irclient.hidden import safe
 from irclient.output import add_output
-from irclient.usage import Parser, add_command, parsed, parser
+from irclient.usage import Parser, add_command, needed, parsed, parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = parsed(program(), argv)
+    words = sys.argv[1:] if argv is None else argv
+    options = parsed(program(words), words)
     try:
         with Client(timeout=options.timeout) as client:
             code: int = options.run(client, options)
@@ -52,12 +53,12 @@ def failed(error: IRError, as_json: bool) -> int:
     return UNKNOWN if isinstance(error, NotFound) else WRONG
 
 
-def program() -> Parser:
-    """Return the parser of all commands."""
+def program(words: Sequence[str] = ()) -> Parser:
+    """Return the parser of all commands, or of the one that a command line begins with."""
     irc = parser("irc", "Find the skills, packages, past sessions and documents that apply.", _MORE)
     irc.add_argument("--version", action="version", version=f"irc {__version__}")
     commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in COMMANDS:
+    for name in needed(words, COMMANDS):
         page = add_command(commands, name, import_module(f"irclient.commands.{name}"))
         add_output(page)
     return irc

@@ -35,6 +35,15 @@ def parser(name: str, about: str, epilog: str) -> Parser:
     )
 
 
+def needed(words: Sequence[str], commands: Sequence[str]) -> Sequence[str]:
+    """Return the commands whose files a command line needs: importing them all takes time.
+
+    Completion is about all of them, and so is a page or an error that lists them.
+    """
+    alone = words and words[0] in commands and words[0] != "completion"
+    return words[:1] if alone else commands
+
+
 def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
     """Add a command to those of a program; return its parser, with the command's own options.
 

@@ -114,6 +114,10 @@ class Images:
             path.unlink(missing_ok=True)
 
 
+def _in_memory(mapped: Growing) -> Growing:
+    return Growing.of(mapped.array.copy())
+
+
 def _facts(image: Image) -> dict[str, Any]:
     return {
         "kind_names": list(image.rows.kind_names),
@@ -175,7 +179,8 @@ def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: 
         names=ragged("names"),
         lengths=arrays["lengths"],
         surfaces=arrays["surfaces"],
-        vectors=arrays["vectors"],
+        # Without a graph every query goes through all of them: that is quicker in memory.
+        vectors=arrays["vectors"] if facts["graph"] else _in_memory(arrays["vectors"]),
         embedded=arrays["embedded"].array,
         last=facts["last"],
         buried=facts["buried"],
