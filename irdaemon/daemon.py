@@ -145,6 +145,7 @@ class Daemon:
             self.engine, self._watcher, self._schedule, self._ceilings, self._seek_corpora
         )
         self._signals: list[int] = []
+        self._stopping = False
         self._reported = 0.0
         self._server = Server(self.engine, settled.rules, config.serve.max_message_bytes)
         self.engine.notify = self._publish
@@ -167,7 +168,8 @@ class Daemon:
 
     def _publish(self, topic: str, data: Mapping[str, Any]) -> None:
         """Log an event of the engine, and tell it to whoever listens."""
-        log_event(topic, data)
+        if not self._stopping:  # a job that was stopped has not failed
+            log_event(topic, data)
         self._server.publish(topic, data)
 
     # -- what the engine asks of its host --------------------------------------------------------
@@ -273,6 +275,7 @@ class Daemon:
 
     def _stop(self) -> None:
         """Stop every part; one that fails to keeps no other from stopping."""
+        self._stopping = True
         notify("STOPPING=1")
         log.info("stopping")
         for part in (

@@ -14,7 +14,7 @@ import itertools
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import zmq
 
@@ -23,8 +23,10 @@ from irclient.access import access
 from irclient.calls import Call
 from irclient.errors import LimitError, Lost, Unreachable
 from irclient.link import CONNECT_S, Link, lost, nobody, silent, too_late
-from irclient.subscription import Subscription
 from irclient.types import Disclosure, Query, Selection
+
+if TYPE_CHECKING:
+    from irclient.subscription import Subscription
 
 T = TypeVar("T")
 
@@ -177,6 +179,9 @@ class Client:
         They end after `timeout` seconds without one; None: never. Raises Unreachable where there is
         no daemon.
         """
+        # Not sooner: pyzmq's monitors bring all of asyncio, 25 ms that no other call needs.
+        from irclient.subscription import Subscription
+
         return Subscription(self._context, self.endpoint, topics, timeout)
 
     # -- one call --------------------------------------------------------------------------------
