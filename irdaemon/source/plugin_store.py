@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from irdaemon.source.tree import at_or_under, read_regular
-from irdaemon.types import SourceError
+from irdaemon.types import Root, SourceError
 
 _LIMIT = 4_000_000
 
@@ -39,6 +39,15 @@ def control_files(store: str) -> tuple[str, ...]:
     """Return the files that decide which plugins of a store are in use."""
     settings = os.path.join(os.path.dirname(store), "settings.json")
     return os.path.join(store, "installed_plugins.json"), settings
+
+
+def settings_roots(stores: Iterable[str]) -> tuple[Root, ...]:
+    """Return the settings that decide about stores, as roots, where there are some.
+
+    Those that are made later are noticed by the next whole look.
+    """
+    settings = (control_files(store)[1] for store in stores)
+    return tuple(Root(path, "plugin") for path in settings if os.path.lexists(path))
 
 
 def plugins_of(store: str) -> tuple[Plugin, ...]:

@@ -97,3 +97,13 @@ def test_a_file_named_by_a_manifest_is_never_read_outside_the_plugin(plugin):
     write(plugin / ".claude-plugin/plugin.json", json.dumps(manifest))
     made, _ = all_of(Plugins, plugin.parent)
     assert "mcp_servers" not in made["fmt"].metadata
+
+
+def test_settings_that_are_not_there_are_no_root(tmp_path):
+    store = tmp_path / "plugins"
+    write(store / "installed_plugins.json", '{"version": 2, "plugins": {}}')
+    settings = tmp_path / "settings.json"
+    named = lambda: [root.path for root in Plugins((Root(str(store)),), {}).roots()]  # noqa: E731
+    assert str(settings) not in named()
+    settings.write_text("{}")
+    assert str(settings) in named()

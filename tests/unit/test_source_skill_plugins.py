@@ -122,8 +122,8 @@ def test_a_broken_manifest_is_a_problem_of_its_plugin_alone(store):
 def test_the_settings_are_watched_and_a_change_to_them_rescans(store):
     install(store, fmt=add(store, "fmt"))
     settings = str(store.parent / "settings.json")
-    assert settings in [root.path for root in source(store).roots()]
     enable(store, fmt=False)
+    assert settings in [root.path for root in source(store).roots()]
     scan = source(store).scan(settings)
     assert (scan.entries, scan.covered) == ((), ("",))
 

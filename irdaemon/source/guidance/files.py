@@ -14,7 +14,7 @@ from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.guidance.finder import Finder, Top, product_in
 from irdaemon.source.guidance.kind import Kind
 from irdaemon.source.options import checked, number
-from irdaemon.source.plugin_store import control_files, plugin_at, store_of
+from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
 from irdaemon.source.tree import at_or_under, read_regular
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
@@ -84,7 +84,7 @@ class GuidanceFiles:
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given places, and the settings that enable the plugins in them."""
-        settings = (Root(control_files(store)[1], "plugin") for store in self._stores())
+        settings = settings_roots(self._stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:

@@ -10,7 +10,13 @@ from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.guidance.bundle import MANIFESTS, bundle, manifest_of, stamp
 from irdaemon.source.guidance.places import existing
 from irdaemon.source.options import checked, number
-from irdaemon.source.plugin_store import control_files, plugin_at, plugins_of, store_of
+from irdaemon.source.plugin_store import (
+    control_files,
+    plugin_at,
+    plugins_of,
+    settings_roots,
+    store_of,
+)
 from irdaemon.source.tree import Walk, at_or_under, home_relative, missing, not_pruned
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -41,7 +47,7 @@ class Plugins:
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories, and the settings that enable the plugins in them."""
-        settings = (Root(control_files(store)[1], "plugin") for store in self._stores())
+        settings = settings_roots(self._stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.options import checked, number
-from irdaemon.source.plugin_store import control_files, plugin_at, store_of
+from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
 from irdaemon.source.skills.finder import RANKS, Finder, Top, rank
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES, known_roots
 from irdaemon.source.skills.reading import skill
@@ -38,7 +38,7 @@ class Skills:
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories, and the settings that enable the plugins in them."""
-        settings = (Root(control_files(store)[1], "plugin") for store in self._stores())
+        settings = settings_roots(self._stores())
         return (*self._roots, *settings)
 
     def scan(self, under: str | None = None) -> Scan:
