@@ -97,7 +97,6 @@ class Writer(threading.Thread):
         self._engine = engine
         self._nice = nice
         self._stopping = threading.Event()
-        self.fault: BaseException | None = None
 
     def run(self) -> None:
         """Take jobs as they come; a fault that no rule covers ends the daemon."""
@@ -109,7 +108,6 @@ class Writer(threading.Thread):
                 self._engine.step(timeout=_TICK_S)
         except BaseException as fault:
             log.error("the writer failed: %s", where(fault))
-            self.fault = fault
 
     def stop(self) -> bool:
         """End after the present transaction; say whether it did in time."""
