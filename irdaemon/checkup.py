@@ -12,8 +12,8 @@ from irclient.errors import IRError
 from irdaemon.config import Config
 from irdaemon.corpus import Corpus, corpora_of
 from irdaemon.index import Rows
-from irdaemon.ingest import Look, compare
 from irdaemon.ledger import Delta, Finding, Ledger
+from irdaemon.looking import Look, compare
 from irdaemon.optout import OptOuts
 
 _BUILD = "irc build, or the next start, reads them"

@@ -28,10 +28,10 @@ from irdaemon.engine import Engine, Options
 from irdaemon.faults import where
 from irdaemon.health import Policy, Vitals
 from irdaemon.index import Images
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
 from irdaemon.logs import log_event
+from irdaemon.looking import Look
 from irdaemon.memory import resident, settle
 from irdaemon.ownership import Lock
 from irdaemon.pulse import Beat, dead, stuck

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.corpus import Corpus
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
+from irdaemon.looking import Look
 from irdaemon.source.tree import at_or_under
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.errors import NotFound
-from irdaemon.ingest import Look, Report
+from irdaemon.ingest import Report
+from irdaemon.looking import Look
 from irdaemon.standing import Fault, Standing, Standings
 
 # Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.

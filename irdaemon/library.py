@@ -20,10 +20,10 @@ from irdaemon.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
 from irdaemon.disclosure import with_passage
 from irdaemon.engine import Engine, Options
 from irdaemon.expansion import Policy, by_policy, expanded, parse_expand
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
 from irdaemon.load import load
+from irdaemon.looking import Look
 from irdaemon.selection import Choice, Selector
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec

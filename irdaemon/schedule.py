@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from irdaemon.config import ScheduleConfig
 from irdaemon.engine import Engine
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
+from irdaemon.looking import Look
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler

@@ -22,11 +22,11 @@ from irdaemon.engine import Engine
 from irdaemon.evaluate import Case
 from irdaemon.faults import where
 from irdaemon.hints import looks_at
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Wanted
 from irdaemon.limits import check_reply, check_request, of_message
 from irdaemon.load import did_you_mean
+from irdaemon.looking import Look
 from irdaemon.profile import lapped
 from irdaemon.scope import Peer, Scope, Scopes, narrowed, seen
 from irdaemon.types import Query, Selection

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from irdaemon.ingest import Look, Report
+from irdaemon.ingest import Report
+from irdaemon.looking import Look
 
 
 @dataclass(frozen=True, slots=True)

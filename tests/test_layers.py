@@ -9,11 +9,11 @@ LINE = (
     "irclient types profile memory load toml text redaction source strategy embed rerank clients"
     " config room limits clock corpus floor ledger index renewal retrieve second_look selection"
     " gate copies needs expansion hidden payload bundle disclosure references asking rungs optout"
-    " cleaning admission ingest checkup discovery explanation evaluate background calibration"
-    " audit standing jobs setbacks health hints host offers overview faults embedders freshness"
-    " engine library scope watch schedule serve lanes doors server ownership token reception"
-    " settings sdnotify service logs initial tool_servers ceilings pulse caretaker daemon doctor"
-    " commands cli"
+    " cleaning admission looking ingest checkup discovery explanation evaluate background"
+    " calibration audit standing jobs setbacks health hints host offers overview faults embedders"
+    " freshness engine library scope watch schedule serve lanes doors server ownership token"
+    " reception settings sdnotify service logs initial tool_servers ceilings pulse caretaker"
+    " daemon doctor commands cli"
 ).split()
 APART = ({"ingest", "discovery"}, {"watch", "schedule", "serve"})
 ONLY_AT_THE_EDGES = {"threading", "signal", "zmq"}

@@ -9,8 +9,8 @@ from irdaemon import ceilings, room
 from irdaemon.ceilings import Ceilings, Usage, biting
 from irdaemon.config import LimitsConfig, parse_config
 from irdaemon.corpus import Corpus, corpora_of
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
+from irdaemon.looking import Look
 from irdaemon.memory import MB, resident
 from irdaemon.room import Room
 from irdaemon.source.mapping import InMemory

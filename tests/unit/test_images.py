@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irdaemon.index import Images, Origin, rows
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
+from irdaemon.looking import Look
 from irdaemon.types import Query
 from tests.unit.corpus_builders import engine, mapped
 

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irdaemon.corpus import Corpus
-from irdaemon.ingest import Look, reconcile
+from irdaemon.ingest import reconcile
 from irdaemon.ledger import Ledger
+from irdaemon.looking import Look
 from irdaemon.source.guidance.rules import Rules
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText

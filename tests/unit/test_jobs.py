@@ -1,5 +1,5 @@
-from irdaemon.ingest import Look
 from irdaemon.jobs import CHANGE, Job, JobQueue
+from irdaemon.looking import Look
 
 
 def queue(*jobs):

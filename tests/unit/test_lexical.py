@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from irdaemon.corpus import Corpus
 from irdaemon.evaluate import Case
 from irdaemon.index import lexical, rows
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
+from irdaemon.looking import Look
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.text import tokenize

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.mcp.library.search import Search, filters
-from irclient.mcp.library.snippet import snippet
-from irclient.mcp.library.timeframe import bounds_of, in_utc
+from irclient.mcp.documents.search import Search, filters
+from irclient.mcp.documents.snippet import snippet
+from irclient.mcp.documents.timeframe import bounds_of, in_utc
 from irclient.mcp.plain import as_place, one_line, plain
 
 SATURDAY = date(2026, 11, 21)

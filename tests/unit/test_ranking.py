@@ -9,9 +9,9 @@ from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.corpus import Corpus
 from irdaemon.discovery import Models, discover, search
 from irdaemon.engine import Engine, Options
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
+from irdaemon.looking import Look
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill
 from irdaemon.types import Query

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.ingest import Look
 from irdaemon.jobs import Job
+from irdaemon.looking import Look
 from irdaemon.setbacks import Setbacks
 from irdaemon.types import Query
 from tests.unit.corpus_builders import contents, engine, mapped

@@ -1,7 +1,8 @@
 """Where a corpus stands, as the queue of jobs sees it."""
 
-from irdaemon.ingest import Look, Report
+from irdaemon.ingest import Report
 from irdaemon.jobs import Job, Work
+from irdaemon.looking import Look
 
 
 class Clock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from irclient import __version__
 from irclient.mcp.asking import Daemon
 from irclient.mcp.discovery import Discovery
-from irclient.mcp.library import Library
+from irclient.mcp.documents import Library
 from irclient.mcp.revisions import omit_unknown
 from irclient.mcp.tools import Tools
 

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from irclient.client import Client
 from irclient.errors import NotFound
+from irclient.mcp.documents.snippet import snippet
+from irclient.mcp.documents.timeframe import Timeframe, bounds_of, in_utc
 from irclient.mcp.items import WHY
-from irclient.mcp.library.snippet import snippet
-from irclient.mcp.library.timeframe import Timeframe, bounds_of, in_utc
 from irclient.mcp.plain import as_place, one_line, plain
 from irclient.types import Hit, Query
 
