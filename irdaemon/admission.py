@@ -6,13 +6,12 @@ to outside of the roots is refused with a reason, in corpora that do not follow 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from irdaemon.corpus import Corpus
 from irdaemon.optout import OptOuts
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.types import Entry, Refused, Scan
 
 
@@ -47,7 +46,7 @@ def _is_out(entry: Entry, optouts: OptOuts) -> bool:
 
 
 def _outside(corpus: Corpus, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    tops = [os.path.realpath(root.path) for root in corpus.source.roots()]
+    tops = [resolved(root.path) for root in corpus.source.roots()]
     if not tops:
         return ()
     return tuple(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from irdaemon.ledger import Secret
 from irdaemon.optout import OptOuts
 from irdaemon.redaction import Cleaner, Found
-from irdaemon.source.tree import open_regular
+from irdaemon.source.opening import followed, open_regular
 from irdaemon.types import Artifact, Entry, Reading, SourceError
 
 OPTED_OUT = "opted_out"
@@ -86,7 +86,7 @@ def _lines(path: str, kinds: Mapping[str, str]) -> Iterator[Secret]:
     }
     left = _MOST_PLACES
     try:
-        with open_regular(path) as file:
+        with open_regular(followed(path)) as file:
             for number, line in enumerate(file, start=1):
                 if b"\0" in line:  # a database has no lines
                     return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ from irdaemon.rerank import check_reranker
 from irdaemon.room import Room
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
-from irdaemon.types import Root
+from irdaemon.types import LinkPolicy, Root
 
 DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "skills": {"name": "Skill"},
@@ -118,6 +118,7 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     """Make one corpus. Raises ConfigError naming the file and what is wrong."""
     try:
         roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
+        roots = tuple(replace(root, links=_link_policy(wish)) for root in roots)
         make_source = load("source", wish.kind, SOURCES)
         source = make_source(roots, _options(wish, make_source, config.limits))
         check_embedder(wish.embedder or config.embedder)
@@ -138,6 +139,12 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
         wish.follow_links,
         Room(config.limits.artifacts, config.limits.memory_mb * MB),
     )
+
+
+def _link_policy(wish: CorpusConfig) -> LinkPolicy:
+    if wish.follow_links is None:
+        return "none" if wish.kind in _CONFINED_KINDS else "direct"
+    return "any" if wish.follow_links else "none"
 
 
 def _options(

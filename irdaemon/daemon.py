@@ -41,7 +41,7 @@ from irdaemon.schedule import Schedule
 from irdaemon.sdnotify import notify, watchdog_interval
 from irdaemon.server import Server
 from irdaemon.settings import add_corpus, remove_corpus
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.watch import Settings, Watcher
 
 log = logging.getLogger(__name__)
@@ -357,7 +357,7 @@ class Daemon:
         """
         uprooted = [path for path in paths if not os.path.isfile(path)]
         for corpus in tuple(self.engine.corpora.values()):
-            tops = [os.path.realpath(root.path) for root in corpus.source.roots()]
+            tops = [resolved(root.path) for root in corpus.source.roots()]
             whole = any(at_or_under(top, path) for path in uprooted for top in tops)
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 look = Look() if whole else Look(under=paths)
@@ -370,7 +370,7 @@ def _policy(config: Config) -> Policy:
 
 def _watch_settings(config: Config, socket: str) -> Settings:
     return Settings(
-        ignored=(os.path.realpath(config.state_dir), os.path.realpath(os.path.dirname(socket))),
+        ignored=(resolved(config.state_dir), resolved(os.path.dirname(socket))),
         polling=config.watch.polling,
         poll_interval=config.watch.poll_s,
         settle=config.watch.settle_ms / 1e3,

@@ -114,7 +114,7 @@ def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
     told = replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale)
     body = _with_body(replace(told, note="changed" if stale else ""), text)
     if plain.level == "bundled":
-        bundle = bundle_of(plain.pointer, cleaner)
+        bundle = bundle_of(plain.pointer, bounds, cleaner)
         body = replace(body, files=bundle.files, files_omitted=bundle.omitted)
     return replace(body, redacted=len(cleaner.found))
 

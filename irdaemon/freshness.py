@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from irdaemon.corpus import Corpus
 from irdaemon.jobs import Job, Work
+from irdaemon.source.opening import resolved
 
 Wait = Callable[[Callable[[], bool], float], object]
 
@@ -47,4 +48,4 @@ def catch_up(
 
 
 def _roots(corpus: Corpus) -> set[str]:
-    return {os.path.realpath(root.path) for root in corpus.source.roots()}
+    return {resolved(root.path) for root in corpus.source.roots()}

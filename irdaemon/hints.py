@@ -13,7 +13,7 @@ from irclient.errors import NotFound, QueryError
 from irdaemon.corpus import Corpus
 from irdaemon.jobs import Job
 from irdaemon.looking import Look
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under, resolved
 
 
 def looks_at(path: str, corpora: Iterable[Corpus]) -> list[Job]:
@@ -23,11 +23,11 @@ def looks_at(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     """
     if not os.path.isabs(path) or "\0" in path:
         raise QueryError(f"not an absolute path: {path!r:.100}", "say where the file is, in full")
-    real = os.path.realpath(path)
+    real = resolved(path)
     jobs = [
         Job("reconcile", corpus.name, Look(under=(real,)))
         for corpus in corpora
-        if any(_below(real, os.path.realpath(root.path)) for root in corpus.source.roots())
+        if any(_below(real, resolved(root.path)) for root in corpus.source.roots())
     ]
     if not jobs:
         raise NotFound(f"{path!r:.200} lies below no root", "irc status shows what is watched")

@@ -35,7 +35,7 @@ from irdaemon.looking import NAMELESS, Look, compare, present_roots
 from irdaemon.optout import OptOuts
 from irdaemon.redaction import Cleaner
 from irdaemon.source import Source
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, SourceError
 
@@ -217,7 +217,7 @@ def _read(source: Source, entry: Entry, cursor: bytes | None) -> Reading:
 
 def _root_is_lost(source: Source, path: str) -> bool:
     """Say whether a root above a path is missing or empty now: then the path proves nothing."""
-    tops = {os.path.realpath(root.path) for root in source.roots()}
+    tops = {resolved(root.path) for root in source.roots()}
     return any(at_or_under(path, top) and not _has_anything(top) for top in tops)
 
 

@@ -95,7 +95,7 @@ class JobQueue:
         if waiting is None:
             job = replace(job, number=next(self._numbers), first=now, last=now)
         else:
-            job = replace(waiting, look=_joined(waiting.look, job.look), last=now)
+            job = replace(waiting, look=joined(waiting.look, job.look), last=now)
         if self._most_paths and len(job.look.under) > self._most_paths:
             around = os.path.commonpath(job.look.under)
             job = replace(job, look=replace(job.look, under=(around,)), crowded=True)
@@ -291,7 +291,8 @@ class Work:
             self._progress.pop(next(ended, 0), None)
 
 
-def _joined(one: Look, other: Look) -> Look:
+def joined(one: Look, other: Look) -> Look:
+    """Return the look that sees what either would."""
     return Look(
         under=tuple(dict.fromkeys(one.under + other.under)),
         full=one.full or other.full,

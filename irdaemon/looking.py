@@ -18,8 +18,8 @@ from irdaemon.ledger import (
 from irdaemon.ledger.rows import storable
 from irdaemon.optout import OptOuts, about_directory
 from irdaemon.source import Source
-from irdaemon.source.tree import at_or_under
-from irdaemon.types import Problem, Scan
+from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.types import Problem, Scan, SourceError
 
 NAMELESS = "its name is not valid UTF-8"
 
@@ -47,8 +47,8 @@ def compare(ledger: Ledger, corpus: Corpus, look: Look, optouts: OptOuts) -> tup
 
 def _scan(source: Source, look: Look) -> Scan:
     if not look.under:
-        return _without_nameless(source.scan())
-    parts = [source.scan(path) for path in _places(look.under)]
+        return _without_nameless(_scanned(source))
+    parts = [_scanned(source, path) for path in _places(look.under)]
     entries = {entry.key: entry for part in parts for entry in part.entries}
     return _without_nameless(
         Scan(
@@ -57,6 +57,16 @@ def _scan(source: Source, look: Look) -> Scan:
             tuple(problem for part in parts for problem in part.problems),
         )
     )
+
+
+def _scanned(source: Source, under: str | None = None) -> Scan:
+    """Scan a source. Raises SourceError for whatever goes wrong, its own mistakes included."""
+    try:
+        return source.scan(under)
+    except SourceError:
+        raise
+    except Exception as error:  # a source of the person's own may raise anything
+        raise SourceError(f"looking at {under or 'everything'} failed: {error!r}") from error
 
 
 def _places(under: tuple[str, ...]) -> Iterable[str]:
@@ -82,7 +92,7 @@ def _without_nameless(scan: Scan) -> Scan:
 
 def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
     """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
-    roots = {os.path.realpath(root.path) for root in corpus.source.roots()}
+    roots = {resolved(root.path) for root in corpus.source.roots()}
     if look.prune:
         insisted = () if look.under else tuple(roots)
         return replace(scan, covered=(*scan.covered, *insisted), problems=())
@@ -120,7 +130,7 @@ def present_roots(ledger: Ledger, corpus: Corpus, look: Look) -> dict[str, str]:
     """
     paths = [root.path for root in corpus.source.roots() if os.path.isdir(root.path)]
     kept = {} if look.prune else _lost_roots(ledger, corpus)
-    return {**kept, **{path: os.path.realpath(path) for path in paths}}
+    return {**kept, **{path: resolved(path) for path in paths}}
 
 
 def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:

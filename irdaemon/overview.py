@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from irdaemon.ledger import Ledger, Wanted
 from irdaemon.ledger.files import kept_aside
 from irdaemon.ledger.loss import Loss
 from irdaemon.setbacks import Trouble
+from irdaemon.source.opening import resolved
 from irdaemon.standing import Standing
 
 MOST_LISTED = 1_000
@@ -80,7 +80,7 @@ def facts(ledger: Ledger, corpus: Corpus, standing: Standing, missing: str) -> F
     looked_at, problems = ledger.state_of(corpus.name)
     return Facts(
         name=corpus.name,
-        roots={os.path.realpath(root.path): root.path for root in corpus.source.roots()},
+        roots={resolved(root.path): root.path for root in corpus.source.roots()},
         standing=standing,
         looked_at=looked_at,
         problems=problems,

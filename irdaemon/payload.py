@@ -1,7 +1,8 @@
 """The payload: what a pointer leads to at this moment, or why it is refused.
 
 A pointer was a real path when its artifact was indexed. Where it is a link by now, it is followed
-only to a file of the same name or back into the corpus' roots; a README likewise.
+only to a file of the same name or back into the corpus' roots; a README likewise. What was checked
+is opened by its real path with no link allowed on the way.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 from dataclasses import dataclass
 
 from irdaemon.corpus import Corpus
-from irdaemon.source.tree import at_or_under, open_regular, same_name
+from irdaemon.source.opening import at_or_under, followed, open_regular, resolved
 from irdaemon.types import SourceError
 
 _READ_BYTES = 16 * 1024 * 1024
@@ -27,7 +28,7 @@ class Bounds:
     @classmethod
     def of(cls, corpus: Corpus) -> Bounds:
         """Return the bounds of a corpus."""
-        tops = dict.fromkeys(os.path.realpath(root.path) for root in corpus.source.roots())
+        tops = dict.fromkeys(resolved(root.path) for root in corpus.source.roots())
         return cls(tuple(tops), corpus.redaction)
 
     def root_of(self, path: str) -> str:
@@ -56,11 +57,7 @@ def read_payload(pointer: str, bounds: Bounds) -> Payload:
     if os.pardir in pointer.split(os.sep):
         raise SourceError(f"{pointer}: a pointer that leads upwards")
     path = _readme(pointer) if os.path.isdir(pointer) else pointer
-    real = os.path.realpath(path)
-    beside = at_or_under(real, os.path.dirname(path))
-    if not (beside or bounds.root_of(real) or same_name(path, real)):
-        raise SourceError(f"{path}: a link leads to {real}, out of the corpus' roots")
-    with open_regular(real) as file:
+    with open_regular(followed(path, bounds.roots)) as file:
         status = os.fstat(file.fileno())
         if status.st_size > _READ_BYTES:
             raise SourceError(f"{path}: {status.st_size:,} bytes, the limit is {_READ_BYTES:,}")
@@ -69,7 +66,7 @@ def read_payload(pointer: str, bounds: Bounds) -> Payload:
 
 def _readme(directory: str) -> str:
     found = sorted(filter(_is_readme, os.listdir(directory)), key=_preference)
-    paths = (os.path.join(os.path.realpath(directory), name) for name in found)
+    paths = (os.path.join(directory, name) for name in found)
     path = next(filter(os.path.isfile, paths), None)
     if path is None:
         raise FileNotFoundError(2, "no README", directory)

@@ -1,14 +1,15 @@
-"""Setbacks: jobs that a full disk or an I/O error has stopped, and when they are tried again.
+"""Setbacks: jobs that failed, and when they are tried again.
 
-Meanwhile the last snapshot answers. All of this belongs to the writer; others only read `trouble`.
+A full disk or an I/O error of the ledger stops every job; any other fault stops its own. Meanwhile
+the last snapshot answers. All of this belongs to the writer; others only read `trouble`.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from irdaemon.jobs import Job, JobQueue
+from irdaemon.jobs import Job, JobQueue, joined
 
 log = logging.getLogger(__name__)
 
@@ -72,3 +73,55 @@ class Setbacks:
         if self.trouble and not self._tried and not len(self._waiting):
             log.warning("the ledger is written again")
             self.trouble, self._wait_s = None, _FIRST_WAIT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A job that failed `times` times in a row, and when it is tried again; None while it is."""
+
+    job: Job
+    times: int
+    again_at: float | None
+
+
+class Retries:
+    """Keep the jobs that failed by a fault of their own, each with a wait that doubles.
+
+    Unlike a ledger that cannot be written, such a fault is about one corpus: the others go on.
+    """
+
+    def __init__(self) -> None:
+        self._failing: dict[tuple[str, str], Failing] = {}
+
+    def note(self, job: Job, now: float) -> Failing:
+        """Keep a job that failed for another try; looks at several paths become one."""
+        before = self._failing.get(_kept_as(job))
+        if before is not None:
+            job = replace(job, look=joined(before.job.look, job.look))
+        times = before.times + 1 if before else 1
+        wait_s = min(_FIRST_WAIT_S * 2 ** (times - 1), _LONGEST_WAIT_S)
+        failing = self._failing[_kept_as(job)] = Failing(job, times, now + wait_s)
+        return failing
+
+    def done(self, job: Job) -> None:
+        """Note that a job was done."""
+        self._failing.pop(_kept_as(job), None)
+
+    def forget(self, corpus: str) -> None:
+        """Forget the jobs of a corpus that is no more."""
+        self._failing = {key: each for key, each in self._failing.items() if key[1] != corpus}
+
+    def due(self, now: float) -> list[Job]:
+        """Return the jobs to try again now."""
+        due = {
+            key: each
+            for key, each in self._failing.items()
+            # Where the clock was set back nobody is to wait for it.
+            if each.again_at is not None and not 0 < each.again_at - now <= _LONGEST_WAIT_S
+        }
+        self._failing |= {key: replace(each, again_at=None) for key, each in due.items()}
+        return [each.job for each in due.values()]
+
+
+def _kept_as(job: Job) -> tuple[str, str]:
+    return job.kind, job.corpus

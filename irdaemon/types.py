@@ -20,12 +20,14 @@ from irclient.types import (
 )
 
 __all__ = [
+    "LINK_POLICIES",
     "Artifact",
     "BundledFile",
     "Disclosure",
     "Entry",
     "Hit",
     "IndexPlan",
+    "LinkPolicy",
     "Problem",
     "Query",
     "Reading",
@@ -51,12 +53,19 @@ class Refused(SourceError):
     """One entry may not be read: unlike one that cannot be, what was known of it is forgotten."""
 
 
+LinkPolicy = Literal["none", "direct", "any"]
+"""Which links to directories out of the roots are followed: none, those directly in a root, any."""
+# From the narrowest to the widest.
+LINK_POLICIES: tuple[LinkPolicy, ...] = ("none", "direct", "any")
+
+
 @dataclass(frozen=True, slots=True)
 class Root:
     """A place a source looks in. `scope` is `project`, `user`, `plugin` or `other`."""
 
     path: str
     scope: str = "user"
+    links: LinkPolicy = "direct"
 
 
 WatchMode = Literal["inotify", "observer", "polling", "missing"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from irdaemon.config import Config
 from irdaemon.corpus import corpora_of
 from irdaemon.doctor.finding import Finding, note, ok, wrong
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, not_pruned
 from irdaemon.watch.limits import SHARE, raised_to
 
@@ -83,9 +84,9 @@ def queue(limit: int | None) -> Finding:
 
 def directories(config: Config) -> int:
     """Count the directories that want a watch."""
-    walk = Walk()
-    roots = {root.path for corpus in corpora_of(config) for root in corpus.source.roots()}
-    return sum(1 for root in sorted(roots) for _ in walk.directories(root, not_pruned))
+    roots = {root.path: root for each in corpora_of(config) for root in each.source.roots()}
+    walk = Walk(Symlinks.of(roots.values()))
+    return sum(1 for path in sorted(roots) for _ in walk.directories(path, not_pruned))
 
 
 def held_now(proc: str, uid: int) -> Held:

@@ -14,6 +14,7 @@ from irdaemon.engine.upkeep import Upkeep
 from irdaemon.ingest import embed, reconcile
 from irdaemon.jobs import CHANGE, Job, Progress
 from irdaemon.profile import note
+from irdaemon.types import SourceError
 
 # Texts embedded in one go: short enough that a change need not wait for the rest.
 _EMBEDDED_AT_ONCE = 512
@@ -54,11 +55,15 @@ class Doing(Upkeep):
         try:
             report = _DOERS[job.kind](self, job, progress)
             state = "done"
+            self._retries.done(job)
+        except SourceError as error:  # the look's own fault
+            report = error.message
+            self._retries.note(job, self._clock())
         except IRError as error:
             report = error.message
         except Exception as error:
             report = _told(error)
-            if not self._recovered(job, error):
+            if not (self._recovered(job, error) or self._retried(job, error)):
                 raise
         finally:
             self._setbacks.end(job.number)

@@ -7,10 +7,14 @@ import logging
 
 from irclient.errors import NotFound
 from irdaemon.engine.publishing import Publishing
+from irdaemon.faults import where
 from irdaemon.jobs import Job, Progress
 from irdaemon.ledger.damage import is_passing
 from irdaemon.ledger.loss import damage, first_fault
 from irdaemon.renewal import renewed
+
+# After so many tries, with half a minute of waiting between them, a fault is one that repeats.
+_MOST_TRIES = 6
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +27,24 @@ class Mending(Publishing):
         for job in self._setbacks.due(self._clock()):
             with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
                 self._setbacks.tried(self.request(job))
+        for job in self._retries.due(self._clock()):
+            with contextlib.suppress(NotFound):
+                self.request(job)
         if self.ledger.moved() and not self._setbacks.holds("mend"):
             self._work.add(Job("mend"))
+
+    def _retried(self, job: Job, error: Exception) -> bool:
+        """Have a job tried again that failed by a fault; say whether the process may go on.
+
+        What the system could not do may be possible later. Any other fault is a mistake in the
+        program: one that repeats ends the process, for a new one to start from the ledger. In a
+        library call nobody would try again, so whoever called hears of it.
+        """
+        if not self.host.writes:
+            return False
+        failing = self._retries.note(job, self._clock())
+        log.error("the %s job of %r failed: %s", job.kind, job.corpus, where(error))
+        return isinstance(error, (OSError, MemoryError)) or failing.times < _MOST_TRIES
 
     def _recovered(self, job: Job, error: Exception) -> bool:
         """Go on after a job failed by the ledger's fault; say whether it did."""

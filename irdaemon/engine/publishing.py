@@ -45,6 +45,7 @@ class Publishing(State):
         for name in self.ledger.corpora():
             if name not in chosen:
                 self._work.drop(name, GONE)
+                self._retries.forget(name)
                 self.ledger.forget_corpus(name)
                 if self._images:
                     self._images.drop(name)

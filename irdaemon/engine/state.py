@@ -30,7 +30,7 @@ from irdaemon.offers import Offers
 from irdaemon.references import unknown_corpus
 from irdaemon.rerank import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.rungs import Ladder
-from irdaemon.setbacks import Setbacks
+from irdaemon.setbacks import Retries, Setbacks
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +76,7 @@ class State(ABC):
         self._policy = options.policy
         self._work = Work(clock, options.queued_paths)
         self._setbacks = Setbacks()
+        self._retries = Retries()
         self._rereading: set[str] = set()
         self.loss: Loss | None = None
         self._discovering, self._searching = Ladder(), Ladder()

@@ -11,7 +11,9 @@ from typing import Any, Self
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.mapping import content_stamp
+from irdaemon.source.opening import read_regular, resolved
 from irdaemon.source.options import checked, number
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tool import is_tool, tools_as_artifacts
 from irdaemon.source.tree import (
     Walk,
@@ -19,7 +21,6 @@ from irdaemon.source.tree import (
     home_relative,
     missing,
     not_pruned,
-    read_regular,
     stamp_of,
 )
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
@@ -79,13 +80,13 @@ class McpTools:
         return Reading(tuple(chain.from_iterable(made)), skipped=skipped)
 
     def _tops(self) -> tuple[str, ...]:
-        return tuple(os.path.realpath(root.path) for root in self._roots)
+        return tuple(resolved(root.path) for root in self._roots)
 
     def _dumps(self) -> tuple[list[Entry], list[Problem]]:
         problems: list[Problem] = []
         found: dict[str, Entry] = {}
         for root in self._roots:
-            for path in _files(root, problems):
+            for path in _files(root, Symlinks.of(self._roots), problems):
                 try:
                     found.setdefault(path, _entry(path, root.scope))
                 except OSError as error:
@@ -117,19 +118,19 @@ def _in_memory(tools: Mapping[str, Artifact]) -> Scan:
     return Scan(tuple(entries), ("",), tuple(problems))
 
 
-def _files(root: Root, problems: list[Problem]) -> Iterator[str]:
+def _files(root: Root, symlinks: Symlinks, problems: list[Problem]) -> Iterator[str]:
     """Yield the real paths of the dumps at or below a root."""
     if os.path.isfile(root.path):
-        yield os.path.realpath(root.path)
+        yield resolved(root.path)
         return
     problem = missing(root)
     if problem:
         problems.append(problem)
         return
-    walk = Walk()
+    walk = Walk(symlinks)
     for _, found in walk.directories(root.path, not_pruned):
         dumps = (entry.path for entry in found if entry.name.endswith(".json"))
-        yield from (os.path.realpath(path) for path in dumps if os.path.isfile(path))
+        yield from (resolved(path) for path in dumps if os.path.isfile(path))
     problems.extend(walk.problems)
 
 

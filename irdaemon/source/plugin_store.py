@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from irdaemon.source.tree import at_or_under, read_regular
+from irdaemon.source.opening import at_or_under, followed, read_regular, resolved
 from irdaemon.types import Root, SourceError
 
 _LIMIT = 4_000_000
@@ -59,10 +59,10 @@ def plugins_of(store: str) -> tuple[Plugin, ...]:
     installed, settings = control_files(store)
     if not os.path.lexists(installed):
         return tuple(_newest(os.path.join(store, "cache")))
-    records = _json(installed).get("plugins")
+    records = _json(resolved(installed)).get("plugins")
     enabled = _enabled(settings)
     found = {
-        Plugin(id, os.path.realpath(path))
+        Plugin(id, resolved(path))
         for id, record in _records(records)
         if _is_path(path := record.get("installPath"))
         and os.path.isabs(path)
@@ -78,11 +78,11 @@ def places_of(plugin: Plugin, part: str) -> tuple[str, ...]:
     its place for anything else. Raises SourceError when the manifest is not JSON.
     """
     manifest = os.path.join(plugin.path, ".claude-plugin", "plugin.json")
-    named = _json(manifest).get(part) if os.path.isfile(manifest) else None
+    named = _json(followed(manifest)).get(part) if os.path.isfile(manifest) else None
     paths = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     default = [part] if part == "skills" or not paths else []
     places = [os.path.join(plugin.path, path) for path in [*default, *paths] if _is_path(path)]
-    inside = [path for path in map(os.path.realpath, places) if at_or_under(path, plugin.path)]
+    inside = [path for path in map(resolved, places) if at_or_under(path, plugin.path)]
     return tuple(dict.fromkeys(path for path in inside if os.path.exists(path)))
 
 
@@ -134,7 +134,7 @@ def _enabled(settings: str) -> dict[str, object] | None:
     """Return what a settings file says about plugins; None when it says nothing."""
     if not os.path.lexists(settings):
         return None
-    said = _json(settings).get("enabledPlugins")
+    said = _json(resolved(settings)).get("enabledPlugins")
     return said if isinstance(said, dict) else None
 
 
@@ -144,7 +144,7 @@ def _newest(cache: str) -> Iterator[Plugin]:
             versions = [(_mtime_ns(path), path) for path in _directories(plugin)]
             if versions:
                 id = f"{os.path.basename(plugin)}@{os.path.basename(marketplace)}"
-                yield Plugin(id, os.path.realpath(max(versions)[1]))
+                yield Plugin(id, resolved(max(versions)[1]))
 
 
 def _directories(path: str) -> list[str]:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.files.document import document
+from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
     Walk,
@@ -49,7 +51,7 @@ class Reports:
 
     def scan(self, under: str | None = None) -> Scan:
         """Enumerate reports; projects are found by walking the few levels above their docs."""
-        tops = tuple(os.path.realpath(root.path) for root in self._roots)
+        tops = tuple(resolved(root.path) for root in self._roots)
         where = EVERYTHING if under is None else affected(under, tops)
         if where and not (any(at_or_under(where, top) for top in tops) and _may_matter(where)):
             return Scan((), ())
@@ -74,7 +76,7 @@ class Reports:
             hidden = entry.name.startswith(".") or entry.name in self._left_out
             return not hidden and _leads_to_docs(_parts(entry.path, top))
 
-        walk = Walk()
+        walk = Walk(Symlinks.of(self._roots))
         for directory, found in walk.directories(top, descend):
             if _project(_parts(directory, top)):
                 reports = [file for file in found if _is_report(file.name) and is_regular(file)]
@@ -98,13 +100,13 @@ class Reports:
 
     def _entry(self, file: os.DirEntry[str], scope: str) -> Entry:
         status = file.stat()
-        real = os.path.realpath(file.path)
+        real = resolved(file.path)
         inside = len(self._roots) == 1 and self._below_root(real)
         key = "/".join(inside) if inside else home_relative(real)
         return Entry(key, real, stamp_of(status), status.st_mtime_ns, scope)
 
     def _below_root(self, path: str) -> tuple[str, ...]:
-        tops = (os.path.realpath(root.path) for root in self._roots)
+        tops = (resolved(root.path) for root in self._roots)
         return next((_parts(path, top) for top in tops if at_or_under(path, top)), ())
 
 

@@ -1,20 +1,35 @@
 """Walk directory trees the way every file source needs it.
 
-Rules: symlinks are followed, each real directory once; special files (FIFOs, sockets, devices) are
-never opened; a directory that cannot be listed is a problem, not an end; what was found below a
-path is reported with real paths, in a deterministic order.
+Rules: links to directories are followed as `symlinks` says, each real directory once; a directory
+that cannot be listed is a problem, not an end; what was found below a path is reported with real
+paths, in a deterministic order. Whatever changes or goes while it is looked at is a value, never a
+fault: it counts as gone.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import BinaryIO
 
-from irdaemon.types import Problem, Root, SourceError
+from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.symlinks import Symlinks
+from irdaemon.types import Problem, Root
+
+__all__ = [
+    "PRUNED",
+    "Walk",
+    "at_or_under",
+    "home_relative",
+    "is_directory",
+    "is_link",
+    "is_regular",
+    "missing",
+    "not_pruned",
+    "real_path",
+    "stamp_of",
+]
 
 # Directories that hold no artifacts of their own but can hold millions of files.
 PRUNED = frozenset(
@@ -27,10 +42,17 @@ PRUNED = frozenset(
 
 @dataclass(slots=True)
 class Walk:
-    """One walk's memory: real directories seen, and paths that could not be looked at."""
+    """One walk's memory: real directories seen, and paths that could not be looked at.
 
+    `reached` maps each real directory to the path by which it was reached, through links or not;
+    `passed` are links to directories out of the roots that were passed over, as the policy has it.
+    """
+
+    symlinks: Symlinks
+    reached: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
 
     def directories(
         self, top: str, descend: Callable[[os.DirEntry[str]], bool], max_depth: int = 32
@@ -40,7 +62,9 @@ class Walk:
         `descend` decides on each sub-directory. Directories already seen by this walk, through a
         symlink or another root, are not visited again.
         """
-        pending = [(os.path.realpath(top), 0)]
+        real_top = resolved(top)
+        self.reached.setdefault(real_top, top)
+        pending = [(real_top, 0)]
         while pending:
             directory, depth = pending.pop()
             if directory in self.seen:
@@ -50,7 +74,33 @@ class Walk:
             yield directory, entries
             if depth < max_depth:
                 below = [e for e in entries if is_directory(e) and descend(e)]
-                pending.extend((real_path(e), depth + 1) for e in reversed(below))
+                entered = [path for e in below if (path := self._entered_from(directory, e))]
+                pending.extend((path, depth + 1) for path in reversed(entered))
+
+    def _entered_from(self, directory: str, entry: os.DirEntry[str]) -> str:
+        if real := self.entered(entry):
+            self.reached.setdefault(real, os.path.join(self.reached[directory], entry.name))
+        return real
+
+    def entered(self, entry: os.DirEntry[str]) -> str:
+        """Return the real path of a sub-directory, "" for a link that is not followed."""
+        if not is_link(entry):
+            return entry.path
+        target = resolved(entry.path)
+        if danger := self.symlinks.danger(target):
+            self.problems.append(Problem(entry.path, f"{danger}; it is not followed"))
+        elif self.symlinks.follows(entry.path, target):
+            return target
+        else:
+            self._pass_over(entry.path, target)
+        return ""
+
+    def _pass_over(self, link: str, target: str) -> None:
+        self.passed.append(link)
+        if self.symlinks.policy == "none":
+            reason = f"a link leads out of the corpus' roots, to {target}; it is not followed: "
+            hint = "add that directory to the roots, or set follow_links = true"
+            self.problems.append(Problem(link, reason + hint))
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:
@@ -98,9 +148,17 @@ def stamp_of(*stats: os.stat_result) -> str:
     return ";".join(f"{s.st_size}-{s.st_mtime_ns}-{s.st_ctime_ns}-{s.st_ino}" for s in stats)
 
 
+def is_link(entry: os.DirEntry[str]) -> bool:
+    """Say whether an entry is a symlink; one that vanished is none."""
+    try:
+        return entry.is_symlink()
+    except OSError:
+        return False
+
+
 def real_path(entry: os.DirEntry[str]) -> str:
     """Return the real path of an entry of a directory that was scanned by its own real path."""
-    return os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+    return resolved(entry.path) if is_link(entry) else entry.path
 
 
 def home_relative(path: str) -> str:
@@ -111,56 +169,7 @@ def home_relative(path: str) -> str:
 
 @lru_cache(maxsize=8)
 def _real_home(home: str) -> str:
-    return os.path.realpath(home).rstrip("/")
-
-
-def at_or_under(path: str, top: str) -> bool:
-    """Say whether `path` is `top` or lies beneath it; everything lies beneath ""."""
-    return not top or path == top or path.startswith(top.rstrip("/") + "/")
-
-
-def same_name(path: str, target: str) -> bool:
-    """Say whether a link leads to a file called as it is itself, in any case.
-
-    So installers link; what passes off another file as its own is called otherwise.
-    """
-    return os.path.basename(path).lower() == os.path.basename(target).lower()
-
-
-def open_regular(path: str) -> BinaryIO:
-    """Open a regular file for reading.
-
-    Raises FileNotFoundError when it is gone, SourceError when it is not a regular file or
-    unreadable. Never blocks on a FIFO.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}", "check the file's permissions") from error
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return open(descriptor, "rb")
-    os.close(descriptor)
-    raise SourceError(f"{path}: not a regular file", "remove it from the watched directory")
-
-
-def read_regular(path: str, limit: int) -> bytes:
-    """Read a regular file of at most `limit` bytes.
-
-    Raises what `open_regular` does, and SourceError when the file is larger than the limit.
-    """
-    with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > limit:
-            raise SourceError(
-                f"{path}: {size:,} bytes, more than the limit of {limit:,}",
-                "split the file, or leave it out of the corpus",
-            )
-        try:
-            return file.read(limit + 1)[:limit]
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror}", "check the disk") from error
+    return resolved(home).rstrip("/")
 
 
 def missing(root: Root) -> Problem | None:
@@ -170,5 +179,7 @@ def missing(root: Root) -> Problem | None:
             return None
     except FileNotFoundError:
         return Problem(root.path, "the directory does not exist")
+    except ValueError:
+        return Problem(root.path, "no directory can have such a name")
     except OSError as error:
         return Problem(root.path, error.strerror or str(error))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Protocol
 
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Refusal
 from irdaemon.watch.settings import Report, Settings
@@ -32,8 +34,11 @@ class Backend(Protocol):
         """Say whether events are being read."""
         ...
 
-    def sync(self, roots: tuple[str, ...], apart: frozenset[str]) -> dict[str, Refusal]:
-        """Watch exactly these real paths, not entering those `apart`; return the refused ones."""
+    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
+        """Watch exactly these real paths, and what the links below each lead to.
+
+        Those `apart` are not entered. Returns the paths that are refused.
+        """
         ...
 
     def forget(self, root: str) -> None:

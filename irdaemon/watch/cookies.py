@@ -13,12 +13,14 @@ import itertools
 import os
 import threading
 
+from irdaemon.source.opening import resolved
+
 
 class Cookies:
     """Put files into a watched directory and wait for their events."""
 
     def __init__(self, directory: str):
-        self.directory = os.path.realpath(directory) if directory else ""
+        self.directory = resolved(directory) if directory else ""
         self._numbers = itertools.count()
         self._awaited: dict[str, threading.Event] = {}
 

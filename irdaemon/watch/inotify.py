@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections.abc import Mapping
 
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
-from irdaemon.source.tree import at_or_under
+from irdaemon.faults import where
+from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import WatchMode
 from irdaemon.watch.cookies import Cookies
 from irdaemon.watch.limits import LimitReached, Refusal, watch_budget, watches_refusal
@@ -64,12 +67,12 @@ class Trees:
         """Drop the watches on a path that now holds something else."""
         self._watches.drop_tree(root)
 
-    def sync(self, roots: tuple[str, ...], apart: frozenset[str]) -> dict[str, Refusal]:
+    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
         """Watch exactly these real paths, not entering those `apart`; return the refused ones."""
         self.stale = False
-        self._roots = roots
+        self._roots = tuple(roots)
         self._watches.next_generation()
-        self._planter.begin(apart)
+        self._planter.begin(roots, apart)
         refused: dict[str, Refusal] = {}
         # Innermost first: a directory within nested roots belongs to the nearest.
         for root in sorted(roots, reverse=True):
@@ -102,7 +105,18 @@ class Trees:
         return bool(directory) and not self.stale and self._watches.holds(directory)
 
     def on_event(self, event: InotifyEvent) -> None:
-        """Turn one kernel event into a hint; called by the reading thread."""
+        """Turn one kernel event into a hint; called by the reading thread.
+
+        A fault costs a look at everything, never the thread.
+        """
+        try:
+            self._on_event(event)
+        except Exception as fault:
+            if not self.stale:
+                log.error("an event was not understood, looking at everything: %s", where(fault))
+            self.stale = True
+
+    def _on_event(self, event: InotifyEvent) -> None:
         watch = self._watches.find(event.wd)
         if watch is None:
             return
@@ -181,7 +195,7 @@ class Trees:
             self._plant(path, root, top)
         elif os.path.islink(path):
             self._plant(path, root, top)
-            self._relinked(os.path.realpath(path), root)
+            self._relinked(resolved(path), root)
 
     def _unlink(self, path: str, root: str) -> None:
         target = self._planter.links.pop(path, None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under
 
 # Changes made on another machine (or by the host of a virtual one) raise no event here.
 NETWORK = frozenset(

@@ -6,7 +6,7 @@ import contextlib
 import select
 from collections.abc import Iterable
 
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under
 from irdaemon.watch.limits import MOUNTS, Mount, mounted
 
 

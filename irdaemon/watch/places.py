@@ -6,22 +6,34 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.types import LINK_POLICIES, LinkPolicy, Root
 from irdaemon.watch.limits import NETWORK, Refusal, mounted, network_kind
 from irdaemon.watch.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The real path of a root, and (device, inode) of what is there; None when nothing is."""
+    """The real path of a root, and (device, inode) of what is there; None when nothing is.
+
+    `links` says which links to directories are followed below it.
+    """
 
     path: str
     identity: tuple[int, int] | None
+    links: LinkPolicy = "direct"
 
 
-def locate(paths: Iterable[str]) -> tuple[Place, ...]:
-    """Return the real places of the given paths, each once, sorted."""
-    return tuple(Place(path, _identity(path)) for path in sorted({*map(os.path.realpath, paths)}))
+def locate(roots: Iterable[Root]) -> tuple[Place, ...]:
+    """Return the real places of the given roots, each once, sorted.
+
+    Of several policies on links the widest counts: what one corpus reads has to be watched.
+    """
+    policies: dict[str, LinkPolicy] = {}
+    for root in roots:
+        path = resolved(root.path)
+        policies[path] = max(root.links, policies.get(path, "none"), key=LINK_POLICIES.index)
+    return tuple(Place(path, _identity(path), policies[path]) for path in sorted(policies))
 
 
 def changed(before: tuple[Place, ...], now: tuple[Place, ...]) -> tuple[str, ...]:
@@ -52,6 +64,6 @@ def unwatchable(places: tuple[Place, ...], settings: Settings) -> dict[str, Refu
 def _identity(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):  # a path may hold what no file's name can
         return None
     return status.st_dev, status.st_ino

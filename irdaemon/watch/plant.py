@@ -1,4 +1,4 @@
-"""Put watches on a directory tree: not on pruned directories, through symlinks, each once.
+"""Put watches on a directory tree: not on pruned directories, through links as the walks go.
 
 A directory is watched before it is listed, and hinted after: whatever appears meanwhile raises an
 event, is listed, or is seen by the scan that follows the hint.
@@ -7,9 +7,11 @@ event, is listed, or is seen by the scan that follows the hint.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from irdaemon.source.tree import at_or_under, is_directory
+from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import is_directory, is_link
 from irdaemon.watch.settings import Settings
 from irdaemon.watch.watches import Watches
 
@@ -25,11 +27,13 @@ class Planter:
         self._watches = watches
         self._pruned = settings.pruned
         self._ignored = settings.ignored
+        self._symlinks: Mapping[str, Symlinks] = {}
         self._refused: frozenset[str] = frozenset()
 
-    def begin(self, refused: frozenset[str]) -> None:
-        """Start over with these paths not to be entered."""
+    def begin(self, symlinks: Mapping[str, Symlinks], refused: frozenset[str]) -> None:
+        """Start over: which links are followed below each root, and what is not to be entered."""
         self.links = {}
+        self._symlinks = symlinks
         self._refused = refused
 
     def refuse(self, root: str) -> None:
@@ -51,7 +55,7 @@ class Planter:
             directory, its_top = pending.pop()
             if os.path.islink(directory):
                 directory = its_top = self._follow(directory, root)
-            if self.excluded(directory) or not os.path.isdir(directory):
+            if not directory or self.excluded(directory) or not os.path.isdir(directory):
                 continue
             if self._watches.add(directory, root, its_top):
                 pending.extend((below, its_top) for below in self._below(directory))
@@ -72,7 +76,11 @@ class Planter:
         return counted
 
     def _follow(self, link: str, root: str) -> str:
-        target = os.path.realpath(link)
+        """Return where a link leads, "" where nobody follows it."""
+        target = resolved(link)
+        rule = self._symlinks.get(root, Symlinks())
+        if rule.danger(target) or (os.path.isdir(target) and not rule.follows(link, target)):
+            return ""
         self.links[link] = target
         if not self.excluded(target):
             self._watches.add_name(target, root)
@@ -88,5 +96,5 @@ class Planter:
         for entry in found:
             if entry.name in self._pruned and is_directory(entry):
                 continue
-            if entry.is_symlink() or entry.is_dir(follow_symlinks=False):
+            if is_link(entry) or is_directory(entry):
                 yield entry.path

@@ -8,12 +8,13 @@ symlinked file's target outside the trees waits for the next scheduled scan.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, at_or_under
 from irdaemon.types import WatchMode
 from irdaemon.watch.limits import Refusal
@@ -68,7 +69,7 @@ class Observed(FileSystemEventHandler):
         for top in [top for top in self._scheduled if at_or_under(top, root)]:
             self._observer.unschedule(self._scheduled.pop(top))
 
-    def sync(self, roots: tuple[str, ...], apart: frozenset[str]) -> dict[str, Refusal]:
+    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
         """Watch exactly these real paths and what they link to; return the refused ones."""
         self.stale = False
         tops = dict(self._tops(roots))
@@ -95,11 +96,12 @@ class Observed(FileSystemEventHandler):
             if path and top and not self._left_out(path, top, event):
                 self._report(path, top, self._root_of[top])
 
-    def _tops(self, roots: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    def _tops(self, roots: Mapping[str, Symlinks]) -> Iterator[tuple[str, str]]:
         """Yield (tree to watch, its root): outermost roots, and link targets outside them."""
         tops: list[str] = []
-        walk = Walk()
+        seen: set[str] = set()
         for root in sorted(roots):
+            walk = Walk(roots[root], seen=seen)
             for directory, _ in walk.directories(root, self._descend):
                 if not any(at_or_under(directory, top) for top in tops):
                     tops.append(directory)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root, RootWatch
 from irdaemon.watch.backend import Backend, native
@@ -46,7 +47,7 @@ class Watcher:
         self._pump = self._new_pump()
         self._care = threading.RLock()
         self._active = False
-        self._given: tuple[str, ...] = ()
+        self._given: tuple[Root, ...] = ()
         self._places: tuple[Place, ...] = ()
         self._polled: dict[str, Refusal] = {}
         self._polled_at: dict[str, float] = {}
@@ -78,7 +79,7 @@ class Watcher:
     def set_roots(self, roots: Iterable[Root]) -> None:
         """Watch these roots and no others; those already watched stay so."""
         with self._care:
-            self._given = tuple(root.path for root in roots)
+            self._given = tuple(roots)
             places = locate(self._given)
             if self._active and places != self._places:
                 self._arrange(places, time.monotonic())
@@ -148,7 +149,8 @@ class Watcher:
         polled = unwatchable(places, self._settings)
         if not retry:
             polled = {**self._still_refused(places, dirty), **polled}
-        there = tuple(place.path for place in places if place.identity and place.path not in polled)
+        there = tuple(place for place in places if place.identity and place.path not in polled)
+        paths = {place.path for place in there}
         refused = self._sync(there, frozenset(polled), dirty)
         if refused or retry:
             self._retry_at = now + self._settings.retry_interval if refused else float("inf")
@@ -156,7 +158,7 @@ class Watcher:
             log.warning("%s is polled: %s", path, refusal.reason)
         polled |= refused
         # Between its last poll and its first watch a root may have changed.
-        dirty += tuple(path for path in self._polled if path not in polled and path in there)
+        dirty += tuple(path for path in self._polled if path not in polled and path in paths)
         self._polled = polled
         self._polled_at = {path: self._polled_at.get(path, now) for path in self._polled}
         self._places = places
@@ -169,15 +171,16 @@ class Watcher:
         return {path: refusal for path, refusal in self._polled.items() if path in kept}
 
     def _sync(
-        self, there: tuple[str, ...], apart: frozenset[str], dirty: tuple[str, ...]
+        self, there: tuple[Place, ...], apart: frozenset[str], dirty: tuple[str, ...]
     ) -> dict[str, Refusal]:
+        paths = tuple(place.path for place in there)
         try:
             backend = self._running or self._start_backend()
         except OSError as error:
-            return dict.fromkeys(there, start_refusal(error))
+            return dict.fromkeys(paths, start_refusal(error))
         for path in dirty:
             backend.forget(path)
-        return backend.sync(there, apart)
+        return backend.sync({each.path: Symlinks(paths, each.links) for each in there}, apart)
 
     def _start_backend(self) -> Backend:
         backend = self._backend(self._report, self._settings)

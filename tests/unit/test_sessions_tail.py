@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irdaemon.source.opening import open_regular
 from irdaemon.source.sessions import Sessions, reader
-from irdaemon.source.tree import open_regular
 from irdaemon.types import Artifact, Entry, Reading, Root
 
 

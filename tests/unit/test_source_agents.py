@@ -75,8 +75,10 @@ def test_agents_behind_a_link_count_under_the_links_name(tmp_path):
     write(tmp_path / "dotfiles/sub/rev.md", REVIEWER)
     (tmp_path / "home/.claude").mkdir(parents=True)
     (tmp_path / "home/.claude/agents").symlink_to(tmp_path / "dotfiles/sub")
-    made, _ = all_of(Agents, tmp_path / "home")
+    made, _ = all_of(Agents, tmp_path / "home/.claude")
     assert set(made) == {"reviewer"}
+    further_up, _ = all_of(Agents, tmp_path / "home")
+    assert not further_up  # there the link may have come with somebody's project
     through_root, _ = all_of(Agents, tmp_path / "home/.claude/agents")
     assert through_root["reviewer"].metadata["product"] == "claude"
 

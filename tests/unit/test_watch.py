@@ -8,11 +8,12 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root
 from irdaemon.watch import RootWatch, Settings, Watcher, places
@@ -439,7 +440,7 @@ def test_an_overflow_of_the_kernels_queue_asks_for_a_rescan_of_every_root(root):
 
     trees = Trees(report, Settings())
     trees.start()
-    trees.sync((str(root),), frozenset())
+    trees.sync({str(root): Symlinks((str(root),))}, frozenset())
     with open(root / "a", "wb", buffering=0) as a, open(root / "b", "wb", buffering=0) as b:
         held.wait(5)
         for _ in range(capacity):  # two files in turn: equal neighbours would be merged
@@ -512,9 +513,9 @@ class Staged:
     def alive(self) -> bool:
         return self.living
 
-    def sync(self, roots: tuple[str, ...], apart: frozenset[str]) -> dict[str, Refusal]:
+    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
         self.stale = False
-        self.synced.append(roots)
+        self.synced.append(tuple(roots))
         return {path: Refusal("full") for path in roots if path in self.trouble}
 
     def forget(self, root: str) -> None:
@@ -604,7 +605,7 @@ def test_inotify_hears_its_own_cookies_and_an_unwritable_place_for_them_proves_n
     place = tmp_path / "cookies"
     trees = Trees(lambda path, top, its_root: None, Settings(cookies=str(place)))
     trees.start()
-    trees.sync((str(root),), frozenset())
+    trees.sync({str(root): Symlinks((str(root),))}, frozenset())
     assert trees.hears(5)
     trees._cookies.directory = "/dev/null"
     assert trees.hears(0)

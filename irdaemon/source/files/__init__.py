@@ -10,7 +10,9 @@ from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.files.document import document
 from irdaemon.source.files.finder import Filter, Finder, Found
 from irdaemon.source.files.ignore import Ignores, patterns
+from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings, switch
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import at_or_under, home_relative
 from irdaemon.types import Entry, Reading, Root, Scan
 
@@ -53,7 +55,8 @@ class Files:
         if where is None:
             return Scan((), ())
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
-        finder = Finder(Filter(self._wanted, self._excluded, ignores))
+        wanted = Filter(self._wanted, self._excluded, ignores)
+        finder = Finder(wanted, Symlinks.of(self._roots))
         looked = [_look(finder, top, where) for top in tops]
         return self._scan(finder, where) if any(looked) or not tops else Scan((), ())
 
@@ -64,7 +67,7 @@ class Files:
         return Reading((document(entry, place, self._max_bytes),))
 
     def _tops(self) -> tuple[Root, ...]:
-        real = [replace(root, path=os.path.realpath(root.path)) for root in self._roots]
+        real = [replace(root, path=resolved(root.path)) for root in self._roots]
         return tuple({root.path: root for root in reversed(real)}.values())[::-1]
 
     def _affected(self, under: str, tops: tuple[Root, ...]) -> str | None:
@@ -85,7 +88,7 @@ class Files:
         return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)))
 
     def _entry(self, found: Found) -> Entry:
-        top = os.path.realpath(self._roots[0].path) if len(self._roots) == 1 else ""
+        top = resolved(self._roots[0].path) if len(self._roots) == 1 else ""
         inside = top and at_or_under(found.path, top)
         key = os.path.relpath(found.path, top) if inside else home_relative(found.path)
         return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)

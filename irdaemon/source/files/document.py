@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from irdaemon.source.frontmatter import decode, front
 from irdaemon.source.markdown import first_heading
+from irdaemon.source.opening import read_regular
 from irdaemon.source.skills.fields import text as one_line
 from irdaemon.source.skills.fields import words
-from irdaemon.source.tree import read_regular
 from irdaemon.types import Artifact, Entry, SourceError
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx"})

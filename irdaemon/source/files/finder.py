@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathspec import GitIgnoreSpec
 
 from irdaemon.source.files.ignore import Ignores
+from irdaemon.source.opening import resolved
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED, Walk, is_directory, is_regular, missing, stamp_of
 from irdaemon.types import Problem, Root
 
@@ -54,6 +56,7 @@ class Finder:
     """What one scan has found so far, by real path; the first root to reach a file has it."""
 
     filter: Filter
+    symlinks: Symlinks
     files: dict[str, Found] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -63,22 +66,20 @@ class Finder:
         if problem:
             self.problems.append(problem)
             return
-        # Real directory -> the path it is known by below the root, so that patterns hold for
-        # what is reached through a link.
-        known_as = {start: os.path.relpath(start, root.path) if start != root.path else ""}
+        walk = Walk(self.symlinks)
+
+        def below_root(directory: str) -> str:
+            """Return what comes before a name below the root, by the links that led there."""
+            return os.path.join(walk.reached[directory], "")[len(os.path.join(root.path, "")) :]
 
         def descend(entry: os.DirEntry[str]) -> bool:
-            relative = os.path.join(known_as[os.path.dirname(entry.path)], entry.name)
-            if not self.filter.passes_directory(entry.path, relative):
-                return False
-            known_as.setdefault(_real(entry.path), relative)
-            return True
+            relative = below_root(os.path.dirname(entry.path)) + entry.name
+            return self.filter.passes_directory(entry.path, relative)
 
-        walk = Walk()
         for directory, found in walk.directories(start, descend):
+            above = below_root(directory)
             for entry in found:
-                relative = os.path.join(known_as[directory], entry.name)
-                if self.filter.passes_file(entry.path, relative):
+                if self.filter.passes_file(entry.path, above + entry.name):
                     self._offer(entry, root.scope)
         self.problems.extend(walk.problems)
 
@@ -101,4 +102,4 @@ class Finder:
 
 def _real(path: str) -> str:
     """Resolve a path whose directory is real already: dear only when it is a link itself."""
-    return os.path.realpath(path) if os.path.islink(path) else path
+    return resolved(path) if os.path.islink(path) else path

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
 
-from irdaemon.source.tree import read_regular
+from irdaemon.source.opening import followed, read_regular
 from irdaemon.types import SourceError
 
 _LIMIT = 1_000_000
@@ -78,7 +78,7 @@ def _is_valid(line: str) -> bool:
 
 def _rules(base: str, path: str) -> tuple[_Rules, ...]:
     try:
-        lines = read_regular(path, _LIMIT).decode("utf-8-sig", errors="replace").splitlines()
+        data = read_regular(followed(path), _LIMIT)
     except (FileNotFoundError, SourceError):
         return ()
-    return (_Rules(base, patterns(lines)),)
+    return (_Rules(base, patterns(data.decode("utf-8-sig", errors="replace").splitlines())),)

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from irdaemon.source.opening import followed, open_directory, read_regular, resolved
 from irdaemon.source.plugin_store import Plugin, places_of
 from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.places import SKILL_NAMES
-from irdaemon.source.tree import PRUNED, read_regular, stamp_of
+from irdaemon.source.tree import PRUNED, stamp_of
 from irdaemon.types import Artifact, Entry, SourceError
 
 # Where products keep the manifest of a plugin; the first that is there counts.
@@ -73,7 +74,7 @@ def bundle(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
     """
     os.stat(entry.path)
     product, path = manifest_of(entry.path)
-    data = read_regular(path, max_bytes) if path else b"{}"
+    data = read_regular(followed(path), max_bytes) if path else b"{}"
     said = _object(path, data)
     known = plugin.partition("@")
     name = f.text(said, "name") or known[0] or os.path.basename(entry.path)
@@ -153,14 +154,18 @@ def _files(plugin: Plugin, part: str) -> tuple[str, ...]:
 
 def _below(place: str) -> list[str]:
     found = []
-    for _, directories, names in os.walk(place):
-        directories[:] = sorted(set(directories) - PRUNED)
-        found += sorted(names)
+    with open_directory(place) as descriptor:
+        for _, directories, names, _ in os.fwalk(".", dir_fd=descriptor):
+            directories[:] = sorted(set(directories) - PRUNED)
+            found += sorted(names)
     return found
 
 
 def _listed(place: str) -> list[str]:
-    return sorted(os.listdir(place)) if os.path.isdir(place) else []
+    if not os.path.isdir(place):
+        return []
+    with open_directory(place) as descriptor:
+        return sorted(os.listdir(descriptor))
 
 
 def _beside(
@@ -172,7 +177,7 @@ def _beside(
         return value
     named = (value,) if isinstance(value, str) else files
     for name in named:
-        path = os.path.realpath(os.path.join(directory, name))
+        path = resolved(os.path.join(directory, name))
         if path.startswith(directory + "/") and os.path.isfile(path):
             return _object(path, read_regular(path, 1_000_000))
     return {}

@@ -13,9 +13,11 @@ from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.guidance.finder import Finder, Top, product_in
 from irdaemon.source.guidance.kind import Kind
+from irdaemon.source.opening import read_regular, resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
-from irdaemon.source.tree import at_or_under, read_regular
+from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import at_or_under
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
 
 _OPTIONS = {"max_depth": int, "max_bytes": int}
@@ -93,7 +95,7 @@ class GuidanceFiles:
         where = EVERYTHING if under is None else self._affected(under, tops)
         if where and os.path.isfile(where) and not self._kind.may_be(where):
             return Scan((), ())
-        finder = Finder(self._kind, tops)
+        finder = Finder(self._kind, tops, Symlinks.of(self._roots))
         for top in _narrowed(tops, where):
             if os.path.lexists(where) or not where:
                 finder.look(top)
@@ -118,7 +120,7 @@ class GuidanceFiles:
     def _tops(self) -> tuple[Top, ...]:
         tops: dict[str, Top] = {}
         for root in self._roots:
-            path = os.path.realpath(root.path)
+            path = resolved(root.path)
             own = os.path.basename(root.path.rstrip("/")) in self._kind.folders
             tops.setdefault(path, Top(path, root.path.rstrip("/"), root.scope, self._depth, own))
         return tuple(tops.values())

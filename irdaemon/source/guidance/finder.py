@@ -6,8 +6,10 @@ import os
 from dataclasses import dataclass, field
 
 from irdaemon.source.guidance.kind import Kind
+from irdaemon.source.opening import same_name
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
 from irdaemon.source.skills.finder import rank
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
     Walk,
@@ -17,6 +19,7 @@ from irdaemon.source.tree import (
     is_regular,
     missing,
     not_pruned,
+    real_path,
     stamp_of,
 )
 from irdaemon.types import Entry, Problem, Root, SourceError
@@ -55,6 +58,7 @@ class Finder:
 
     kind: Kind
     tops: tuple[Top, ...]
+    symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -77,26 +81,26 @@ class Finder:
         return beside and self.kind.may_be(top.path) and not os.path.lexists(top.path)
 
     def _walk(self, top: Top) -> None:
-        # Real directory -> the path it is known by, so that what a link leads to counts under
-        # the link's name.
-        names = {top.path: top.given}
         stores: list[Top] = []
+        walk = Walk(self.symlinks.with_top(top.path))
+
+        def known_as(directory: str, name: str) -> str:
+            """Return the path a file is known by: what a link leads to, by the link's name."""
+            return top.known_as(os.path.join(walk.reached[directory], name))
 
         def descend(entry: os.DirEntry[str]) -> bool:
-            known = os.path.join(names[os.path.dirname(entry.path)], entry.name)
-            real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+            real = real_path(entry)
             if entry.name == "plugins" and store_of(real) == real:
-                stores.append(Top(real, known, top.scope, top.depth))
+                if walk.entered(entry):
+                    known = known_as(os.path.dirname(entry.path), entry.name)
+                    stores.append(Top(real, known, top.scope, top.depth))
                 return False
-            names.setdefault(real, known)
             return not_pruned(entry)
 
-        walk = Walk()
         for directory, found in walk.directories(top.path, descend, top.depth):
             for entry in found:
-                known = os.path.join(names[directory], entry.name)
                 if self.kind.may_be(entry.name) and not is_directory(entry):
-                    self._offer(entry, known, top)
+                    self._offer(entry, known_as(directory, entry.name), top)
         self.problems.extend(walk.problems)
         for store in stores:
             self._store(store)
@@ -120,14 +124,22 @@ class Finder:
 
     def _offer(self, entry: os.DirEntry[str], known: str, top: Top) -> None:
         if is_regular(entry):
-            self._keep(os.path.realpath(entry.path), known, top)
+            self._keep(self._target(entry), known, top)
         elif self._product(entry.path, known, top):
             reason = "not a regular file, or a link that leads nowhere"
             self.problems.append(Problem(entry.path, reason))
 
+    def _target(self, entry: os.DirEntry[str]) -> str:
+        """Return where a file really is, "" for a link to what is no guidance of this kind."""
+        real = real_path(entry)
+        if self.kind.may_be(real) or same_name(entry.path, real):
+            return real
+        self.problems.append(Problem(entry.path, f"a link to {real}, which is of another kind"))
+        return ""
+
     def _keep(self, path: str, known: str, top: Top) -> None:
         """Keep a file that is of the kind, in the best scope it was met in."""
-        if not self._product(path, known, top):
+        if not path or not self._product(path, known, top):
             return
         try:
             status = os.stat(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+from irdaemon.source.opening import resolved
 from irdaemon.types import Root
 
 # Directories an environment variable can move: variable, default below home.
@@ -28,7 +29,7 @@ def existing(
     for base, path, scope in inside:
         whole = os.path.join(_base(base, home, env), path)
         if os.path.exists(whole):
-            found.setdefault(os.path.realpath(whole), Root(whole, scope))
+            found.setdefault(resolved(whole), Root(whole, scope))
     return tuple(found.values())
 
 

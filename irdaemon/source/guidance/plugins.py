@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.guidance.bundle import MANIFESTS, bundle, manifest_of, stamp
 from irdaemon.source.guidance.places import existing
+from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import (
     control_files,
@@ -17,6 +18,7 @@ from irdaemon.source.plugin_store import (
     settings_roots,
     store_of,
 )
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, at_or_under, home_relative, missing, not_pruned
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -55,9 +57,9 @@ class Plugins:
         if under and os.path.isfile(under) and not under.endswith(_TELLING):
             return Scan((), ())
         where = EVERYTHING if under is None else self._affected(under)
-        look = _Look(self._depth)
+        look = _Look(self._depth, Symlinks.of(self._roots))
         for root in self._roots:
-            look.at(Root(os.path.realpath(root.path), root.scope))
+            look.at(Root(resolved(root.path), root.scope))
         inside = [path for path in look.entries if at_or_under(where, path)] if where else []
         where = max(inside, key=len, default=where)
         found = [entry for path, entry in look.entries.items() if at_or_under(path, where)]
@@ -76,7 +78,7 @@ class Plugins:
         return Reading((bundle(entry, plugin, self._max_bytes),))
 
     def _stores(self) -> list[str]:
-        paths = (os.path.realpath(root.path) for root in self._roots)
+        paths = (resolved(root.path) for root in self._roots)
         return [path for path in paths if store_of(path) == path]
 
     def _affected(self, under: str) -> str:
@@ -85,7 +87,7 @@ class Plugins:
         for _, manifest in MANIFESTS:
             if under.endswith("/" + manifest):
                 under = under.removesuffix("/" + manifest)
-        return affected(under, tuple(os.path.realpath(root.path) for root in self._roots))
+        return affected(under, tuple(resolved(root.path) for root in self._roots))
 
 
 def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
@@ -98,6 +100,7 @@ class _Look:
     """What one scan has found so far, by the plugins' real paths."""
 
     depth: int
+    symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -118,7 +121,7 @@ class _Look:
             self.problems.append(Problem(store, error.message))
 
     def _tree(self, root: Root) -> Iterator[str]:
-        walk = Walk()
+        walk = Walk(self.symlinks)
         for directory, _ in walk.directories(root.path, not_pruned, self.depth):
             if manifest_of(directory)[1]:
                 yield directory

@@ -5,11 +5,11 @@ Python, npm, Cargo and Go manifests are parsed; nothing in a package is executed
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
 from irclient.errors import QueryError
+from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings
 from irdaemon.source.packages.change import scan_change
 from irdaemon.source.packages.known import known_roots
@@ -54,7 +54,7 @@ class Packages:
 
     def _real_roots(self) -> tuple[Root, ...]:
         """Resolve the roots, deepest first, so that the innermost root decides on scope."""
-        real = (replace(root, path=os.path.realpath(root.path)) for root in self._roots)
+        real = (replace(root, path=resolved(root.path)) for root in self._roots)
         return tuple(sorted(real, key=lambda root: -root.path.count("/")))
 
 

@@ -6,13 +6,14 @@ import os
 
 from irdaemon.source.packages.layout import MANIFESTS, is_distribution, is_read
 from irdaemon.source.packages.walk import Limits, Search, below, is_installed
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import Walk, at_or_under
 from irdaemon.types import Root, Scan
 
 
 def scan_change(roots: tuple[Root, ...], limits: Limits, under: str) -> Scan:
     """Find the packages that a change of the path `under` can affect; `roots` deepest first."""
-    search = Search(limits)
+    search = Search(limits, Walk(Symlinks.of(roots)))
     whole = [root for root in roots if at_or_under(root.path, under)]
     for root in whole:
         search.root(root)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from glob import escape, glob
 
+from irdaemon.source.opening import resolved
 from irdaemon.types import Root
 
 _SITE = "lib/python3*/site-packages"
@@ -24,8 +25,8 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
         *(Root(path, "user") for path in _user_installed(home, env)),
         *(Root(path, "other") for path in _active(env)),
     ]
-    existing = {os.path.realpath(r.path): r for r in reversed(candidates) if os.path.isdir(r.path)}
-    return tuple(root for root in candidates if existing.get(os.path.realpath(root.path)) is root)
+    existing = {resolved(r.path): r for r in reversed(candidates) if os.path.isdir(r.path)}
+    return tuple(root for root in candidates if existing.get(resolved(root.path)) is root)
 
 
 def _projects(home: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from itertools import islice
 
 from irdaemon.source.packages import cargo, dist_files
 from irdaemon.source.packages.readme import chosen, is_readme
-from irdaemon.source.tree import home_relative, is_directory, is_regular, stamp_of
+from irdaemon.source.tree import home_relative, is_directory, is_regular, real_path, stamp_of
 from irdaemon.types import Entry
 
 
@@ -85,7 +85,7 @@ def distributions_in(listing: list[os.DirEntry[str]], scope: str) -> Iterator[En
     for entry in listing:
         # pip renames what it is about to remove to `~...`.
         if is_distribution(entry.name) and not entry.name.startswith("~"):
-            path = os.path.realpath(entry.path)
+            path = real_path(entry)
             names = (*dist_files.METADATA, *dist_files.BESIDE)
             held = [os.path.join(path, name) for name in names] if is_directory(entry) else [path]
             yield _entry(home_relative(path), path, held, scope)

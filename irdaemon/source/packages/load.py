@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.packages import cargo, dist_info, gomod, npm, python
 from irdaemon.source.packages.layout import PYTHON, family_of, is_distribution
 from irdaemon.source.packages.manifest import Manifest
@@ -18,7 +19,6 @@ from irdaemon.source.packages.readme import (
     read_readme,
     sha256,
 )
-from irdaemon.source.tree import read_regular
 from irdaemon.types import Artifact, Entry, Reading
 
 _DESCRIPTION_CHARS = 2_000
@@ -52,7 +52,7 @@ def read_entry(entry: Entry) -> Reading:
 
 def _distribution(entry: Entry) -> _Package:
     pointer = dist_info.metadata_file(entry.path)
-    data = read_regular(pointer, MANIFEST_LIMIT)
+    data = read_regular(followed(pointer), MANIFEST_LIMIT)
     manifest = dist_info.load(entry.path, data.decode("utf-8-sig", "replace"))
     readme = Readme(manifest.readme, sha256(data))
     name = dist_info.name_in(entry.path)

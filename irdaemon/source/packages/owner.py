@@ -11,6 +11,7 @@ import os
 
 from pathspec import GitIgnoreSpec
 
+from irdaemon.source.opening import resolved
 from irdaemon.source.packages.links import organisation
 from irdaemon.source.packages.manifest import Manifest
 from irdaemon.source.packages.parse import parse_ini, read_text
@@ -99,5 +100,5 @@ def _git_directory(repository: str) -> str:
     if os.path.isdir(git):
         return git
     named = _text(git).removeprefix("gitdir:").strip()
-    linked = os.path.join(repository, named)
-    return os.path.join(linked, _text(os.path.join(linked, "commondir")).strip())
+    linked = resolved(os.path.join(repository, named))
+    return resolved(os.path.join(linked, _text(os.path.join(linked, "commondir")).strip()))

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 
 from irdaemon import toml
+from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.packages.manifest import broken
-from irdaemon.source.tree import read_regular
 
 MANIFEST_LIMIT = 4 * 1024 * 1024
 
@@ -16,7 +16,7 @@ MANIFEST_LIMIT = 4 * 1024 * 1024
 def read_text(path: str) -> str:
     """Read a UTF-8 manifest, with or without a byte order mark."""
     try:
-        return read_regular(path, MANIFEST_LIMIT).decode("utf-8-sig")
+        return read_regular(followed(path), MANIFEST_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise broken(path, f"not UTF-8 at byte {error.start:,}") from error
 

@@ -10,9 +10,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from irdaemon.source.markdown import commonmark
+from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.packages.manifest import prose, text
-from irdaemon.source.tree import at_or_under, is_regular, read_regular, same_name
-from irdaemon.types import SourceError
+from irdaemon.source.tree import is_regular
+from irdaemon.types import Refused, SourceError
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -48,8 +49,9 @@ def read_readme(directory: str) -> Readme:
     """Read the README in `directory`; flag one that cannot be read `unreadable_readme`."""
     try:
         with os.scandir(directory) as entries:
-            name = chosen([entry.name for entry in entries if _is_own(entry, directory)])
-        data = read_regular(os.path.join(directory, name), README_LIMIT) if name else b""
+            name = chosen([entry.name for entry in entries if _is_own(entry)])
+        path = followed(os.path.join(directory, name)) if name else ""
+        data = read_regular(path, README_LIMIT) if name else b""
     except FileNotFoundError:
         return Readme()
     except (OSError, SourceError):
@@ -58,13 +60,12 @@ def read_readme(directory: str) -> Readme:
     return Readme(opening, sha256(data) if name else "")
 
 
-def _is_own(entry: os.DirEntry[str], directory: str) -> bool:
+def _is_own(entry: os.DirEntry[str]) -> bool:
     """Say whether a file is the package's own, or a link to a file of its kind elsewhere."""
-    if not entry.is_symlink():
-        return is_regular(entry)
-    target = os.path.realpath(entry.path)
-    inside = at_or_under(target, os.path.realpath(directory))
-    return is_regular(entry) and (inside or same_name(entry.path, target))
+    try:
+        return is_regular(entry) and bool(followed(entry.path))
+    except Refused:
+        return False
 
 
 def sha256(data: bytes) -> str:

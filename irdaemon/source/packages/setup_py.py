@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Mapping
 
+from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.packages.links import links
 from irdaemon.source.packages.manifest import (
     Manifest,
@@ -19,7 +20,6 @@ from irdaemon.source.packages.manifest import (
 )
 from irdaemon.source.packages.parse import lines
 from irdaemon.source.packages.setup_cfg import command_names
-from irdaemon.source.tree import read_regular
 
 # A syntax tree takes some hundred times the memory of its source.
 _SIZE_LIMIT = 512 * 1024
@@ -30,7 +30,7 @@ _LONGEST = 100_000
 def read(path: str) -> Manifest | None:
     """Read a setup.py; None when nothing in it calls `setup`."""
     try:
-        tree = _parsed(read_regular(path, _SIZE_LIMIT))
+        tree = _parsed(read_regular(followed(path), _SIZE_LIMIT))
         given = _setup_arguments(tree)
     except SyntaxError as error:
         raise broken(path, f"not valid Python: {error.msg}", error.lineno) from error

@@ -17,6 +17,7 @@ from irdaemon.source.packages.layout import (
     distributions_in,
     packages_in,
 )
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED, Walk, at_or_under
 from irdaemon.types import Entry, Root, Scan
 
@@ -72,7 +73,7 @@ class Search:
     """One scan's work: the walk's memory and the entries found."""
 
     limits: Limits
-    walk: Walk = field(default_factory=Walk)
+    walk: Walk
     found: list[Entry] = field(default_factory=list)
 
     def root(self, root: Root) -> None:
@@ -119,13 +120,13 @@ def is_installed(path: str) -> bool:
     try:
         with os.scandir(path) as entries:
             return any(entry.name.endswith(".dist-info") for entry in entries)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
 def scan_all(roots: tuple[Root, ...], limits: Limits) -> Scan:
     """Find every package below the roots."""
-    search = Search(limits)
+    search = Search(limits, Walk(Symlinks.of(roots)))
     for root in roots:
         search.root(root)
     return search.result(("",))

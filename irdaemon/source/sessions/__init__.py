@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 
+from irdaemon.source.opening import followed, resolved
 from irdaemon.source.options import checked, number, switch
 from irdaemon.source.sessions.documents import is_document, read_document
 from irdaemon.source.sessions.lines import LINE_LIMIT
@@ -13,6 +14,7 @@ from irdaemon.source.sessions.places import known_roots
 from irdaemon.source.sessions.reader import read_session
 from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
 from irdaemon.source.sessions.transcript import Wanted
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     Walk,
     at_or_under,
@@ -70,9 +72,9 @@ class Sessions:
         where = looked_at(under)
         if not where:
             return Scan((), ())
-        within = [root for root in self._roots if at_or_under(os.path.realpath(root.path), where)]
+        within = [root for root in self._roots if at_or_under(resolved(root.path), where)]
         if within:
-            return self._scan(tuple(within), tuple(os.path.realpath(r.path) for r in within))
+            return self._scan(tuple(within), tuple(resolved(r.path) for r in within))
         root = next((r for r in self._roots if _concerns(where, r)), None)
         return self._below(where, root) if root else Scan((), ())
 
@@ -85,7 +87,7 @@ class Sessions:
         return read_session(entry, cursor, self._wanted)
 
     def _scan(self, roots: tuple[Root, ...], covered: tuple[str, ...]) -> Scan:
-        walk = Walk()
+        walk = Walk(Symlinks.of(self._roots))
         found: list[Entry] = []
         for root in roots:
             if os.path.isdir(root.path):
@@ -98,7 +100,7 @@ class Sessions:
 
     def _below(self, where: str, root: Root) -> Scan:
         """Scan one path below a root, which may be gone."""
-        walk = Walk()
+        walk = Walk(Symlinks.of(self._roots))
         if os.path.isdir(where):
             found = self._within(walk, where, root.scope)
         elif os.path.exists(where) and not _may_be_sessions(where):
@@ -117,14 +119,14 @@ class Sessions:
 
     def _in_file(self, walk: Walk, path: str, scope: str) -> list[Entry]:
         """Return the entries in a file: none when it just vanished or is too old."""
-        real = os.path.realpath(path)
         since = time.time() - self._since_days * _DAY if self._since_days > 0 else 0.0
         try:
+            real = followed(path, walk.symlinks.roots)
             if is_store(real):
                 return entries(real, scope, since)
             status = os.stat(real)
         except SourceError as error:
-            walk.problems.append(Problem(real, error.message))
+            walk.problems.append(Problem(path, error.message))
             return []
         except OSError:
             return []
@@ -144,7 +146,7 @@ def _may_be_sessions(path: str) -> bool:
 
 def _concerns(under: str, root: Root) -> bool:
     """Say whether a path lies below a root where sessions are."""
-    top = os.path.realpath(root.path)
+    top = resolved(root.path)
     below = under[len(top) :].split("/")
     return at_or_under(under, top) and not _NOT_SESSIONS.intersection(below)
 

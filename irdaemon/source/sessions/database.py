@@ -8,6 +8,7 @@ only what had been written back is read.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -16,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from irdaemon.source.tree import open_regular
+from irdaemon.source.opening import is_opened_again, open_regular
 from irdaemon.types import SourceError
 
 _MAGIC = b"SQLite format 3\0"
@@ -42,21 +43,37 @@ class Kept:
 
 @contextmanager
 def opened(path: str) -> Iterator[sqlite3.Connection]:
-    """Open a database for reading only, for as long as the block lasts.
+    """Open a database by its real path for reading only, for as long as the block lasts.
 
     Raises FileNotFoundError where it is gone, SourceError where it is none or cannot be read,
     whatever goes wrong in the block included.
     """
-    how = "mode=ro&immutable=1" if _rests(path) else "mode=ro&readonly_shm=1"
+    with open_regular(path) as file:
+        how = "mode=ro&immutable=1" if _rests(path, file) else "mode=ro&readonly_shm=1"
+        try:
+            with closing(_connected(f"file:{quote(path)}?{how}", path, file)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            hint = "it is read again once it has changed"
+            raise SourceError(f"{path}: SQLite cannot read it: {error}", hint) from error
+
+
+def _connected(address: str, path: str, file: BinaryIO) -> sqlite3.Connection:
+    """Have SQLite open a database, and make sure that it opened that very file.
+
+    SQLite opens by name and follows links, one that was put there a moment ago included.
+    """
+    connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE_S)
     try:
-        address = f"file:{quote(path)}?{how}"
-        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE_S)) as connection:
-            connection.execute("PRAGMA query_only = 1")
-            connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            yield connection
-    except sqlite3.Error as error:
-        hint = "it is read again once it has changed"
-        raise SourceError(f"{path}: SQLite cannot read it: {error}", hint) from error
+        connection.execute("PRAGMA query_only = 1")
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not is_opened_again(file):
+            raise FileNotFoundError(errno.ENOENT, "something else was put in its place", path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def tables(connection: sqlite3.Connection) -> frozenset[str]:
@@ -96,10 +113,9 @@ def time_of(value: object, per_second: int) -> str:
         return ""
 
 
-def _rests(path: str) -> bool:
+def _rests(path: str, file: BinaryIO) -> bool:
     """Say whether nobody is at work in a database in WAL mode."""
-    with open_regular(path) as file:
-        head = file.read(_WRITE_VERSION + 1)
+    head = file.read(_WRITE_VERSION + 1)
     if not head.startswith(_MAGIC):
         raise SourceError(f"{path}: not an SQLite database", "leave it out of the corpus")
     in_wal_mode = head[_WRITE_VERSION] == _WAL

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from irdaemon.source.frontmatter import decode
+from irdaemon.source.opening import read_regular
 from irdaemon.source.sessions import aider, gemini
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped
 from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
-from irdaemon.source.tree import home_relative, read_regular
+from irdaemon.source.tree import home_relative
 from irdaemon.types import Entry, Reading
 
 _LIMIT = 64 * 1024 * 1024

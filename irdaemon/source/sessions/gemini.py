@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.cursor import Session
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, LineReader, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
-from irdaemon.source.tree import read_regular
 from irdaemon.types import SourceError
 
 _MESSAGES = frozenset({"user", "gemini"})
@@ -153,7 +153,7 @@ def _cwd(path: str) -> str:
     if not inside:
         return ""
     try:
-        root = read_regular(os.path.join(project, ".project_root"), PATH_LENGTH)
+        root = read_regular(followed(os.path.join(project, ".project_root")), PATH_LENGTH)
         return root.decode("utf-8", "replace").strip()
     except (FileNotFoundError, SourceError):
         return _listed(project)
@@ -161,9 +161,8 @@ def _cwd(path: str) -> str:
 
 def _listed(project: str) -> str:
     try:
-        known = json.loads(
-            read_regular(os.path.join(project, "..", "..", "projects.json"), 1_000_000)
-        )
+        above = os.path.dirname(os.path.dirname(project))
+        known = json.loads(read_regular(followed(f"{above}/projects.json"), 1_000_000))
     except (FileNotFoundError, SourceError, ValueError, RecursionError):
         return ""
     inner = known.get("projects", known) if isinstance(known, dict) else {}

@@ -51,7 +51,8 @@ def _opencode(data: str, env: Mapping[str, str]) -> Iterator[str]:
     directory = os.path.join(data, "opencode")
     if named := env.get("OPENCODE_DB"):
         yield os.path.join(directory, named)
-    names = os.listdir(directory) if os.path.isdir(directory) else []
-    yield from (
-        os.path.join(directory, name) for name in sorted(names) if _OPENCODE.fullmatch(name)
-    )
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return
+    yield from (os.path.join(directory, name) for name in names if _OPENCODE.fullmatch(name))

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO
 
+from irdaemon.source.opening import open_regular
 from irdaemon.source.sessions import claude, codex, copilot, cursor_chat, gemini, pi
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, turn_id
 from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
 from irdaemon.source.sessions.lines import LineReader
 from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
-from irdaemon.source.tree import open_regular
 from irdaemon.types import Artifact, Entry, Reading, SourceError
 
 # Whatever an agent writes first, it names itself within so many lines.

@@ -6,11 +6,13 @@ import os
 from collections.abc import Mapping
 
 from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
 from irdaemon.source.skills.finder import RANKS, Finder, Top, rank
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES, known_roots
 from irdaemon.source.skills.reading import skill
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED, at_or_under
 from irdaemon.types import Entry, Reading, Root, Scan
 
@@ -53,7 +55,8 @@ class Skills:
         tops = self._tops_for(where)
         if not tops and where != EVERYTHING and os.path.isdir(where):
             return Scan((), ())
-        near, far = Finder(), Finder()
+        symlinks = Symlinks.of(self._roots)
+        near, far = Finder(symlinks), Finder(symlinks)
         for top in tops:
             (near if at_or_under(top.path, where) else far).look(top)
         return _joined(where, near, far)
@@ -83,7 +86,7 @@ class Skills:
     def _tops(self) -> tuple[Top, ...]:
         tops: dict[str, Top] = {}
         for root in sorted(self._roots, key=lambda root: rank(root.scope)):
-            path = os.path.realpath(root.path)
+            path = resolved(root.path)
             tops.setdefault(path, Top(path, root.scope, self._depth))
         return tuple(tops.values())
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from irdaemon.source.opening import resolved
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
+from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, home_relative, is_regular, missing, not_pruned, stamp_of
 from irdaemon.types import Entry, Problem, Root, SourceError
 
@@ -24,8 +26,9 @@ class Top:
 
 @dataclass(slots=True)
 class Finder:
-    """What one scan has found so far."""
+    """What one scan has found so far; `symlinks` says which links it follows."""
 
+    symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -39,20 +42,20 @@ class Finder:
         else:
             self._walk(top)
 
-    def _walk(self, top: Top) -> None:
+    def _walk(self, top: Top, plugin: str = "") -> None:
+        walk = Walk(self.symlinks.with_top(plugin) if plugin else self.symlinks)
         stores: list[str] = []
 
         def descend(entry: os.DirEntry[str]) -> bool:
             if entry.name == "plugins" and store_of(entry.path) == entry.path:
-                stores.append(os.path.realpath(entry.path))
+                stores.append(walk.entered(entry))
                 return False
             return not_pruned(entry)
 
-        walk = Walk()
         for directory, found in walk.directories(top.path, descend, top.depth):
             self._visit(directory, found, top.scope)
-        self.problems.extend(walk.problems)
-        for store in stores:
+        self.problems.extend([*walk.problems, *map(_unfollowed, filter(_is_skill, walk.passed))])
+        for store in filter(None, stores):
             self._store(store, top.depth)
 
     def _store(self, store: str, depth: int) -> None:
@@ -69,10 +72,10 @@ class Finder:
         if problem:
             self.problems.append(problem)
             return
-        self._walk(Top(plugin.path, "plugin", 0))
+        self._walk(Top(plugin.path, "plugin", 0), plugin.path)
         try:
             for place in filter(os.path.isdir, places_of(plugin, "skills")):
-                self._walk(Top(place, "plugin", depth))
+                self._walk(Top(place, "plugin", depth), plugin.path)
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
 
@@ -95,6 +98,15 @@ class Finder:
         known = self.entries.get(entry.key)
         if known is None or rank(entry.scope) < rank(known.scope):
             self.entries[entry.key] = entry
+
+
+def _is_skill(directory: str) -> bool:
+    return any(os.path.lexists(os.path.join(directory, name)) for name in SKILL_NAMES)
+
+
+def _unfollowed(link: str) -> Problem:
+    reason = f"a link out of the roots, to {resolved(link)}, is followed only directly in a root"
+    return Problem(link, f"{reason}; add that directory to the roots")
 
 
 def rank(scope: str) -> int:

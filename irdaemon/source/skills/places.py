@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from irdaemon.source.opening import resolved
 from irdaemon.types import Root
 
 # The specification's spelling first: it wins where both exist.
@@ -69,7 +70,7 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     found: dict[str, Root] = {}
     for path, scope in _candidates(home, env):
         if os.path.isdir(path):
-            found.setdefault(os.path.realpath(path), Root(path, scope))
+            found.setdefault(resolved(path), Root(path, scope))
     return tuple(found.values())
 
 

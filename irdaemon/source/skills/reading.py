@@ -9,9 +9,9 @@ import re
 from irdaemon.source import lenient_yaml
 from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.markdown import first_paragraph
+from irdaemon.source.opening import followed, read_regular, resolved, same_name
 from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
-from irdaemon.source.tree import read_regular, same_name
 from irdaemon.types import Artifact, Entry, Refused, SourceError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -52,16 +52,16 @@ def _skill_file(directory: str, max_bytes: int) -> tuple[str, bytes]:
     for name in SKILL_NAMES:
         path = os.path.join(directory, name)
         if os.path.lexists(path):
-            _check_link(path)
-            return path, read_regular(path, max_bytes)
+            return path, read_regular(_target(path), max_bytes)
     raise FileNotFoundError(os.path.join(directory, SKILL_NAMES[0]))
 
 
-def _check_link(path: str) -> None:
-    """Refuse a link that would pass off some other file as a skill."""
-    target = os.path.realpath(path) if os.path.islink(path) else path
+def _target(path: str) -> str:
+    """Return the real path of a SKILL.md; refuse a link that passes off another file as one."""
+    target = resolved(path) if os.path.islink(path) else path
     if not same_name(path, target):
         raise Refused(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
+    return target
 
 
 def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
@@ -79,7 +79,8 @@ def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
 def _codex(directory: str) -> dict[str, object]:
     """Return what Codex is told to show of a skill; it is an extra, so its faults are none."""
     try:
-        data = read_regular(os.path.join(directory, CODEX_FILE), lenient_yaml.MAX_CHARS)
+        path = followed(os.path.join(directory, CODEX_FILE))
+        data = read_regular(path, lenient_yaml.MAX_CHARS)
     except (FileNotFoundError, SourceError):
         return {}
     value, _ = lenient_yaml.load(decode(data)[0])

@@ -1,0 +1,236 @@
+"""Open the very file that was checked.
+
+Between the check of a path and its opening anybody who may write into a directory on the way can
+put a link there. So a path is resolved once, what it leads to is checked, and that real path is
+opened with no link allowed in any part of it: `openat2` with RESOLVE_NO_SYMLINKS where Linux has
+it, O_NOFOLLOW_ANY on macOS, else one directory after the other. A link that was put there
+meanwhile means that nothing is at the real path any more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import BinaryIO
+
+from irdaemon.types import Refused, SourceError
+
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_TRIES = 8
+# By which errors the kernel says that nothing is at a real path; the last also of a link that
+# stands where a directory was.
+_GONE = {
+    errno.ENOENT: os.strerror(errno.ENOENT),
+    errno.ELOOP: "a link was put in its place",
+    errno.ENOTDIR: "something else was put in its place",
+}
+# What the kernel shows as files: no text of anybody's, and links into every process.
+KERNEL = ("/proc", "/sys", "/dev")
+
+_SYS_OPENAT2 = 437
+_OPENAT2_MACHINES = frozenset("x86_64 aarch64 armv7l i686 ppc64le riscv64 s390x".split())
+_AT_FDCWD = -100
+_RESOLVE_NO_SYMLINKS = 0x04
+
+
+def resolved(path: str) -> str:
+    """Return the real path of `path`; the absolute one where the links on the way keep changing.
+
+    Never raises: `os.path.realpath` does where a link goes, or becomes a file, between its two
+    looks at it, and for a path that no file can have.
+    """
+    for _ in range(_TRIES):
+        try:
+            return os.path.realpath(path)
+        except OSError:
+            continue
+        except ValueError:
+            break
+    return os.path.abspath(path)
+
+
+def at_or_under(path: str, top: str) -> bool:
+    """Say whether `path` is `top` or lies beneath it; everything lies beneath ""."""
+    return not top or path == top or path.startswith(top.rstrip("/") + "/")
+
+
+def same_name(path: str, target: str) -> bool:
+    """Say whether a link leads to a file called as it is itself, in any case.
+
+    So installers link; what passes off another file as its own is called otherwise.
+    """
+    return os.path.basename(path).lower() == os.path.basename(target).lower()
+
+
+def followed(path: str, roots: Iterable[str] = ()) -> str:
+    """Return the real path of a file that may be a link.
+
+    A link may lead into one of `roots` (real paths). Where the file itself is a link, and no
+    directory on the way, it may also lead to a file of the same name, or to one beside or below it;
+    never to what the kernel shows as files. Raises Refused for any other.
+    """
+    real = resolved(path)
+    if real == path or any(at_or_under(real, root) for root in roots):
+        return real
+    directory = os.path.dirname(path)
+    is_last = resolved(directory) == directory and not any(at_or_under(real, k) for k in KERNEL)
+    if is_last and (at_or_under(real, directory) or same_name(path, real)):
+        return real
+    raise Refused(
+        f"{path}: a link leads to {real}, out of the corpus' roots",
+        "put the file itself there, or remove the link",
+    )
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a regular file by its real path.
+
+    Raises FileNotFoundError when it is gone or a link is met on the way, SourceError when it is not
+    a regular file or unreadable. Never blocks on a FIFO.
+    """
+    descriptor = _checked(path)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return open(descriptor, "rb")
+    os.close(descriptor)
+    raise SourceError(f"{path}: not a regular file", "remove it from the watched directory")
+
+
+@contextmanager
+def open_directory(path: str) -> Iterator[int]:
+    """Give the descriptor of a directory, opened by its real path. Raises what `open_regular` does.
+
+    What is listed by it is what is in that directory, whatever is put in its place.
+    """
+    descriptor = _checked(path, os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """Read a regular file of at most `limit` bytes by its real path.
+
+    Raises what `open_regular` does, and SourceError when the file is larger than the limit.
+    """
+    with open_regular(path) as file:
+        try:
+            size = os.fstat(file.fileno()).st_size
+            if size > limit:
+                raise SourceError(
+                    f"{path}: {size:,} bytes, more than the limit of {limit:,}",
+                    "split the file, or leave it out of the corpus",
+                )
+            return file.read(limit + 1)[:limit]
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror}", "check the disk") from error
+
+
+def is_opened_again(file: BinaryIO) -> bool:
+    """Say whether this process has the same file open by another descriptor as well.
+
+    So what a library opened by name is held against the descriptor of what was checked.
+    """
+    mine = os.fstat(file.fileno())
+    return any(_is_same(mine, other) for other in _descriptors() if other != file.fileno())
+
+
+def _descriptors() -> list[int]:
+    return [int(name) for name in os.listdir("/dev/fd")]
+
+
+def _is_same(status: os.stat_result, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(status, os.fstat(descriptor))
+    except OSError:  # closed since it was listed
+        return False
+
+
+def _checked(path: str, kind: int = 0) -> int:
+    """Return a descriptor of what is at a real path; `kind` are further flags of open(2)."""
+    if "\0" in path:
+        raise FileNotFoundError(errno.ENOENT, "no file can have a NUL in its name", path)
+    try:
+        return _without_links(path, _FLAGS | kind)
+    except UnicodeEncodeError as error:
+        raise FileNotFoundError(errno.ENOENT, "no file can have such a name", path) from error
+    except OSError as error:
+        if error.errno in _GONE:
+            raise FileNotFoundError(errno.ENOENT, _GONE[error.errno], path) from error
+        raise SourceError(f"{path}: {error.strerror}", "check the file's permissions") from error
+
+
+def _without_links(path: str, flags: int) -> int:
+    if sys.platform == "darwin":
+        return os.open(path, flags | os.O_NOFOLLOW_ANY)
+    if _has_openat2():
+        try:
+            return _openat2(path, flags)
+        except OSError as error:
+            # Sandboxes of before that system call answer so.
+            if error.errno not in (errno.ENOSYS, errno.EPERM):
+                raise
+    return _step_by_step(path, flags)
+
+
+@cache
+def _has_openat2() -> bool:
+    return sys.platform == "linux" and platform.machine() in _OPENAT2_MACHINES
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (
+        ("flags", ctypes.c_uint64),
+        ("mode", ctypes.c_uint64),
+        ("resolve", ctypes.c_uint64),
+    )
+
+
+@cache
+def _syscall() -> ctypes._CFuncPtr:  # type: ignore[name-defined]
+    function = ctypes.CDLL(None, use_errno=True).syscall
+    function.argtypes = (
+        ctypes.c_long,
+        ctypes.c_long,
+        ctypes.c_char_p,
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+    )
+    function.restype = ctypes.c_long
+    return function
+
+
+def _openat2(path: str, flags: int) -> int:
+    """Open a path without following a link: openat2(2), which Python's os does not have."""
+    name, how = os.fsencode(path), _OpenHow(flags, 0, _RESOLVE_NO_SYMLINKS)
+    while True:
+        descriptor = _syscall()(
+            _SYS_OPENAT2, _AT_FDCWD, name, ctypes.byref(how), ctypes.sizeof(how)
+        )
+        if descriptor >= 0:
+            return int(descriptor)
+        number = ctypes.get_errno()
+        if number != errno.EINTR:
+            raise OSError(number, os.strerror(number), path)
+
+
+def _step_by_step(path: str, flags: int) -> int:
+    """Open one directory of a path after the other, and the file last, following no link."""
+    *directories, name = [part for part in path.split("/") if part] or ["."]
+    through = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    at = os.open("/" if path.startswith("/") else ".", through)
+    try:
+        for directory in directories:
+            below = os.open(directory, through, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
+    finally:
+        os.close(at)
