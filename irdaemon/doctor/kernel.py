@@ -84,9 +84,9 @@ def queue(limit: int | None) -> Finding:
 
 def directories(config: Config) -> int:
     """Count the directories that want a watch."""
-    roots = {root.path: root for each in corpora_of(config) for root in each.source.roots()}
-    walk = Walk(Symlinks.of(roots.values()))
-    return sum(1 for path in sorted(roots) for _ in walk.directories(path, not_pruned))
+    symlinks = Symlinks.of(root for each in corpora_of(config) for root in each.source.roots())
+    walk = Walk(symlinks)
+    return sum(1 for top in sorted(symlinks.roots) for _ in walk.directories(top, not_pruned))
 
 
 def held_now(proc: str, uid: int) -> Held:

@@ -128,7 +128,7 @@ def _files(root: Root, symlinks: Symlinks, problems: list[Problem]) -> Iterator[
         problems.append(problem)
         return
     walk = Walk(symlinks)
-    for _, found in walk.directories(root.path, not_pruned):
+    for _, found in walk.directories(resolved(root.path), not_pruned):
         dumps = (entry.path for entry in found if entry.name.endswith(".json"))
         yield from (resolved(path) for path in dumps if os.path.isfile(path))
     problems.extend(walk.problems)

@@ -57,14 +57,13 @@ class Walk:
     def directories(
         self, top: str, descend: Callable[[os.DirEntry[str]], bool], max_depth: int = 32
     ) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-        """Yield (real directory, its sorted entries) from `top` down, parents first.
+        """Yield (real directory, its sorted entries) from `top`, a real path, down, parents first.
 
         `descend` decides on each sub-directory. Directories already seen by this walk, through a
         symlink or another root, are not visited again.
         """
-        real_top = resolved(top)
-        self.reached.setdefault(real_top, top)
-        pending = [(real_top, 0)]
+        self.reached.setdefault(top, top)
+        pending = [(top, 0)]
         while pending:
             directory, depth = pending.pop()
             if directory in self.seen:

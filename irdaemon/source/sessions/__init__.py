@@ -91,7 +91,7 @@ class Sessions:
         found: list[Entry] = []
         for root in roots:
             if os.path.isdir(root.path):
-                found += self._within(walk, root.path, root.scope)
+                found += self._within(walk, resolved(root.path), root.scope)
             elif os.path.isfile(root.path):
                 found += self._in_file(walk, root.path, root.scope)
             elif problem := missing(root):
