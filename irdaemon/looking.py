@@ -17,6 +17,7 @@ from irdaemon.ledger import (
 )
 from irdaemon.ledger.rows import storable
 from irdaemon.optout import OptOuts, about_directory
+from irdaemon.redaction import Cleaner
 from irdaemon.source import Source
 from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.types import Problem, Scan, SourceError
@@ -66,7 +67,8 @@ def _scanned(source: Source, under: str | None = None) -> Scan:
     except SourceError:
         raise
     except Exception as error:  # a source of the person's own may raise anything
-        raise SourceError(f"looking at {under or 'everything'} failed: {error!r}") from error
+        said = Cleaner("all").text(repr(error))  # it may quote what was being read
+        raise SourceError(f"looking at {under or 'everything'} failed: {said}") from error
 
 
 def _places(under: tuple[str, ...]) -> Iterable[str]:

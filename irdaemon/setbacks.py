@@ -111,6 +111,12 @@ class Retries:
         """Forget the jobs of a corpus that is no more."""
         self._failing = {key: each for key, each in self._failing.items() if key[1] != corpus}
 
+    def paths(self, corpus: str = "") -> int:
+        """Count the changed paths that wait for another try, of one corpus or of all."""
+        waiting = [each.job for each in tuple(self._failing.values()) if each.again_at is not None]
+        looks = (job for job in waiting if job.kind == "reconcile" and corpus in ("", job.corpus))
+        return sum(max(1, len(job.look.under)) for job in looks)
+
     def due(self, now: float) -> list[Job]:
         """Return the jobs to try again now."""
         due = {

@@ -224,7 +224,7 @@ class Answering(State):
     def _seen(self, name: str) -> overview.Seen:
         target = self._embedders.named(self._corpora[name].embedder)
         why = self._missing(self._corpora[name])
-        unread = self._unread(name) + self._setbacks.paths(name)
+        unread = self._unread(name) + self._setbacks.paths(name) + self._retries.paths(name)
         unwritten = self._setbacks.trouble if self._setbacks.paths(name) else None
         return overview.Seen(self.snapshot.corpora[name], unread, target.id, why, unwritten)
 

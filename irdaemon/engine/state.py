@@ -116,7 +116,7 @@ class State(ABC):
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
         looks = (look for look in self._work.running() if look.job.kind == "reconcile")
-        waiting = self._work.paths() + self._setbacks.paths()
+        waiting = self._work.paths() + self._setbacks.paths() + self._retries.paths()
         return waiting + sum(look.todo - look.done for look in looks)
 
     @property

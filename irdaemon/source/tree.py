@@ -105,8 +105,8 @@ class Walk:
         try:
             with os.scandir(directory) as found:
                 return [e for e in sorted(found, key=lambda e: e.name) if self._nameable(e)]
-        except OSError as error:
-            self.problems.append(Problem(directory, error.strerror or str(error)))
+        except (OSError, ValueError) as error:
+            self.problems.append(Problem(directory, _reason(error)))
             return []
 
     def _nameable(self, entry: os.DirEntry[str]) -> bool:
@@ -178,7 +178,10 @@ def missing(root: Root) -> Problem | None:
             return None
     except FileNotFoundError:
         return Problem(root.path, "the directory does not exist")
-    except ValueError:
-        return Problem(root.path, "no directory can have such a name")
-    except OSError as error:
-        return Problem(root.path, error.strerror or str(error))
+    except (OSError, ValueError) as error:
+        return Problem(root.path, _reason(error))
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Return why a directory cannot be listed; a ValueError is about a name no file can have."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

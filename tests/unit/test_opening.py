@@ -1,0 +1,263 @@
+"""What was checked is what is opened, whoever swaps a link in between."""
+
+import ctypes
+import os
+import threading
+import time
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irdaemon.bundle import bundle_of
+from irdaemon.disclosure import disclose
+from irdaemon.ledger import StoredArtifact
+from irdaemon.payload import Bounds
+from irdaemon.redaction import Cleaner
+from irdaemon.source import opening
+from irdaemon.source.files import Files
+from irdaemon.source.opening import (
+    followed,
+    open_directory,
+    open_regular,
+    read_regular,
+    resolved,
+)
+from irdaemon.source.sessions import Sessions
+from irdaemon.source.sessions import database as databases
+from irdaemon.source.skills import Skills
+from irdaemon.types import Refused, Root, SourceError
+
+OUTSIDE = "quicksilverparagraph"
+WAYS = ("openat2", "step by step")
+SWAPPED_FOR_S = 1.0
+
+
+@pytest.fixture(params=WAYS)
+def way(request, monkeypatch):
+    """Open by the system call, and as on systems that do not have it."""
+    if request.param == WAYS[1]:
+        monkeypatch.setattr(opening, "_has_openat2", lambda: False)
+
+
+@pytest.fixture
+def outside(tmp_path):
+    made = tmp_path / "outside"
+    made.mkdir()
+    (made / "secret.txt").write_text(OUTSIDE)
+    (made / "a.txt").write_text(OUTSIDE)
+    (made / "SKILL.md").write_text(OUTSIDE)
+    return made
+
+
+def swapped_after_the_check(monkeypatch, path, target):
+    """Put a link in the place of `path` as soon as anybody has resolved it."""
+    resolve = os.path.realpath
+
+    def then_swap(asked, **how):
+        found = resolve(asked, **how)
+        if os.fspath(asked) == str(path) and not path.is_symlink():
+            path.rename(path.with_name(".before"))
+            path.symlink_to(target)
+        return found
+
+    monkeypatch.setattr(os.path, "realpath", then_swap)
+
+
+def test_a_file_is_read_by_its_real_path(tmp_path, way):
+    (tmp_path / "a.md").write_text("inside")
+    assert read_regular(str(tmp_path / "a.md"), 100) == b"inside"
+
+
+def test_a_link_is_not_opened_wherever_in_the_path_it_stands(tmp_path, outside, way):
+    (tmp_path / "link.md").symlink_to(outside / "secret.txt")
+    (tmp_path / "directory").symlink_to(outside)
+    for path in (tmp_path / "link.md", tmp_path / "directory" / "secret.txt"):
+        with pytest.raises(FileNotFoundError):
+            open_regular(str(path))
+    with pytest.raises(FileNotFoundError), open_directory(str(tmp_path / "directory")):
+        pass
+
+
+def test_a_sandbox_that_forbids_the_system_call_is_worked_around(tmp_path, monkeypatch):
+    (tmp_path / "a.md").write_text("inside")
+
+    def forbidden(path, flags):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(opening, "_openat2", forbidden)
+    assert read_regular(str(tmp_path / "a.md"), 100) == b"inside"
+
+
+@pytest.mark.parametrize("path", ["/nul\0byte", "/half\ud800pair", "/" + "x" * 300, "/a/" * 3000])
+def test_a_path_that_no_file_can_have_is_a_value_to_readers(path, way):
+    with pytest.raises((FileNotFoundError, SourceError)):
+        open_regular(path)
+    assert isinstance(resolved(path), str)
+
+
+@given(st.text(max_size=80))
+def test_no_path_makes_resolving_raise(path):
+    assert isinstance(resolved(path), str)
+
+
+@pytest.mark.parametrize("fault", [FileNotFoundError(2, "x"), OSError(22, "x"), OSError(5, "x")])
+def test_a_link_that_goes_while_it_is_resolved_is_resolved_again_or_left_as_it_is(
+    monkeypatch, fault
+):
+    resolve, left = os.path.realpath, [fault, fault]
+
+    def raising(path, **how):
+        if left:
+            raise left.pop()
+        return resolve(path, **how)
+
+    monkeypatch.setattr(os.path, "realpath", raising)
+    assert resolved("/a/../b") == "/b"
+    left.extend([fault] * 100)
+    assert resolved("/a/../b") == "/b"
+
+
+def test_a_linked_file_is_followed_to_its_own_name_or_back_into_the_roots(tmp_path, outside):
+    (tmp_path / "skill").mkdir()
+    link = tmp_path / "skill" / "SKILL.md"
+    link.symlink_to(outside / "SKILL.md")
+    assert followed(str(link)) == str(outside / "SKILL.md")
+    link.unlink()
+    link.symlink_to(outside / "secret.txt")
+    with pytest.raises(Refused, match=r"leads to .*secret\.txt"):
+        followed(str(link))
+    assert followed(str(link), [str(outside)]) == str(outside / "secret.txt")
+
+
+def test_where_a_directory_on_the_way_became_a_link_no_name_makes_it_good(tmp_path, outside):
+    (tmp_path / "skill").symlink_to(outside)
+    with pytest.raises(Refused):
+        followed(str(tmp_path / "skill" / "SKILL.md"))
+
+
+def test_what_the_kernel_shows_as_files_is_followed_by_no_name(tmp_path):
+    (tmp_path / "environ").symlink_to("/proc/self/environ")
+    with pytest.raises(Refused):
+        followed(str(tmp_path / "environ"))
+
+
+def stored(pointer):
+    return StoredArtifact("c", "id", "name", str(pointer), None, "", {}, 0.0)
+
+
+def test_a_payload_swapped_for_a_link_after_the_check_is_not_read(monkeypatch, tmp_path, outside):
+    path = tmp_path / "skill" / "SKILL.md"
+    path.parent.mkdir()
+    path.write_text("how to")
+    swapped_after_the_check(monkeypatch, path, outside / "secret.txt")
+    found = disclose(stored(path), "body", Bounds((str(tmp_path / "skill"),)))
+    assert (found.body, found.note) == (None, "pointer_unreadable")
+
+
+def test_a_bundled_file_swapped_for_a_link_after_the_check_is_not_read(
+    monkeypatch, tmp_path, outside
+):
+    path = tmp_path / "skill" / "scripts" / "a.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("harmless")
+    swapped_after_the_check(monkeypatch, path, outside / "secret.txt")
+    bundle = bundle_of(str(tmp_path / "skill" / "SKILL.md"), Bounds(), Cleaner("tokens"))
+    assert [(file.path, file.text) for file in bundle.files] == [("scripts/a.txt", None)]
+
+
+def test_a_skill_that_became_a_link_out_of_the_roots_brings_no_bundle(tmp_path, outside):
+    (outside / "scripts").mkdir()
+    (outside / "scripts" / "private.txt").write_text(OUTSIDE)
+    (tmp_path / "roots").mkdir()
+    (tmp_path / "roots" / "skill").symlink_to(outside)
+    bounds = Bounds((str(tmp_path / "roots"),))
+    pointer = str(tmp_path / "roots" / "skill" / "SKILL.md")
+    assert bundle_of(pointer, bounds, Cleaner("tokens")).files == ()
+
+
+def test_a_document_swapped_for_a_link_after_the_scan_is_gone(tmp_path, outside):
+    path = tmp_path / "notes" / "a.md"
+    path.parent.mkdir()
+    path.write_text("inside")
+    source = Files((Root(str(path.parent)),), {})
+    (entry,) = source.scan().entries
+    path.unlink()
+    path.symlink_to(outside / "secret.txt")
+    with pytest.raises(FileNotFoundError):
+        source.read(entry)
+
+
+def test_a_skill_whose_directory_is_swapped_after_the_scan_is_gone(tmp_path, outside):
+    path = tmp_path / "skills" / "a" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("inside")
+    source = Skills((Root(str(tmp_path / "skills")),), {})
+    (entry,) = source.scan().entries
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.symlink_to(outside)
+    with pytest.raises(FileNotFoundError):
+        source.read(entry)
+
+
+def test_a_transcript_that_is_a_link_to_another_name_is_a_problem(tmp_path, outside):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "s.jsonl").symlink_to(outside / "secret.txt")
+    scan = Sessions((Root(str(tmp_path / "p")),), {}).scan()
+    assert scan.entries == ()
+    assert "leads to" in scan.problems[0].reason
+
+
+def test_a_database_exchanged_while_sqlite_opens_it_is_gone(monkeypatch, tmp_path):
+    path, other = tmp_path / "sessions.db", tmp_path / "other.db"
+    for each in (path, other):
+        with closing(databases.sqlite3.connect(each)) as made:
+            made.execute("CREATE TABLE t (x)")
+    connect = databases.sqlite3.connect
+
+    def swapped(address, **how):
+        path.unlink()
+        path.symlink_to(other)
+        return connect(address, **how)
+
+    with databases.opened(str(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    monkeypatch.setattr(databases.sqlite3, "connect", swapped)
+    with pytest.raises(FileNotFoundError), databases.opened(str(path)):
+        pass
+
+
+def exchange(one, other):
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="names are exchanged by renameat2")
+def test_whatever_is_swapped_at_full_speed_no_disclosure_shows_what_lies_outside(tmp_path, outside):
+    skill = tmp_path / "skills" / "racy"
+    (skill / "scripts").mkdir(parents=True)
+    targets = {
+        skill / "SKILL.md": outside / "secret.txt",
+        skill / "scripts" / "a.txt": outside / "a.txt",
+    }
+    for n, (path, target) in enumerate(targets.items()):
+        path.write_text("harmless")
+        (tmp_path / f"spare{n}").symlink_to(target)
+    swaps, until = [0], time.monotonic() + SWAPPED_FOR_S
+
+    def swapping():
+        while time.monotonic() < until:
+            for n, path in enumerate(targets):
+                exchange(path, tmp_path / f"spare{n}")
+                swaps[0] += 1
+
+    thread = threading.Thread(target=swapping)
+    thread.start()
+    bounds, shown, answers = Bounds((str(tmp_path / "skills"),)), [], 0
+    while thread.is_alive():
+        found = disclose(stored(skill / "SKILL.md"), "bundled", bounds)
+        shown += [text for text in (found.body, *(f.text for f in found.files)) if text]
+        answers += 1
+    assert set(shown) == {"harmless"}, f"{swaps} swaps, {answers} answers"
+    assert swaps[0] > 100 < answers
