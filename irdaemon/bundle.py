@@ -26,6 +26,7 @@ NOT_REGULAR = "not a regular file"
 TOO_LARGE = "too large to show here"
 NOT_TEXT = "not text"
 UNREADABLE = "unreadable"
+NO_UTF8 = "its name is not UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,10 @@ def _files(home: str, paths: list[str], cleaner: Cleaner) -> Iterator[BundledFil
 
 
 def _file(home: str, path: str, left: int, cleaner: Cleaner) -> BundledFile:
-    shown = os.path.relpath(path, home)
+    name = os.path.relpath(path, home)
+    shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if shown != name:
+        return BundledFile(shown, 0, None, NO_UTF8)
     try:
         status = os.stat(path)
     except OSError:
