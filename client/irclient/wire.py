@@ -62,7 +62,7 @@ def pack_request(request: Request) -> bytes:
     except UnicodeEncodeError as error:
         raise QueryError(
             f"{request.op}: not UTF-8: {spelled(error.object)}",
-            "names that are no UTF-8 are not indexed; rename the file",
+            "names that are not UTF-8 are not indexed",
         ) from error
 
 
