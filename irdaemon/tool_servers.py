@@ -11,9 +11,11 @@ import asyncio
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
@@ -39,6 +41,7 @@ _NAME = re.compile(r"[\w.@ -]{1,100}\Z")
 _PAGES = 100
 # So short a value is an option or a word, not a credential.
 _PLAIN_CHARS = 3
+_STDERR_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class ToolServer:
         return Cleaner("all").text(text)
 
     def _values(self) -> Iterator[str]:
-        said = (*self.command[1:], *self.env.values(), *self.headers.values(), self.url, self.cwd)
+        words = (*self.command[1:], *" ".join(self.command).split()[1:])
+        said = (*words, *self.env.values(), *self.headers.values(), self.url, self.cwd)
         for value in {*said, *map(_filled, said)}:
             if len(value) > _PLAIN_CHARS:
                 yield value
@@ -135,10 +139,21 @@ def chosen(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[Tool
 def ask(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
     """Return the tools of a server, as it gave them; runs its command where it has one.
 
+    What it says on stderr is told, without credentials.
     Raises Unavailable where it cannot be asked, or has not answered after `timeout` seconds.
     """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+        try:
+            return _listed(server, timeout, stderr)
+        finally:
+            stderr.seek(0)
+            for line in islice(stderr, _STDERR_LINES):
+                note(f"{server.name}: {server.without_values(line.rstrip())}")
+
+
+def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
     try:
-        return asyncio.run(_asked(server, timeout))
+        return asyncio.run(_asked(server, timeout, stderr))
     except ModuleNotFoundError as error:
         hint = "pip install 'irdaemon[mcp]'"
         raise Unavailable("asking a server takes the package mcp", hint) from error
@@ -160,11 +175,11 @@ def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mappin
     return path
 
 
-async def _asked(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
+async def _asked(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
     from mcp import Client
 
     found: list[dict[str, Any]] = []
-    async with asyncio.timeout(timeout), Client(_transport(server)) as client:
+    async with asyncio.timeout(timeout), Client(_transport(server, stderr)) as client:
         cursor = None
         for _ in range(_PAGES):
             page = await client.list_tools(cursor=cursor)
@@ -181,9 +196,10 @@ def _plain(tool: Any) -> dict[str, Any]:
     return said
 
 
-def _transport(server: ToolServer) -> Any:
+def _transport(server: ToolServer, stderr: TextIO) -> Any:
     import httpx2
     from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
     if server.url:
@@ -192,7 +208,8 @@ def _transport(server: ToolServer) -> Any:
     program, *args = map(_filled, server.command)
     # The SDK hands on only a few variables by itself; these are the ones the file states.
     env, cwd = filled(server.env) or None, _filled(server.cwd) or None
-    return StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
+    params = StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
+    return stdio_client(params, errlog=stderr)
 
 
 def _read(path: str) -> Mapping[str, Any]:
