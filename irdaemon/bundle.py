@@ -28,6 +28,7 @@ NOT_REGULAR = "not a regular file"
 TOO_LARGE = "too large to show here"
 NOT_TEXT = "not text"
 UNREADABLE = "unreadable"
+NO_UTF8 = "its name is not UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +100,25 @@ def _files(home: str, named: list[_Named], cleaner: Cleaner) -> Iterator[Bundled
 
 
 def _file(home: str, named: _Named, left: int, cleaner: Cleaner) -> BundledFile:
+    shown = named.shown.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if shown != named.shown:
+        return BundledFile(shown, 0, None, NO_UTF8)
     real = resolved(named.path)
     if not at_or_under(real, home):  # of what lies elsewhere not even the size is told
         exists = os.path.lexists(real)
-        return BundledFile(named.shown, 0, None, LEADS_OUT if exists else UNREADABLE)
+        return BundledFile(shown, 0, None, LEADS_OUT if exists else UNREADABLE)
     try:
         status = os.lstat(real)
     except OSError:
-        return BundledFile(named.shown, 0, None, UNREADABLE)
+        return BundledFile(shown, 0, None, UNREADABLE)
     if refused := _refused(status, left):
-        return BundledFile(named.shown, status.st_size, None, refused)
+        return BundledFile(shown, status.st_size, None, refused)
     try:
         content = read_regular(real, left)
         text = None if b"\0" in content else cleaner.text(content.decode("utf-8", "replace"))
     except (OSError, SourceError):
-        return BundledFile(named.shown, status.st_size, None, UNREADABLE)
-    return BundledFile(named.shown, status.st_size, text, NOT_TEXT if text is None else "")
+        return BundledFile(shown, status.st_size, None, UNREADABLE)
+    return BundledFile(shown, status.st_size, text, NOT_TEXT if text is None else "")
 
 
 def _refused(status: os.stat_result, left: int) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient.errors import IRError
-from irclient.hidden import safe
+from irclient.output import note
+from irclient.terminal import spell_the_rest
 from irclient.usage import Parser, add_command, needed, parsed, parser
 from irdaemon import __version__
 from irdaemon.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
@@ -19,15 +20,16 @@ from irdaemon.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    spell_the_rest()
     words = sys.argv[1:] if argv is None else argv
     options = parsed(program(words), words)
     try:
         code: int = options.run(options)
         return code
     except IRError as error:
-        print(f"irdaemon: {safe(error.message)}", file=sys.stderr)
+        note(f"irdaemon: {error.message}")
         if error.hint:
-            print(f"          {safe(error.hint)}", file=sys.stderr)
+            note(f"          {error.hint}")
         return {"config": WRONG, "unreachable": NOT_RUNNING}.get(error.code, FAILED)
     except KeyboardInterrupt:
         return 130

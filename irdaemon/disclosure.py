@@ -17,7 +17,7 @@ from irclient.types import LEVELS
 from irdaemon.bundle import bundle_of
 from irdaemon.corpus import Corpus
 from irdaemon.expansion import PASSAGE_CHARS, Expand, Passage, expanded
-from irdaemon.hidden import hidden_in
+from irdaemon.hidden import hidden_in, hidden_in_names
 from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.load import did_you_mean
 from irdaemon.payload import ANYWHERE, Bounds, read_payload
@@ -128,6 +128,6 @@ def _with_body(plain: Disclosure, text: str) -> Disclosure:
 
 
 def _flagged(found: Disclosure) -> Disclosure:
-    texts = [found.name, found.body]
-    texts += [text for file in found.files for text in (file.path, file.text)]
-    return replace(found, hidden=hidden_in(*texts))
+    texts = hidden_in(found.body, *(file.text for file in found.files))
+    names = hidden_in_names(found.name, *(file.path for file in found.files))
+    return replace(found, hidden=tuple(sorted({*texts, *names})))

@@ -17,7 +17,7 @@ from irdaemon.asking import Embed, analysed, asked, check_query
 from irdaemon.clock import check_clock
 from irdaemon.copies import collapsed
 from irdaemon.gate import Source, gated
-from irdaemon.hidden import hidden_in
+from irdaemon.hidden import hidden_in, hidden_in_names
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.needs import needs
 from irdaemon.profile import note, stage
@@ -222,8 +222,8 @@ def _selection(
 
 def _flagged(hit: Hit) -> Hit:
     """Name the kinds of hidden characters in what a person sees of a hit."""
-    hidden = hidden_in(hit.name, hit.summary, hit.pointer)
-    return replace(hit, hidden=hidden) if hidden else hit
+    hidden = {*hidden_in(hit.summary), *hidden_in_names(hit.name, hit.pointer)}
+    return replace(hit, hidden=tuple(sorted(hidden))) if hidden else hit
 
 
 def _noted(rung: str, started: float) -> float:

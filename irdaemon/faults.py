@@ -6,8 +6,14 @@ import traceback
 
 
 def where(error: BaseException) -> str:
-    """Return the kind of a fault and the lines of code it came through, causes first."""
+    """Return the kind of a fault and the places in the code it came through, causes first.
+
+    It is one line, as it goes into one of the log.
+    """
     cause = error.__cause__ or error.__context__
     before = [where(cause)] if cause else []
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    return "\n".join([*before, f"{type(error).__name__} in\n{frames.rstrip()}"])
+    places = (
+        f"{frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    )
+    return "; then ".join([*before, f"{type(error).__name__} in {' > '.join(places)}"])

@@ -6,26 +6,38 @@ Which they are is the client's to say, for it is a terminal that they would fool
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from irclient.hidden import is_hidden
+from irclient.hidden import bounded, hidden_of
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _CONTROL = ("Cc", "Zl", "Zp")
 
 
 def hidden_in(*texts: str | None) -> tuple[str, ...]:
-    """Return the kinds of hidden characters in texts, sorted: bidi, control, invisible."""
-    return tuple(sorted({kind for text in texts if text for kind in _kinds(text)}))
+    """Return the kinds of hidden characters in texts, sorted: bidi, control, invisible, marks.
+
+    `marks` are more combining marks on one character than any language puts there.
+    """
+    return _sorted(kind for text in texts if text for kind in _kinds(text))
+
+
+def hidden_in_names(*names: str) -> tuple[str, ...]:
+    """Return the kinds of hidden characters in names and paths, where line ends and tabs count."""
+    ends = ("control" for name in names if "\n" in name or "\t" in name)
+    return _sorted((*hidden_in(*names), *ends))
+
+
+def _sorted(kinds: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(kinds)))
 
 
 def _kinds(text: str) -> Iterator[str]:
-    shown = text.replace("\r\n", "").replace("\n", "").replace("\t", "")
-    if shown.isascii() and shown.isprintable():
+    if text.isascii() and text.isprintable():
         return
-    for char in set(shown):
-        if is_hidden(char):
-            yield _kind(char)
+    yield from map(_kind, hidden_of(text.replace("\r\n", "\n")))
+    if bounded(text) != text:
+        yield "marks"
 
 
 def _kind(char: str) -> str:

@@ -1,5 +1,8 @@
 """Logging: a line per event, `LEVEL module: message`, and never a document's text.
 
+A message is one line whatever it names, its control characters spelt. Below one that tells of a
+fault stand the places in the code, indented, and the kind of the fault.
+
 To the journal each line carries its priority, elsewhere the time; a file is rotated and its owner's
 alone. Of an exception the type and the places are told; its message only where it is one of ours or
 the system's, since others may quote what they choked on.
@@ -19,6 +22,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from irclient.errors import IRError
+from irclient.hidden import spelled
 
 log = logging.getLogger(__name__)
 
@@ -75,14 +79,17 @@ def _privately(path: str, flags: int) -> int:
 
 
 class _Textless(logging.Formatter):
-    """Tell of an exception what it is and where, not what it says."""
+    """Write a record as one line; of an exception tell what it is and where, not what it says."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (its name in logging)
+        return spelled(super().formatMessage(record))
 
     def formatException(  # noqa: N802 (its name in logging)
         self,
         ei: tuple[type[BaseException], BaseException, TracebackType | None]
         | tuple[None, None, None],
     ) -> str:
-        return "\n".join(_told(ei[1])) if ei[1] is not None else ""
+        return "\n".join(map(spelled, _told(ei[1]))) if ei[1] is not None else ""
 
 
 def _told(error: BaseException) -> Iterator[str]:
@@ -91,7 +98,7 @@ def _told(error: BaseException) -> Iterator[str]:
         yield from _told(before)
         yield "which led to:"
     for frame in traceback.format_tb(error.__traceback__):
-        yield frame.rstrip()
+        yield from frame.rstrip().split("\n")
     ours = isinstance(error, (IRError, OSError))
     yield f"{type(error).__qualname__}: {error}" if ours else type(error).__qualname__
 
@@ -101,7 +108,7 @@ class _ForJournal(_Textless):
 
     def format(self, record: logging.LogRecord) -> str:
         prefix = next((mark for level, mark in _PRIORITIES if record.levelno >= level), "<7>")
-        lines = f"{record.levelname} {record.name}: {super().format(record)}".splitlines()
+        lines = f"{record.levelname} {record.name}: {super().format(record)}".split("\n")
         return "\n".join(prefix + line for line in lines)
 
 

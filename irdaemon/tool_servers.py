@@ -11,15 +11,18 @@ import asyncio
 import json
 import os
 import re
-import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, TextIO
+from urllib.parse import urlsplit
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
-from irclient.hidden import safe
+from irclient.output import note, say
 from irdaemon import toml
 from irdaemon.load import did_you_mean
+from irdaemon.redaction import Cleaner
 from irdaemon.settings import write_privately
 from irdaemon.source.mcp_tools import dump_directory
 
@@ -36,13 +39,16 @@ _KEYS = ("mcpServers", "mcp_servers", "servers", "mcp")
 _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 _NAME = re.compile(r"[\w.@ -]{1,100}\Z")
 _PAGES = 100
+# So short a value is an option or a word, not a credential.
+_PLAIN_CHARS = 3
+_STDERR_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class ToolServer:
     """A server as configured in `origin`: a command to run, or a URL to ask.
 
-    Variables of the environment stand in it by name, so that it can be shown.
+    Arguments, variables, headers and URLs hold credentials, so it is shown by its program or host.
     """
 
     name: str
@@ -54,7 +60,20 @@ class ToolServer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return self.url or " ".join(self.command)
+        return _host(self.url) if self.url else _program(self.command)
+
+    def without_values(self, text: str) -> str:
+        """Return a text without what this server's configuration says, and without secrets."""
+        for value in sorted(self._values(), key=len, reverse=True):
+            text = text.replace(value, "...")
+        return Cleaner("all").text(text)
+
+    def _values(self) -> Iterator[str]:
+        words = (*self.command[1:], *" ".join(self.command).split()[1:])
+        said = (*words, *self.env.values(), *self.headers.values(), self.url, self.cwd)
+        for value in {*said, *map(_filled, said)}:
+            if len(value) > _PLAIN_CHARS:
+                yield value
 
 
 def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
@@ -65,22 +84,25 @@ def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
     home = os.path.expanduser("~")
     servers = configured(home, [os.path.abspath(file) for file in files])
     if not names:
-        lines = [safe(f"{s.name}  {s}  ({s.origin})") for s in servers.values()]
-        print("\n".join(lines) or "no servers")
+        for server in servers.values():
+            say(f"{server.name}  {server}  ({server.origin})")
+        if not servers:
+            say("no servers")
         return True
     is_new = not os.path.isdir(dump_directory(home, os.environ))
     asked = [_ask_and_keep(server, home, timeout) for server in chosen(servers, names)]
     if any(asked) and is_new:
-        print("irdaemon restart: then they are found, and watched from now on", file=sys.stderr)
+        note("irdaemon restart: then they are found, and watched from now on")
     return all(asked)
 
 
 def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
     try:
         tools = ask(server, timeout)
-        print(f"{keep(server, tools, home, os.environ)}  {len(tools)} tools")
+        say(f"{keep(server, tools, home, os.environ)}  {len(tools)} tools")
     except IRError as error:
-        print(f"irdaemon: {safe(error.message)}\n          {safe(error.hint)}", file=sys.stderr)
+        note(f"irdaemon: {error.message}")
+        note(f"          {error.hint}")
         return False
     return True
 
@@ -117,10 +139,21 @@ def chosen(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[Tool
 def ask(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
     """Return the tools of a server, as it gave them; runs its command where it has one.
 
+    What it says on stderr is told, without credentials.
     Raises Unavailable where it cannot be asked, or has not answered after `timeout` seconds.
     """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+        try:
+            return _listed(server, timeout, stderr)
+        finally:
+            stderr.seek(0)
+            for line in islice(stderr, _STDERR_LINES):
+                note(f"{server.name}: {server.without_values(line.rstrip())}")
+
+
+def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
     try:
-        return asyncio.run(_asked(server, timeout))
+        return asyncio.run(_asked(server, timeout, stderr))
     except ModuleNotFoundError as error:
         hint = "pip install 'irdaemon[mcp]'"
         raise Unavailable("asking a server takes the package mcp", hint) from error
@@ -129,7 +162,8 @@ def ask(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
         raise Unavailable(said, "--timeout gives it longer") from error
     except Exception as error:  # whatever a foreign process or the SDK comes up with
         reason = _innermost(error)
-        raise Unavailable(f"{server.name} cannot be asked: {reason}", f"it is {server}") from error
+        said = f"{server.name} cannot be asked: {server.without_values(reason)}"
+        raise Unavailable(said, f"it is {server}") from error
 
 
 def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mapping[str, str]) -> str:
@@ -141,11 +175,11 @@ def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mappin
     return path
 
 
-async def _asked(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
+async def _asked(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
     from mcp import Client
 
     found: list[dict[str, Any]] = []
-    async with asyncio.timeout(timeout), Client(_transport(server)) as client:
+    async with asyncio.timeout(timeout), Client(_transport(server, stderr)) as client:
         cursor = None
         for _ in range(_PAGES):
             page = await client.list_tools(cursor=cursor)
@@ -162,9 +196,10 @@ def _plain(tool: Any) -> dict[str, Any]:
     return said
 
 
-def _transport(server: ToolServer) -> Any:
+def _transport(server: ToolServer, stderr: TextIO) -> Any:
     import httpx2
     from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
     if server.url:
@@ -173,7 +208,8 @@ def _transport(server: ToolServer) -> Any:
     program, *args = map(_filled, server.command)
     # The SDK hands on only a few variables by itself; these are the ones the file states.
     env, cwd = filled(server.env) or None, _filled(server.cwd) or None
-    return StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
+    params = StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
+    return stdio_client(params, errlog=stderr)
 
 
 def _read(path: str) -> Mapping[str, Any]:
@@ -212,6 +248,23 @@ def _server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer | No
         "" if words else str(url),
         _texts(about.get("headers") or about.get("http_headers")),
     )
+
+
+def _program(command: Sequence[str]) -> str:
+    """Return the program that a command starts; some write the whole command as one text."""
+    program = command[0].split(maxsplit=1)[0] if command[0].strip() else "?"
+    more = len(command) > 1 or program != command[0]
+    return Cleaner("all").text(program) + (" ..." if more else "")
+
+
+def _host(url: str) -> str:
+    """Return the scheme and host of a URL: its path may be a credential like the rest."""
+    try:
+        parts = urlsplit(url)
+        host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+    except ValueError:
+        return "..."
+    return f"{host}/..." if parts.hostname else "..."
 
 
 def _texts(value: object) -> dict[str, str]:

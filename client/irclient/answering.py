@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from irclient.exits import exit_of
-from irclient.hidden import safe
-from irclient.output import printed
+from irclient.hidden import shown
+from irclient.output import note, note_text, printed
 from irclient.show_answer import answer_lines, footer
 from irclient.terminal import terminal
 from irclient.types import Selection
@@ -16,9 +16,9 @@ from irclient.types import Selection
 def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
     told, to = answer.to_dict(), terminal()
-    printed(options, told, lambda: "\n".join(answer_lines(told, to)))
+    printed(options, told, lambda told: "\n".join(answer_lines(told, to)))
     for path in told["freshness"].get("unproved", ()):
-        print(f"irc: it could not be shown that {safe(path)} is up to date", file=sys.stderr)
+        note(f"irc: it could not be shown that {path} is up to date")
     if sys.stderr.isatty() and not options.json:
-        print(footer(told, to), file=sys.stderr)
+        note_text(footer(shown(told), to))
     return exit_of(told)

@@ -7,7 +7,6 @@ or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or not
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -18,13 +17,14 @@ from irclient.client import Client
 from irclient.commands import COMMANDS
 from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
 from irclient.exits import UNKNOWN, UNREACHABLE, WRONG
-from irclient.hidden import safe
-from irclient.output import add_output
+from irclient.output import add_output, note, say_json
+from irclient.terminal import spell_the_rest
 from irclient.usage import Parser, add_command, needed, parsed, parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    spell_the_rest()
     words = sys.argv[1:] if argv is None else argv
     options = parsed(program(words), words)
     try:
@@ -44,10 +44,10 @@ def failed(error: IRError, as_json: bool) -> int:
     """Say what went wrong, and return the exit code for it."""
     if as_json:
         said = {"code": error.code, "message": error.message, "hint": error.hint}
-        print(json.dumps({"error": said}))
-    print(f"irc: {safe(error.message)}", file=sys.stderr)
+        say_json({"error": said})
+    note(f"irc: {error.message}")
     if error.hint:
-        print(f"     {safe(error.hint)}", file=sys.stderr)
+        note(f"     {error.hint}")
     if isinstance(error, (Unreachable, Unavailable, InternalError)):
         return UNREACHABLE
     return UNKNOWN if isinstance(error, NotFound) else WRONG

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from irclient.client import Client
 from irclient.exits import COMMITTED, UNREACHABLE
-from irclient.hidden import safe
 from irclient.output import printed
 from irclient.progress import ProgressLine
 
@@ -24,7 +23,7 @@ def add_no_wait(parser: argparse.ArgumentParser) -> None:
 def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> int:
     """Wait until jobs end and print what each did; return the exit code."""
     if options.no_wait:
-        printed(options, jobs, lambda: "")
+        printed(options, jobs, lambda jobs: "")
         return COMMITTED
     line, ended = ProgressLine(), []
     for job in jobs:
@@ -36,6 +35,6 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
     printed(
         options,
         ended,
-        lambda: "\n".join(f"{s['corpus'] or s['kind']}: {safe(s['report'])}" for s in ended),
+        lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
     )
     return UNREACHABLE if any(state["state"] == "failed" for state in ended) else COMMITTED

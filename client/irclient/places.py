@@ -2,8 +2,8 @@
 
 IRDAEMON_SOCKET if set; else `irdaemon/irdaemon.sock` in XDG_RUNTIME_DIR, else in /run/user/UID,
 else in a private directory under the temporary one that is named after user and home. A path too
-long for a socket address falls back to the last of these. A directory that somebody else could
-change is refused by both sides: who asks there would tell it what is asked.
+long for a socket address, or not UTF-8, falls back to the last of these. A directory that somebody
+else could change is refused by both sides: who asks there would tell it what is asked.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ def _chosen_path(chosen: str) -> str:
             f"IRDAEMON_SOCKET={chosen} is for clients; a daemon needs a path",
             "unset it, and set [serve] tcp in the configuration",
         )
+    if not _is_utf8(path):
+        raise _unavailable("IRDAEMON_SOCKET is not UTF-8", "choose another path")
     if not fits(path):
         raise _unavailable(
             f"IRDAEMON_SOCKET has {len(os.fsencode(path))} bytes, an address holds {_LONGEST}",
@@ -64,8 +66,13 @@ def events_path(socket: str) -> str:
 
 
 def fits(path: str) -> bool:
-    """Say whether a path is short enough for a socket address."""
-    return len(os.fsencode(path)) <= _LONGEST
+    """Say whether a path can be a socket's address: short enough, and UTF-8."""
+    return len(os.fsencode(path)) <= _LONGEST and _is_utf8(path)
+
+
+def _is_utf8(path: str) -> bool:
+    # The system's functions hand on other bytes as surrogates.
+    return not any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _private_path(name: str) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 
+from irclient.hidden import spelled
+from irclient.terminal import clipped
+
 _BAR = 24
 
 
@@ -22,7 +25,7 @@ class ProgressLine:
         filled = round(_BAR * min(done, todo) / todo) if todo else 0
         bar = f" [{'#' * filled}{' ' * (_BAR - filled)}] {done:,}/{todo:,}" if todo else " ..."
         width = shutil.get_terminal_size().columns
-        sys.stderr.write(f"\r\x1b[K{(label + bar)[: width - 1]}")
+        sys.stderr.write(f"\r\x1b[K{clipped(spelled(label) + bar, width - 1)}")
         sys.stderr.flush()
         self._drawn = True
 

@@ -11,7 +11,7 @@ _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
 
 def prometheus(state: Mapping[str, Any]) -> str:
     """Return a status, with its profile, in the text exposition format 0.0.4."""
-    return "".join(f"{line}\n" for line in _lines(state))
+    return "\n".join(_lines(state))
 
 
 def _lines(state: Mapping[str, Any]) -> Iterator[str]:

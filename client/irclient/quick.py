@@ -25,8 +25,9 @@ def main() -> int:
         hook(sys.argv[2:])
     if sys.argv[1:] == ["completion", "corpora"]:  # what the scripts of `irc completion` ask
         from irclient.corpus_names import corpus_names
+        from irclient.hidden import spelled
 
-        print("\n".join(corpus_names()))
+        print("\n".join(map(spelled, corpus_names())))
         return 0
     asked = plain_discover(sys.argv[1:])
     try:
@@ -99,17 +100,18 @@ def _too_late(as_json: bool) -> int:
 
 
 def _show(answer: dict[str, Any], as_json: bool) -> None:
+    from irclient.hidden import escaped, shown
+    from irclient.terminal import spell_the_rest, takes_all, terminal
+
+    spell_the_rest()
     if as_json:
         import json
 
-        from irclient.hidden import escaped
-
-        print(escaped(json.dumps(answer, ensure_ascii=False)), flush=True)
+        print(escaped(json.dumps(answer, ensure_ascii=not takes_all())), flush=True)
         return
     from irclient.show_answer import answer_lines, footer
-    from irclient.terminal import terminal
 
-    to = terminal()
+    to, answer = terminal(), shown(answer)
     print("\n".join(answer_lines(answer, to)), flush=True)
     if sys.stderr.isatty():
         print(footer(answer, to), file=sys.stderr, flush=True)

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from irclient.client import Client
 from irclient.errors import IRError
-from irclient.hidden import safe
+from irclient.hidden import spelled
 from irclient.rates import Look, look_at
 from irclient.show import duration
 from irclient.show_top import answers
@@ -58,7 +58,7 @@ def drawn(look: Look, width: int, trouble: str = "") -> RenderableType:
     """Return a look as what Rich draws, on so many cells a line."""
     parts: list[RenderableType] = [_head(look), Text()]
     if trouble:
-        parts = [Text(safe(trouble), style="bold red"), Text()]
+        parts = [Text(spelled(trouble), style="bold red"), Text()]
     parts += [_corpora(look, _COLUMNS_IF_NARROW if width < _NARROW else _COLUMNS), Text()]
     if look.rates:
         parts += [_rates(look), Text()]
@@ -84,7 +84,7 @@ def _corpora(look: Look, columns: Sequence[str]) -> Table:
         state = corpus["state"]
         figures = (f"{corpus[column]:,}" for column in columns)
         style = _STYLES.get(state, "yellow")
-        table.add_row(Text(safe(corpus["name"])), Text(state, style=style), *figures)
+        table.add_row(Text(spelled(corpus["name"])), Text(state, style=style), *figures)
     return table
 
 
@@ -94,13 +94,13 @@ def _rates(look: Look) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for rate in look.rates:
         figures = (f"{rate.per_second:.1f}", f"{rate.p50:.1f}", f"{rate.p95:.1f}")
-        table.add_row(rate.kind, Text(safe(rate.name)), *figures)
+        table.add_row(rate.kind, Text(spelled(rate.name)), *figures)
     return table
 
 
 def _job(job: dict[str, object]) -> str:
     of = f" {job['done']:,} of {job['todo']:,}" if job["todo"] else ""
-    return f"{job['kind']} {safe(str(job['corpus']))}{of}"
+    return f"{job['kind']} {spelled(str(job['corpus']))}{of}"
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from irclient.hidden import safe
 from irclient.show_health import health
 from irclient.terminal import cells
 
@@ -26,7 +25,7 @@ def _padded(cell: str, width: int, to_right: bool) -> str:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else safe(str(value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def status(state: dict[str, Any]) -> str:
@@ -47,16 +46,16 @@ def ledger(state: dict[str, Any]) -> list[str]:
     if trouble := state.get("trouble"):
         since = _moment(trouble["since"])
         lines.append(
-            f"ledger: not written since {since}: {safe(trouble['error'])}; the answers are of then,"
+            f"ledger: not written since {since}: {trouble['error']}; the answers are of then,"
             " and it is tried again by itself"
         )
     if rebuilt := state.get("rebuilt"):
         lines.append(
             f"ledger: damaged, and rebuilt since {_moment(rebuilt['since'])}:"
-            f" {safe(rebuilt['why'])}; the old one lies in {safe(rebuilt['kept'])}"
+            f" {rebuilt['why']}; the old one lies in {rebuilt['kept']}"
         )
     elif aside := state.get("set_aside"):
-        lines.append(f"ledger: {len(aside)} set aside before, the last as {safe(aside[-1])}")
+        lines.append(f"ledger: {len(aside)} set aside before, the last as {aside[-1]}")
     return lines
 
 
@@ -88,7 +87,7 @@ def corpora(states: Sequence[dict[str, Any]]) -> str:
 def failures(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each failure: since when, what, and why."""
     return "\n".join(
-        f"{_moment(failure['since'])}  {failure['corpus']}  {safe(failure['reason'])}"
+        f"{_moment(failure['since'])}  {failure['corpus']}  {failure['reason']}"
         f"{_tries(failure.get('tries', 1))}"
         for failure in found
     )
@@ -101,8 +100,7 @@ def _tries(tries: int) -> str:
 def secrets(found: Sequence[dict[str, Any]]) -> str:
     """Return one line for each secret: its corpus, where it lies, and its kind."""
     return "\n".join(
-        f"{each['corpus']}  {safe(each['path'])}:{each['line'] or '?'}  {safe(each['kind'])}"
-        for each in found
+        f"{each['corpus']}  {each['path']}:{each['line'] or '?'}  {each['kind']}" for each in found
     )
 
 
@@ -114,7 +112,7 @@ def audit(changed: Sequence[dict[str, Any]]) -> str:
 def _changed(each: dict[str, Any]) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each["disclosed_at"]))
     head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
-    return f"{safe(head)}\n{safe(each['diff'])}\n"
+    return f"{head}\n{each['diff']}\n"
 
 
 def _moment(seconds: float) -> str:

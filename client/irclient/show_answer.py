@@ -1,12 +1,11 @@
 """What a person sees of an answer: hits and payloads as lines, made for the terminal.
 
-Answers are plain data here, as they cross the wire: this is on the way of every prompt. What a
-person copies, such as a path, is cut only where a link holds the whole of it.
+Answers are plain data here, made fit to be shown (`irclient.hidden.shown`): this is on the way of
+every prompt. What a person copies, such as a path, is cut only where a link holds the whole of it.
 """
 
 from __future__ import annotations
 
-from irclient.hidden import safe
 from irclient.terminal import (
     BOLD,
     DIM,
@@ -14,7 +13,6 @@ from irclient.terminal import (
     cells,
     clipped,
     clipped_before,
-    one_line,
     wrapped,
 )
 
@@ -52,17 +50,23 @@ def hit_lines(hit: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     indent = "  " if to.width < _NARROW else "    "
     room = to.width - len(indent) - 1
     yield _head(hit, to)
-    if summary := one_line(hit["summary"]):
+    if summary := hit["summary"]:
         yield indent + clipped(summary, room)
-    if place := safe(hit["pointer"] or hit["artifact_id"]):
-        shown = clipped_before(place, room) if to.host else place
-        yield indent + to.painted(DIM, to.linked(hit["pointer"], shown))
+    if place := hit["pointer"] or hit["artifact_id"]:
+        yield indent + to.painted(DIM, _linked(hit["pointer"], place, room, to))
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if hit["copies"]:
-        yield f"{indent}also: {', '.join(map(safe, hit['copies']))}"
+        yield f"{indent}also: {', '.join(hit['copies'])}"
     if disclosed := hit.get("disclosure"):
         yield from ("", *disclosure_lines(disclosed), "")
+
+
+def _linked(path: str, place: str, room: int, to: Terminal) -> str:
+    """Return a place as a link; one that is not the file's own name, being spelt, is none."""
+    if not to.host or "\\" in path:
+        return place
+    return to.linked(path, clipped_before(place, room))
 
 
 def _head(hit: Mapping[str, Any], to: Terminal) -> str:
@@ -72,7 +76,7 @@ def _head(hit: Mapping[str, Any], to: Terminal) -> str:
     bar = to.painted(GREEN, "█" * filled) + to.painted(DIM, "·" * (size - filled))
     said = f"{bar} {hit['score']:.2f}  "
     room = to.width - size - 8
-    name = clipped(one_line(hit["name"]), room)
+    name = clipped(hit["name"], room)
     left = room - cells(name) - 2
     corpus = f"  {to.painted(DIM, clipped(hit['corpus'], left))}" if left > 3 else ""
     return said + to.painted(BOLD, name) + corpus
@@ -100,8 +104,8 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
 def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield a payload: what was wrong with it, its text, and the files that go with it."""
     if found["note"]:
-        why = f": {safe(found['reason'])}" if found["reason"] else ""
-        yield f"[{safe(found['corpus'] + '/' + found['artifact_id'])}: {found['note']}{why}]"
+        why = f": {found['reason']}" if found["reason"] else ""
+        yield f"[{found['corpus']}/{found['artifact_id']}: {found['note']}{why}]"
     if found["stale"] and found["current_digest"]:
         yield f"[indexed {found['indexed_digest'][:12]}, now {found['current_digest'][:12]}]"
     if found["hidden"]:
@@ -112,15 +116,15 @@ def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
         count = len(found["passage_records"])
         lacks = f", {found['expansion']}" if found["expansion"] else ""
         yield f"[{count} records{lacks}]"
-        yield safe(found["passage"]).rstrip("\n")
+        yield found["passage"].rstrip("\n")
     if found["body"] is not None:
-        yield safe(found["body"]).rstrip("\n")
+        yield found["body"].rstrip("\n")
     if found["truncated"]:
         yield "[cut here; the file goes on]"
     for file in found["files"]:
-        yield f"--- {safe(file['path'])} ({file['size']:,} bytes)"
+        yield f"--- {file['path']} ({file['size']:,} bytes)"
         if file["text"] is not None:
-            yield safe(file["text"]).rstrip("\n")
+            yield file["text"].rstrip("\n")
         elif file["note"]:
             yield f"[{file['note']}]"
     if found["files_omitted"]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irclient.hidden import safe
 from irclient.show import table
 
 
@@ -56,7 +55,7 @@ def _floor(floor: Mapping[str, Any]) -> Iterator[str]:
 
 def _drift(drift: Mapping[str, Any]) -> Iterator[str]:
     if drift["cases"]:
-        shown = ", ".join(map(safe, drift["missing"]))
+        shown = ", ".join(drift["missing"])
         yield f"drift: gold of {drift['cases']} cases is not in the corpus: {shown}"
 
 

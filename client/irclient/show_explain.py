@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irclient.hidden import safe
 from irclient.show import table
 from irclient.terminal import clipped
 
@@ -27,12 +26,12 @@ def explanation(told: Mapping[str, Any]) -> str:
 
 def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     unknown = set(analysis["unknown"])
-    tokens = [f"{safe(token)}{'?' if token in unknown else ''}" for token in analysis["tokens"]]
+    tokens = [f"{token}{'?' if token in unknown else ''}" for token in analysis["tokens"]]
     yield f"words    {' '.join(tokens) or 'none'}"
     if unknown:
         yield "         ? no corpus holds it"
     for need in analysis["needs"]:
-        yield f"need     {safe(need)}"
+        yield f"need     {need}"
     yield f"mode     {analysis['mode']}, fusion {analysis['fusion']}"
 
 
@@ -53,8 +52,8 @@ def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
         for each in shown[:3]:
             terms = list(each["lexical"]["terms"].items())[:_TERMS]
             if terms:
-                said = ", ".join(f"{safe(term)} {part:.2f}" for term, part in terms)
-                yield f"    {safe(each['name'])}: {said}"
+                said = ", ".join(f"{term} {part:.2f}" for term, part in terms)
+                yield f"    {each['name']}: {said}"
 
 
 def _floor(corpus: Mapping[str, Any]) -> str:
@@ -93,12 +92,12 @@ def _selection(selection: Mapping[str, Any]) -> Iterator[str]:
     of = selection["n_retrieved"]
     yield f"committed {selection['n_selected']} of {of}: {selection['reason']}"
     for reference in selection["results"]:
-        yield f"    {safe(reference)}"
+        yield f"    {reference}"
 
 
 def _item(item: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{safe(item['reference'])}: {item['stage']}"
-    yield f"    {safe(item['why'])}"
+    yield f"{item['reference']}: {item['stage']}"
+    yield f"    {item['why']}"
     for leg in ("dense", "lexical"):
         if leg in item:
             rank = f"number {item[leg]['rank']:,}" if item[leg]["rank"] else "unmatched"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from irclient.hidden import safe
-
 
 def health(state: dict[str, Any]) -> list[str]:
     """Return the lines about the health of a status, the worst first; none of an older daemon's."""
@@ -15,11 +13,11 @@ def health(state: dict[str, Any]) -> list[str]:
         return []
     return [
         f"health: {found['level']}",
-        *(f"stuck: {safe(each)}" for each in found["stuck"]),
+        *(f"stuck: {each}" for each in found["stuck"]),
         *(line for corpus in found["corpora"] for line in _of_corpus(corpus)),
         *_problems(state),
         *_quarantined(state),
-        *(f"limit: {safe(each)}" for each in found["limits"]),
+        *(f"limit: {each}" for each in found["limits"]),
     ]
 
 
@@ -27,9 +25,9 @@ def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:
     name = corpus["name"]
     for kind in ("dark", "polled"):
         for place in corpus[kind]:
-            yield f"{kind}: {name}: {safe(place['path'])}: {safe(place['reason'])}"
+            yield f"{kind}: {name}: {place['path']}: {place['reason']}"
     for reason in corpus["stale"]:
-        yield f"stale: {name}: {safe(reason)}"
+        yield f"stale: {name}: {reason}"
 
 
 def _problems(state: dict[str, Any]) -> Iterator[str]:
@@ -39,7 +37,7 @@ def _problems(state: dict[str, Any]) -> Iterator[str]:
         told = "\n".join(_of_corpus(healths[corpus["name"]]))
         for problem in corpus["problems"]:
             if problem["reason"] not in told:
-                yield f"{corpus['name']}: {safe(problem['path'])}: {safe(problem['reason'])}"
+                yield f"{corpus['name']}: {problem['path']}: {problem['reason']}"
 
 
 def _quarantined(state: dict[str, Any]) -> Iterator[str]:

@@ -9,8 +9,6 @@ import os
 import sys
 import unicodedata
 
-from irclient.hidden import safe
-
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,9 +56,15 @@ def terminal() -> Terminal:
     return Terminal(_width(), _colour(live), os.uname().nodename if _links(live) else "")
 
 
-def one_line(text: str) -> str:
-    """Return text made safe, on one line."""
-    return " ".join(safe(text).split())
+def spell_the_rest() -> None:
+    """Have stdout spell what its encoding has no character for, instead of failing at it."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def takes_all() -> bool:
+    """Say whether stdout has every character."""
+    return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") == "utf8"
 
 
 def cells(text: str) -> int:

@@ -215,8 +215,8 @@ class Disclosure(Plain):
     (`seed_not_found`, `no_ledger_entry`). Where it came from: `root` is the watched directory it
     lies under, `mtime` when the file was last changed, `indexed_at` when it was last indexed (Unix
     seconds). `redacted` counts the secrets that were taken out just now; `hidden` names the kinds
-    of characters in it that a person would not see (`bidi`, `control`, `invisible`). `reason`
-    explains a note.
+    of characters in it that a person would not see (`bidi`, `control`, `invisible`, `marks`).
+    `reason` explains a note.
     """
 
     corpus: str

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
+from irclient.hidden import spelled
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that says briefly what is wrong and where to look, and names the nearest word."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2, without the whole usage before what matters."""
-        self.exit(2, f"{self.prog}: {message}\n{' ' * len(self.prog)}  {self.prog} --help\n")
+        self.exit(
+            2, f"{self.prog}: {spelled(message)}\n{' ' * len(self.prog)}  {self.prog} --help\n"
+        )
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

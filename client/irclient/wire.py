@@ -14,7 +14,8 @@ from typing import Any
 
 import msgpack
 
-from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError
+from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError, QueryError
+from irclient.hidden import spelled
 from irclient.packing import PROTOCOL as PROTOCOL
 
 
@@ -50,13 +51,19 @@ class Request:
 
 
 def pack_request(request: Request) -> bytes:
-    """Return the bytes of a request."""
+    """Return the bytes of a request. Raises QueryError for a text in it that is no Unicode."""
     said = {"v": PROTOCOL, "id": request.id, "op": request.op, "args": request.args}
     if request.timeout_ms:
         said["timeout_ms"] = request.timeout_ms
     if request.token:
         said["token"] = request.token
-    return _pack(said)
+    try:
+        return _pack(said, "strict")
+    except UnicodeEncodeError as error:
+        raise QueryError(
+            f"{request.op}: not UTF-8: {spelled(error.object)}",
+            "names that are not UTF-8 are not indexed",
+        ) from error
 
 
 def unpack_request(data: bytes, limits: Limits = Limits()) -> Request:
@@ -138,8 +145,9 @@ def unpack_event(data: bytes) -> dict[str, Any]:
     return _unpack(data, _OF_A_REPLY)
 
 
-def _pack(value: Any) -> bytes:
-    packed: bytes = msgpack.packb(value, default=str)
+def _pack(value: Any, on_surrogates: str = "backslashreplace") -> bytes:
+    """Return a value as bytes; what a name holds that is no Unicode must not cost the reply."""
+    packed: bytes = msgpack.packb(value, default=str, unicode_errors=on_surrogates)
     return packed
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
+from irclient.output import note, say
 from irdaemon.commands import DONE, NOT_RUNNING, WRONG
 
 HELP = "write the ledger into one file, whether or not the daemon runs"
@@ -34,11 +34,11 @@ def run(options: argparse.Namespace) -> int:
 
     path = load_config().ledger_path
     if not os.path.exists(path):
-        print(f"irdaemon: there is no ledger at {path}", file=sys.stderr)
+        note(f"irdaemon: there is no ledger at {path}")
         return NOT_RUNNING
     if os.path.lexists(options.file) and not options.force:
-        print(f"irdaemon: {options.file} exists already; --force replaces it", file=sys.stderr)
+        note(f"irdaemon: {options.file} exists already; --force replaces it")
         return WRONG
     size = back_up(path, options.file, replace=options.force)
-    print(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
+    say(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
     return DONE

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from irclient.client import Client
 from irclient.errors import IRError
-from irclient.hidden import safe
+from irclient.output import note, say, say_json
 from irclient.places import socket_path
 from irdaemon.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.ownership import alone
@@ -55,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     path = config.ledger_path
     if not os.path.lexists(path):
-        print(f"irdaemon: there is no ledger at {path}", file=sys.stderr)
-        print("          irdaemon start --detach makes one", file=sys.stderr)
+        note(f"irdaemon: there is no ledger at {path}")
+        note("          irdaemon start --detach makes one")
         return NOT_RUNNING
     if not options.repair:
         found = _found(config)
@@ -104,11 +102,11 @@ def _print(path: str, found: Sequence[Finding], as_json: bool) -> None:
     if as_json:
         sound = not any(each.grave for each in found)
         told = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
-        print(json.dumps(told, ensure_ascii=False))
+        say_json(told)
         return
     for each in found:
         corpus = f"{each.corpus}: " if each.corpus else ""
         advice = f"; {each.advice}" if each.advice else ""
-        print(f"{each.part:<7} {safe(corpus + each.what)}{advice}")
+        say(f"{each.part:<7} {corpus}{each.what}{advice}")
     if not any(each.grave for each in found):
-        print(f"sound   {path}")
+        say(f"sound   {path}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from irclient.completing import add_shell, script
+from irclient.output import say_text
 from irdaemon.commands import DONE
 
 HELP = "a script with which a shell completes irdaemon"
@@ -31,5 +32,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
-    print(script(options.program, options.shell))
+    say_text(script(options.program, options.shell))
     return DONE

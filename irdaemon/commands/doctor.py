@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Sequence
 
+from irclient.output import printed
 from irdaemon.commands import DONE, FAILED
 
 HELP = "what is wrong with this machine, and the command that mends it"
@@ -39,16 +40,18 @@ def run(options: argparse.Namespace) -> int:
         config = parse_config("", options.config or "")
         found = [("configuration", wrong(error.message, fix=error.hint))]
     found += list(examine(config))
-    if options.json:
-        print(json.dumps([{"check": name, **each.to_dict()} for name, each in found]))
-    else:
-        print("\n".join(_line(name, each.to_dict()) for name, each in found))
-        broken = sum(each.level == "wrong" for _, each in found)
-        print(f"\n{broken} things are wrong" if broken else "\nnothing is wrong")
+    printed(options, [{"check": name, **each.to_dict()} for name, each in found], _text)
     return FAILED if any(each.level == "wrong" for _, each in found) else DONE
 
 
-def _line(name: str, finding: dict[str, str]) -> str:
+def _text(findings: Sequence[dict[str, str]]) -> str:
+    """Return a line or two for each finding, and how many things are wrong."""
+    broken = sum(each["level"] == "wrong" for each in findings)
+    verdict = f"{broken} things are wrong" if broken else "nothing is wrong"
+    return "\n".join([*map(_line, findings), "", verdict])
+
+
+def _line(finding: dict[str, str]) -> str:
     where = f"{finding['where']}: " if finding["where"] else ""
-    line = f"{finding['level']:<5}  {name}: {where}{finding['what']}"
+    line = f"{finding['level']:<5}  {finding['check']}: {where}{finding['what']}"
     return f"{line}\n         -> {finding['fix']}" if finding["fix"] else line

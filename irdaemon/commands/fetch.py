@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from irclient.output import note, say
 from irdaemon.commands import DONE
 
 HELP = "download an embedder's model: the only command that uses the network"
@@ -32,6 +32,6 @@ def run(options: argparse.Namespace) -> int:
     from irdaemon.embed import make_embedder
 
     embedder = make_embedder(options.embedder, download=True)
-    print(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
-    print(f'embedder = "{options.embedder}" in the configuration uses it', file=sys.stderr)
+    say(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    note(f'embedder = "{options.embedder}" in the configuration uses it')
     return DONE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
+from irclient.output import note, say, say_text
 from irdaemon.commands import DONE, WRONG
 
 HELP = "write a configuration file with what was found here"
@@ -37,12 +37,12 @@ def run(options: argparse.Namespace) -> int:
 
     path, text = initial_config(options.config)
     if options.print:
-        print(text, end="")
+        say_text(text.removesuffix("\n"))
         return DONE
     if os.path.exists(path) and not options.force:
-        print(f"irdaemon: {path} exists already", file=sys.stderr)
-        print("          --force replaces it, --print shows what would be written", file=sys.stderr)
+        note(f"irdaemon: {path} exists already")
+        note("          --force replaces it, --print shows what would be written")
         return WRONG
     write_privately(path, text)
-    print(path)
+    say(path)
     return DONE

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irclient.errors import IRError
+from irclient.output import note, say
 from irdaemon.commands import DONE, WRONG
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def _make(config: Config, options: argparse.Namespace) -> int:
 
     path = server_keys_path(config)
     if os.path.exists(path) and not options.force:
-        print(f"irdaemon: {path} exists already", file=sys.stderr)
-        print("          --force replaces it; every client then needs a new file", file=sys.stderr)
+        note(f"irdaemon: {path} exists already")
+        note("          --force replaces it; every client then needs a new file")
         return WRONG
     keys = _new_keys()
     write_privately(path, keys.to_toml())
-    print(keys.public)
-    print(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves', file=sys.stderr)
+    say(keys.public)
+    note(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves')
     return DONE
 
 
@@ -83,12 +83,12 @@ def _show(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.reception import server_keys_path
 
     has_keys = os.path.exists(server_keys_path(config))
-    print(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
+    say(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
     for client in config.clients:
         known_by = client.key or client.token or f"uid {client.uid}"
         corpora = "all corpora" if client.corpora is None else ", ".join(client.corpora) or "none"
         limits = f"{corpora}; {', '.join(client.levels)}{'; read only' * client.read_only}"
-        print(f"{client.name}: {known_by} ({limits})")
+        say(f"{client.name}: {known_by} ({limits})")
     return DONE
 
 
@@ -100,9 +100,9 @@ def _add(config: Config, options: argparse.Namespace) -> int:
     if text:
         path = client.token or _beside(config, f"{client.name}.client")
         write_privately(path, text)
-        print(path)
+        say(path)
         variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
-        print(f"the client sets {variable} to its copy of this file", file=sys.stderr)
+        note(f"the client sets {variable} to its copy of this file")
     return _told()
 
 
@@ -138,7 +138,7 @@ def _remove(config: Config, options: argparse.Namespace) -> int:
 
 
 def _told() -> int:
-    print("a running daemon learns of it by SIGHUP, or irdaemon restart", file=sys.stderr)
+    note("a running daemon learns of it by SIGHUP, or irdaemon restart")
     return DONE
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from irclient.mcp import PROFILES, require_sdk
+from irclient.output import note
 from irclient.places import socket_path
 from irdaemon.commands import DONE
 from irdaemon.config import state_dir
@@ -66,5 +66,5 @@ def _serve_http(tools: Tools, port: int) -> None:
     token = kept_token(path)
     with http.bound(port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        print(f"irdaemon: MCP at {url}, token in {path}", file=sys.stderr)
+        note(f"irdaemon: MCP at {url}, token in {path}")
         http.serve(tools, listener, token)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.output import say
 from irclient.places import socket_path
 from irdaemon.commands import DONE
 from irdaemon.ownership import alone
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     config = load_config()
     with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
         old = restore(options.file, config.ledger_path)
-    print(f"{config.ledger_path} is the one of {options.file}; the next start brings it level")
+    say(f"{config.ledger_path} is the one of {options.file}; the next start brings it level")
     if old:
-        print(f"the one before lies in {old}")
+        say(f"the one before lies in {old}")
     return DONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.output import say, say_text
 from irdaemon import service
 from irdaemon.commands import DONE, NOT_RUNNING
 
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Install, take away or show the service."""
     if options.action == "status":
         found = service.status()
-        print(found.said)
+        say_text(found.said)
         return DONE if found.code == 0 else NOT_RUNNING
-    print(service.install() if options.action == "install" else service.uninstall())
+    say(service.install() if options.action == "install" else service.uninstall())
     return DONE

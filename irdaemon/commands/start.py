@@ -12,6 +12,8 @@ from typing import Any
 from irclient import show
 from irclient.client import Client
 from irclient.errors import Unreachable
+from irclient.hidden import shown, spelled
+from irclient.output import note, note_text
 from irclient.places import socket_path
 from irclient.progress import ProgressLine
 from irdaemon import logs, memory
@@ -78,7 +80,7 @@ def start_detached(options: argparse.Namespace) -> int:
     state_dir = load_config(options.config).state_dir
     make_private(state_dir)
     if pid := holder(os.path.join(state_dir, "lock")):
-        print(f"irdaemon is already running (pid {pid})", file=sys.stderr)
+        note(f"irdaemon is already running (pid {pid})")
         return _wait_indexed(options) if options.wait else DONE
     log = os.path.join(state_dir, "irdaemon.log")
     process = subprocess.Popen(
@@ -92,7 +94,7 @@ def start_detached(options: argparse.Namespace) -> int:
     code = _wait_serving(process, log)
     if code != DONE:
         return code
-    print(f"irdaemon serves (pid {process.pid}), log in {log}", file=sys.stderr)
+    note(f"irdaemon serves (pid {process.pid}), log in {log}")
     return _wait_indexed(options) if options.wait else DONE
 
 
@@ -110,14 +112,14 @@ def _wait_serving(process: subprocess.Popen[bytes], log: str) -> int:
         while time.monotonic() < deadline:
             if process.poll() is not None:
                 said = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
-                print(said.rstrip() or f"irdaemon ended at once; see {log}", file=sys.stderr)
+                note_text(said.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
                 return process.returncode or FAILED
             try:
                 if client.ping()["pid"] == process.pid:
                     return DONE
             except Unreachable:
                 time.sleep(_POLL_S)
-    print(f"irdaemon does not answer after {_READY_WITHIN_S:g} s; see {log}", file=sys.stderr)
+    note(f"irdaemon does not answer after {_READY_WITHIN_S:g} s; see {log}")
     return FAILED
 
 
@@ -129,7 +131,7 @@ def _wait_indexed(options: argparse.Namespace) -> int:
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
-        print(show.corpora(state["corpora"]), file=sys.stderr)
+        note_text(show.corpora(shown(state["corpora"])))
     return DONE
 
 

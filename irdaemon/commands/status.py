@@ -7,7 +7,7 @@ import argparse
 from irclient import show
 from irclient.client import Client
 from irclient.exits import exit_of_status
-from irclient.output import as_json
+from irclient.output import printed
 
 HELP = "how it is"
 ABOUT = """
@@ -32,5 +32,5 @@ def run(options: argparse.Namespace) -> int:
     """Ask the daemon and print what it says."""
     with Client() as client:
         state = client.status()
-    print(as_json(state) if options.json else show.status(state))
+    printed(options, state, show.status)
     return exit_of_status(state)

@@ -6,9 +6,9 @@ import argparse
 import os
 import shutil
 import signal
-import sys
 import time
 
+from irclient.output import note
 from irdaemon.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.config import state_dir
 from irdaemon.ownership import holder
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     code = stop_running()
     if options.forget and code != FAILED:
         shutil.rmtree(state_dir(), ignore_errors=True)
-        print(f"{state_dir()} removed", file=sys.stderr)
+        note(f"{state_dir()} removed")
     return code
 
 
@@ -51,15 +51,15 @@ def stop_running() -> int:
     lock = os.path.join(state_dir(), "lock")
     pid = holder(lock)
     if pid is None:
-        print("irdaemon is not running", file=sys.stderr)
+        note("irdaemon is not running")
         return NOT_RUNNING
     # The lock is held, so this pid is the daemon's and nobody else's.
     os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + _STOPPED_WITHIN_S
     while time.monotonic() < deadline:
         if holder(lock) != pid:
-            print(f"irdaemon stopped (pid {pid})", file=sys.stderr)
+            note(f"irdaemon stopped (pid {pid})")
             return DONE
         time.sleep(_POLL_S)
-    print(f"irdaemon (pid {pid}) did not stop within {_STOPPED_WITHIN_S:g} s", file=sys.stderr)
+    note(f"irdaemon (pid {pid}) did not stop within {_STOPPED_WITHIN_S:g} s")
     return FAILED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.output import say
 from irdaemon import __version__
 from irdaemon.commands import DONE
 
@@ -23,5 +24,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the version."""
-    print(f"irdaemon {__version__}")
+    say(f"irdaemon {__version__}")
     return DONE

@@ -113,7 +113,7 @@ class Walk:
         """Leave out, and say so, a name that is not text: nothing could store or show it."""
         if entry.name.isprintable() or not any("\udc80" <= c <= "\udcff" for c in entry.name):
             return True
-        shown = entry.path.encode("utf-8", "backslashreplace").decode()
+        shown = os.fsencode(entry.path).decode("utf-8", "backslashreplace")
         self.problems.append(Problem(shown, "the file name is not valid UTF-8"))
         return False
 

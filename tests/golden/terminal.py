@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from irclient.hidden import shown as as_shown
 from irclient.show_answer import answer_lines, footer
 from irclient.terminal import Terminal
 from irclient.testing import hit, selection
@@ -51,7 +52,8 @@ def _lines() -> Iterator[str]:
             for shown in (False, True):
                 yield f"== {name}, {width} cells{', colours and links' if shown else ''}"
                 yield ""
-                told, to = answer.to_dict(), Terminal(width, shown, "here" if shown else "")
+                told = as_shown(answer.to_dict())
+                to = Terminal(width, shown, "here" if shown else "")
                 yield from answer_lines(told, to)
                 yield footer(told, to)
                 yield ""

@@ -4,7 +4,15 @@ import os
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.bundle import BUNDLE_CHARS, BUNDLE_FILES, LEADS_OUT, NOT_REGULAR, NOT_TEXT, TOO_LARGE
+from irdaemon.bundle import (
+    BUNDLE_CHARS,
+    BUNDLE_FILES,
+    LEADS_OUT,
+    NO_UTF8,
+    NOT_REGULAR,
+    NOT_TEXT,
+    TOO_LARGE,
+)
 from irdaemon.disclosure import BODY_CHARS, disclose
 from irdaemon.ledger import StoredArtifact
 from irdaemon.payload import Bounds
@@ -73,6 +81,15 @@ def test_bundled_lists_what_travels_along_with_sizes_and_texts(skill):
     files = disclose(stored(skill / "SKILL.md"), "bundled").files
     assert [(f.path, f.size, f.text) for f in files] == [
         ("scripts/run.sh", 4, "echo"), ("scripts/tool.bin", 2, None)
+    ]  # fmt: skip
+
+
+def test_a_file_whose_name_is_not_utf8_is_listed_with_the_reason(skill):
+    (skill / "scripts" / os.fsdecode(b"bad\xff.txt")).write_text("x")
+    (skill / "scripts" / "good.txt").write_text("y")
+    files = disclose(stored(skill / "SKILL.md"), "bundled").files
+    assert [(f.path, f.text, f.note) for f in files] == [
+        ("scripts/bad\\xff.txt", None, NO_UTF8), ("scripts/good.txt", "y", "")
     ]  # fmt: skip
 
 

@@ -469,6 +469,96 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(home, capsys):
     assert list(home.iterdir()) == []
 
 
+TOKENS = "tok-env tok-arg tok-header tok-url tok-note 77001122 tok-key tok-own".split()
+THEIRS = {
+    "theirs": {
+        "command": "npx",
+        "args": ["--password", "tok-arg"],
+        "env": {"GITHUB_TOKEN": "tok-env", "PIN": 77001122, "tok-key": 1},
+        "headers": {"Authorization": "Bearer tok-header"},
+        "url": "https://ann:tok-url@example.org/mcp",
+    }
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("agent", PLACES)
+def test_what_is_printed_of_a_change_holds_nothing_of_anybody_elses(home, capsys, agent, indent):
+    here = Here(str(home), str(home), {}, "/py /x/irclient/hook/start.py", "/bin/irc")
+    for place in PLACES[agent](here, False):
+        path = Path(place.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".toml":
+            path.write_text('[mcp_servers.theirs]\nargs = ["tok-arg"]\n# tok-note\nurl = "tok-url"')
+        else:
+            table = place.server.table if place.server else "mcpServers"
+            text = json.dumps({table: THEIRS, "last": "tok-env"}, indent=indent)
+            path.write_text(text + " // tok-note")
+    said = []
+    for words in (["install", agent, "--dry-run"], ["install", agent], ["uninstall", agent]):
+        for form in ([], ["--json"]) if "--dry-run" in words else ([],):
+            assert main(words + form) == 0
+            said.append("".join(capsys.readouterr()))
+        if words == ["install", agent]:
+            for path in home.rglob("*"):
+                if path.is_file() and path.suffix == ".json":
+                    own = '"irdaemon": {"env": {"TOKEN": "tok-own"},'
+                    text = path.read_text().replace('"irdaemon": {', own, 1)
+                    path.write_text(text.replace('"irdaemon": {\n', own, 1))
+    for each in said:
+        assert "/irc" in each or "hook" in each or "irdaemon" in each
+        assert not [token for token in TOKENS if token in each], each
+
+
+def test_a_change_of_an_entry_somebody_amended_tells_only_what_we_write(here):
+    path = Path(here.home, ".codex", "config.toml")
+    path.parent.mkdir()
+    path.write_text(
+        '[mcp_servers.irdaemon]\ncommand = "/old/irc"\nargs = ["mcp"]\n\n'
+        '[mcp_servers.irdaemon.env]\nTOKEN = "tok-own"\n'
+    )
+    place = PLACES["codex"](here, False)[1]
+    told = "\n".join(to_uninstall(place, place).diff())
+    assert '-args = ["mcp"]' in told
+    assert "tok-own" not in told
+    assert "/old" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        (
+            "settings.json",
+            '{\n "a": 1,\n "b": "x\x1b[31my"\n}',
+            "line 3, column 9: a control character, U+001B, within a text; write it as \\u001b",
+        ),
+        ("settings.json", '{"a": "x\ty"}', "U+0009, within a text; write it as \\u0009"),
+        ("settings.json", '{"a": \x00}', "line 1, column 7: Expecting value"),
+        ("settings.json", '{"a": "x', "line 1, column 7: Unterminated string"),
+    ],
+)
+def test_a_settings_file_with_a_control_character_is_refused_in_a_whole_line(
+    home, capsys, name, data, said
+):
+    path = home / ".claude" / name
+    path.parent.mkdir()
+    path.write_text(data)
+    assert main(["install", "claude"]) == 2
+    first, hint, end = capsys.readouterr().err.split("\n")
+    assert first.startswith(f"irc: {path}: ")
+    assert first.endswith(said)
+    assert (hint.strip(), end) == ("nothing was changed in it", "")
+
+
+def test_a_toml_file_with_a_control_character_is_refused_in_a_whole_line(home, capsys):
+    path = home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('a = 1\nb = "x\x1by"\n')
+    assert main(["install", "codex", "--mcp"]) == 2
+    first, *_ = capsys.readouterr().err.split("\n")
+    assert first.endswith("Illegal character '\\x1b' (at line 2, column 7)")
+
+
 def test_installed_and_uninstalled_by_command(home, capsys):
     assert main(["install", "codex", "--mcp"]) == 0
     assert (

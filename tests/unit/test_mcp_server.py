@@ -15,6 +15,7 @@ from irclient.mcp import asking
 from irclient.mcp.asking import Daemon
 from irclient.mcp.http import guarded_app
 from irclient.mcp.server import make_server
+from irclient.testing import FakeDaemon
 
 TOKEN = "a-token-of-some-length"
 PORT = 7411
@@ -61,6 +62,16 @@ def test_every_tool_says_when_to_use_it_where_it_is_not_cut_off(tools):
         assert tool.annotations.idempotent_hint is True
         assert tool.annotations.read_only_hint is (tool.name != "IndexDirectoryToLibrary")
     assert len(tools("library").instructions) <= 512
+
+
+@pytest.mark.parametrize("profile_tool", [("discover", "query"), ("disclose", "reference")])
+def test_half_a_character_is_an_error_that_says_so(profile_tool):
+    tool, argument = profile_tool
+    with FakeDaemon() as daemon:
+        tools = make_server("discover", Daemon(daemon.endpoint, 5.0))
+        said = called(tools, tool, {argument: "a\udcff"})
+    assert f"{tool}: not UTF-8: a\\xff" in said
+    assert said.isprintable()
 
 
 def test_schemas_have_no_titles_but_keep_an_argument_of_that_name(tools):

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient import cli, quick
+from irclient.hidden import one_line, safe
 from irclient.terminal import (
     Terminal,
     cells,
     clipped,
     clipped_before,
-    one_line,
-    safe,
     terminal,
     wrapped,
 )

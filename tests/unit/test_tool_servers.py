@@ -8,7 +8,8 @@ import pytest
 
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.source.mcp_tools import McpTools, known_roots
-from irdaemon.tool_servers import ToolServer, ask, chosen, configured, filled, keep
+from irdaemon.tool_servers import ToolServer, ask, chosen, configured, filled, keep, run
+from tests.planted import GITHUB
 from tests.unit.guidance_builders import write
 
 SERVER = '''
@@ -105,3 +106,39 @@ def test_a_name_that_leads_out_of_the_directory_is_no_file(tmp_path):
     for name in ("../x", "a/b", ".hidden"):
         with pytest.raises(QueryError):
             keep(ToolServer(name, "x", ("a",)), [], str(tmp_path), {})
+
+
+TOKENS = ("tok-argument", "tok-variable", "tok-header", "tok-password", "tok-path", "tok-query")
+URL = "https://ann:tok-password@127.0.0.1:9/tok-path/mcp?key=tok-query"
+SERVERS = [
+    ToolServer("run", "x", ("/bin/npx", "--password", "tok-argument"), {"TOKEN": "tok-variable"}),
+    ToolServer("whole", "x", ("/bin/npx --password tok-argument",)),
+    ToolServer("asked", "x", url=URL, headers={"Authorization": "Bearer tok-header"}),
+]
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
+def test_a_server_is_told_by_its_program_or_host_alone(server):
+    assert str(server) in ("/bin/npx ...", "https://127.0.0.1:9/...")
+    said = f"cannot be asked: {server.command} {server.env} {server.headers} {server.url}"
+    assert not [token for token in TOKENS if token in server.without_values(said)]
+
+
+def test_the_list_of_servers_and_what_goes_wrong_hold_no_credentials(tmp_path, monkeypatch, capfd):
+    script = "import sys, os; print(sys.argv, os.environ['T'], 'no \\x1b[31m', file=sys.stderr)"
+    about = {
+        "runs": {
+            "command": sys.executable,
+            "args": ["-c", script, "tok-argument"],
+            "env": {"T": "tok-variable", "G": GITHUB},
+        },
+        "asks": {"url": URL, "headers": {"X": "tok-header"}},
+    }
+    write(tmp_path / ".claude.json", json.dumps({"mcpServers": about}))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run((), (), 5.0)
+    assert not run(("runs", "asks"), (), 5.0)
+    told = "".join(capfd.readouterr())
+    assert "runs: ['-c', '...'] ... no \\x1b[31m" in told
+    assert "asks cannot be asked" in told
+    assert not [token for token in (*TOKENS, GITHUB, "\x1b") if token in told]

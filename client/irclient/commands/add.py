@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from irclient.client import Client
 from irclient.following import add_no_wait, follow
+from irclient.output import note
 
 HELP = "make a corpus"
 ABOUT = """
@@ -39,6 +39,6 @@ def run(client: Client, options: argparse.Namespace) -> int:
     roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]
     for root in roots:
         if not os.path.exists(root):
-            print(f"irc: {root} does not exist yet; it is watched for", file=sys.stderr)
+            note(f"irc: {root} does not exist yet; it is watched for")
     follow(client, client.add(options.name, options.kind, roots), options)
     return follow(client, client.build(options.name), options)

@@ -8,7 +8,6 @@ from typing import Any
 
 from irclient.client import Client
 from irclient.exits import COMMITTED
-from irclient.hidden import safe
 from irclient.output import printed
 
 HELP = "what is held, one by one"
@@ -41,9 +40,9 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the artifacts in the order of their references, a line each."""
     under = os.path.realpath(options.under) if options.under else ""
     held = client.artifacts(options.corpus, under, options.after, options.k)
-    printed(options, held, lambda: "\n".join(map(_line, held)))
+    printed(options, held, lambda held: "\n".join(map(_line, held)))
     return COMMITTED
 
 
 def _line(held: dict[str, Any]) -> str:
-    return safe(f"{held['corpus']}/{held['artifact_id']}  {held['name']}")
+    return f"{held['corpus']}/{held['artifact_id']}  {held['name']}"

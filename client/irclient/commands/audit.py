@@ -30,5 +30,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print each changed item with what changed in it."""
     changed = client.audit(options.corpus)
-    printed(options, changed, lambda: show.audit(changed))
+    printed(options, changed, show.audit)
     return COMMITTED

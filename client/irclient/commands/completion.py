@@ -7,6 +7,7 @@ import argparse
 from irclient.client import Client
 from irclient.completing import add_shell, script
 from irclient.exits import COMMITTED
+from irclient.output import say_text
 
 HELP = "a script with which a shell completes irc"
 ABOUT = """
@@ -32,5 +33,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the script; the daemon is not asked."""
-    print(script(options.program, options.shell))
+    say_text(script(options.program, options.shell))
     return COMMITTED

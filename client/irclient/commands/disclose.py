@@ -45,5 +45,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print what the artifacts hold now."""
     found = client.disclose(options.reference, options.level, options.expand)
     told = [each.to_dict() for each in found]
-    printed(options, told, lambda: "\n\n".join("\n".join(disclosure_lines(e)) for e in told))
+    printed(options, told, lambda told: "\n\n".join("\n".join(disclosure_lines(e)) for e in told))
     return COMMITTED

@@ -50,7 +50,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the measures of the daemon's answers."""
     client.timeout = max(client.timeout, _WITHIN_S)
     told = client.eval(read_cases(options.cases), query(options), options.baseline)
-    printed(options, told, lambda: report(told, sweep=options.sweep))
+    printed(options, told, lambda told: report(told, sweep=options.sweep))
     return COMMITTED
 
 

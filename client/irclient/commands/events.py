@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from irclient.client import Client
 from irclient.exits import COMMITTED
+from irclient.output import say_json
 
 HELP = "follow what the daemon does"
 ABOUT = """
@@ -36,5 +36,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print events as JSON, one a line, until interrupted."""
     client.ping()
     for topic, data in client.events(options.topic):
-        print(json.dumps({"event": topic, **data}), flush=True)
+        say_json({"event": topic, **data})
     return COMMITTED

@@ -35,5 +35,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
     told = client.explain(query(options), options.item)
-    printed(options, told, lambda: explanation(told))
+    printed(options, told, explanation)
     return ABSTAINED if told["selection"]["abstained"] else COMMITTED

@@ -8,7 +8,6 @@ from typing import Any
 from irclient import show
 from irclient.client import Client
 from irclient.exits import COMMITTED
-from irclient.hidden import safe
 from irclient.output import printed
 
 HELP = "what is known of a corpus"
@@ -30,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what the daemon knows of the corpus, a fact a line."""
     info = client.info(options.corpus)
-    printed(options, info, lambda: "\n".join(_lines(info)))
+    printed(options, info, lambda info: "\n".join(_lines(info)))
     return COMMITTED
 
 
@@ -45,4 +44,4 @@ def _said(value: Any) -> str:
         return ", ".join(map(_said, value)) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{key} {item}" for key, item in value.items()) or "none"
-    return safe(str(value))
+    return str(value)

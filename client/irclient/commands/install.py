@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from irclient.client import Client
 from irclient.install.agents import NOTES
 from irclient.install.changes import to_install
 from irclient.install.setting_up import add_agent_options, carried_out, planned
+from irclient.output import note
 
 HELP = "set up a coding agent: its hooks and the MCP server"
 ABOUT = """
@@ -35,5 +35,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     changes = planned(options, to_install)
     code = carried_out(options, changes, f"{options.agent} is set up already")
     if changes and options.agent in NOTES:
-        print(NOTES[options.agent], file=sys.stderr)
+        note(NOTES[options.agent])
     return code

@@ -29,5 +29,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print a line for each corpus."""
     corpora = client.status()["corpora"]
-    printed(options, corpora, lambda: show.corpora(corpora))
+    printed(options, corpora, show.corpora)
     return COMMITTED

@@ -9,7 +9,6 @@ from typing import Any
 
 from irclient.client import Client
 from irclient.exits import COMMITTED
-from irclient.hidden import safe
 from irclient.output import printed
 
 HELP = "what an agent's session was shown, and when"
@@ -37,11 +36,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what the session was shown."""
     told = client.offered(options.session, options.reference)
-    printed(options, told, lambda: "\n".join(_lines(told)) or "nothing")
+    printed(options, told, lambda told: "\n".join(_lines(told)) or "nothing")
     return COMMITTED
 
 
 def _lines(told: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for each in told:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each["at"]))
-        yield f"{when}  {safe(each['reference'])}"
+        yield f"{when}  {each['reference']}"

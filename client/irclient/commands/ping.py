@@ -31,5 +31,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     started = time.perf_counter()
     pong = client.ping()
     took = (time.perf_counter() - started) * 1e3
-    printed(options, pong, lambda: f"irdaemon {pong['version']}, pid {pong['pid']}, {took:.1f} ms")
+    printed(options, pong, lambda it: f"irdaemon {it['version']}, pid {it['pid']}, {took:.1f} ms")
     return COMMITTED

@@ -7,7 +7,6 @@ from typing import Any
 
 from irclient.client import Client
 from irclient.exits import COMMITTED
-from irclient.hidden import safe
 from irclient.output import printed
 
 HELP = "the records of an artifact"
@@ -29,9 +28,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the records in plan order, a line each."""
     records = client.records(options.reference)
-    printed(options, records, lambda: "\n".join(map(_line, records)))
+    printed(options, records, lambda records: "\n".join(map(_line, records)))
     return COMMITTED
 
 
 def _line(record: dict[str, Any]) -> str:
-    return f"{record['surface_index']}  {record['kind']}  {safe(record['text'])[:100]!r}"
+    return f"{record['surface_index']}  {record['kind']}  {record['text'][:100]!r}"

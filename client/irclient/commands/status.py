@@ -7,7 +7,8 @@ import argparse
 from irclient import show
 from irclient.client import Client
 from irclient.exits import COMMITTED, exit_of_status
-from irclient.output import printed
+from irclient.hidden import shown
+from irclient.output import printed, say_text
 from irclient.prometheus import prometheus
 
 HELP = "the state of the daemon"
@@ -42,14 +43,14 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the state, or the part that was asked for."""
     if options.failures:
         failures = client.failures()
-        printed(options, failures, lambda: show.failures(failures) or "no failures")
+        printed(options, failures, lambda found: show.failures(found) or "no failures")
     elif options.secrets:
         secrets = client.secrets()
-        printed(options, secrets, lambda: show.secrets(secrets) or "no secrets were met")
+        printed(options, secrets, lambda found: show.secrets(found) or "no secrets were met")
     elif options.prometheus:
-        print(prometheus(client.status(profile=True)), end="")
+        say_text(prometheus(shown(client.status(profile=True))))
     else:
         state = client.status(options.profile)
-        printed(options, state, lambda: show.status(state))
+        printed(options, state, show.status)
         return exit_of_status(state)
     return COMMITTED

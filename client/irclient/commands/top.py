@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import json
 import os
 import sys
 import time
 
 from irclient.client import Client
 from irclient.exits import COMMITTED
+from irclient.output import note, say, say_json
 from irclient.rates import Look, look_at
 from irclient.show_top import line
 
@@ -51,7 +51,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
         try:
             from irclient.screen import watch
         except ImportError:
-            print('irc: pip install "irclient[terminal]" for a screen', file=sys.stderr)
+            note('irc: pip install "irclient[terminal]" for a screen')
         else:
             watch(client, first, options)
             return COMMITTED
@@ -60,7 +60,10 @@ def run(client: Client, options: argparse.Namespace) -> int:
 
 def _lines(client: Client, look: Look, options: argparse.Namespace) -> int:
     for number in itertools.count(1):
-        print(json.dumps(look.to_dict()) if options.json else line(look), flush=True)
+        if options.json:
+            say_json(look.to_dict())
+        else:
+            say(line(look))
         if number == options.count:
             break
         seen = time.monotonic()

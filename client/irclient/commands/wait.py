@@ -29,5 +29,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the generation that is served in the end."""
     told = client.wait(options.generation, options.wait_ms)
-    printed(options, told, lambda: f"generation {told['generation']}")
+    printed(options, told, lambda told: f"generation {told['generation']}")
     return COMMITTED if told["reached"] else UNREACHABLE

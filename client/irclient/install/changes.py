@@ -13,38 +13,61 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from types import ModuleType
 
 from irclient.errors import SettingsError
+from irclient.hidden import spelled
 from irclient.install import json_file, toml_file
 from irclient.install.entries import Place
 
 BACKUP = ".before-irdaemon"
 _BOM = "\ufeff"
 _LARGEST = 64 * 1024 * 1024
+_NOWHERE = "/dev/null"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a file is and what it is to be, in bytes; None where there is no file.
 
-    `backup` is what is to lie beside it from then on: None for nothing.
+    `place` is the file with all of ours that goes there, `backup` what is to lie beside it from
+    then on: None for nothing.
     """
 
-    path: str
+    place: Place
     before: bytes | None
     after: bytes | None
     backup: bytes | None
 
+    @property
+    def path(self) -> str:
+        """Return where the file is."""
+        return self.place.path
+
     def diff(self) -> Iterator[str]:
-        """Yield the change as lines of a unified diff."""
-        return difflib.unified_diff(
+        """Yield the change as lines of a unified diff, in which nothing is told but what is ours.
+
+        What else a file holds may be a credential, and stand in a line that changes.
+        """
+        before, after = self._told(self.before), self._told(self.after)
+        path, told = spelled(self.path), before | after
+        lines = difflib.unified_diff(
             _lines(self.before),
             _lines(self.after),
-            self.path if self.before is not None else "/dev/null",
-            self.path if self.after is not None else "/dev/null",
+            path if self.before is not None else _NOWHERE,
+            path if self.after is not None else _NOWHERE,
+            n=0,
             lineterm="",
         )
+        yield from islice(lines, 2)
+        for line in lines:
+            yield line if line.startswith("@@") else line[0] + told[line[1:]]
+
+    def _told(self, data: bytes | None) -> dict[str, str]:
+        """Return what may be told of each line."""
+        told = _kind(self.place).only_ours(_text(data), self.place).replace("\r\n", "\n")
+        return dict(zip(_lines(data), told.split("\n"), strict=False))
 
     def make(self) -> None:
         """Make the change. Raises SettingsError where the file cannot be written or has changed."""
@@ -71,7 +94,7 @@ def to_install(whole: Place, part: Place) -> Change | None:
         after = _data(before, _kind(whole).added(text, part))
         untouched = before is not None and _kind(whole).taken_out(text, whole) == text
     backup = before if untouched else beside
-    return None if after == before else Change(whole.path, before, after, backup)
+    return None if after == before else Change(whole, before, after, backup)
 
 
 def to_uninstall(whole: Place, part: Place) -> Change | None:
@@ -84,7 +107,7 @@ def to_uninstall(whole: Place, part: Place) -> Change | None:
     if before is None:
         return None
     with _refusing(whole.path):
-        as_it_was = Change(whole.path, before, beside, None)
+        as_it_was = Change(whole, before, beside, None)
         only_added = _only_added(whole, beside, before)
         if only_added and part == whole:
             return as_it_was
@@ -92,7 +115,7 @@ def to_uninstall(whole: Place, part: Place) -> Change | None:
         after = _data(before, text)
         if only_added and _kind(whole).taken_out(text, whole) == text:
             return as_it_was
-    return None if after == before else Change(whole.path, before, after, beside)
+    return None if after == before else Change(whole, before, after, beside)
 
 
 def _only_added(whole: Place, earlier: bytes | None, now: bytes) -> bool:
@@ -134,6 +157,11 @@ def _content(path: str) -> bytes | None:
 
 def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8").removeprefix(_BOM)
+
+
+def _lines(data: bytes | None) -> list[str]:
+    lines = _text(data).split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _data(like: bytes | None, text: str) -> bytes:
@@ -189,7 +217,3 @@ def _refusing(path: str) -> Iterator[None]:
         if isinstance(error, UnicodeDecodeError):
             why = "it is not UTF-8"
         raise SettingsError(f"{path}: {why}", "nothing was changed in it") from error
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", "replace").splitlines()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,24 @@ class Place:
     def wanted(self) -> bool:
         """Say whether anything goes there."""
         return bool(self.hooks or self.server)
+
+    def said(self) -> Iterator[str | int | bool]:
+        """Yield every key and value of what goes there."""
+        yield from ("hooks", SERVER)
+        yield from _said(self.head)
+        for hook in self.hooks:
+            yield from (hook.event, *_said(hook.item))
+        if self.server:
+            yield from (self.server.table, *_said(self.server.entry))
+
+
+def _said(value: Any) -> Iterator[str | int | bool]:
+    if isinstance(value, Mapping):
+        yield from (each for pair in value.items() for part in pair for each in _said(part))
+    elif isinstance(value, (list, tuple)):
+        yield from (each for part in value for each in _said(part))
+    else:
+        yield value
 
 
 def our_hook(handler: Any) -> bool:

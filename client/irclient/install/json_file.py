@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from irclient.install.entries import SERVER, Hook, Place, Server, our_hook, our_server, same_start
-from irclient.install.jsonc import Json, Key, append, put, remove
+from irclient.install.jsonc import Json, Key, append, masked, put, remove
 
 HOOKS = "hooks"
 
@@ -34,6 +35,11 @@ def taken_out(text: str, place: Place) -> str:
         if our_server(_value(text, keys)):
             text = remove(text, keys)
     return _read_again(text)
+
+
+def only_ours(text: str, place: Place) -> str:
+    """Return the text to be shown: of its texts, numbers and comments only those we write."""
+    return masked(text, frozenset(json.dumps(each, ensure_ascii=False) for each in place.said()))
 
 
 def _read_again(text: str) -> str:

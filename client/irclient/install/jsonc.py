@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -18,6 +18,7 @@ _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
 # But not a comma that has nothing before it.
 _LAST_COMMA = re.compile(_STRING + r"|[{\[][ \t\r\n]*,|,(?=[ \t\r\n]*[}\]])", re.DOTALL)
+_SCALAR = re.compile(_COMMENT.pattern + r"|-?\d[\d.eE+-]*", re.DOTALL)
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
@@ -122,14 +123,22 @@ class Json:
         try:
             value, end = _DECODER.raw_decode(self._strict, start)
         except json.JSONDecodeError as error:
-            raise self._wrong(error.msg, error.pos) from error
+            raise self._wrong(self._reason(error), error.pos) from error
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
         return Node(key, begins, start, end, value)
 
     def _wrong(self, what: str, at: int) -> ValueError:
         line = self.text.count("\n", 0, at) + 1
-        return ValueError(f"line {line}: {what}")
+        column = at - self.text.rfind("\n", 0, at)
+        return ValueError(f"line {line}, column {column}: {what}")
+
+    def _reason(self, error: json.JSONDecodeError) -> str:
+        """Return what the decoder found wrong as a whole sentence."""
+        if error.msg.startswith("Invalid control character"):
+            code = ord(self.text[error.pos])
+            return f"a control character, U+{code:04X}, within a text; write it as \\u{code:04x}"
+        return error.msg.removesuffix(" starting at")
 
 
 def put(text: str, keys: Sequence[Key], value: Any) -> str:
@@ -217,6 +226,23 @@ def _removed(json_text: Json, container: Node, members: Sequence[Node], number: 
     elif json_text.in_line_comment(before) and text[after:].lstrip(" \t\r")[:1] != "\n":
         head += gap  # what comes next must not move up into the comment
     return head + text[after:]
+
+
+def masked(text: str, kept: Collection[str]) -> str:
+    """Return the text, line by line, with `...` for what is not kept: scalars, comments, keys.
+
+    `kept` are texts and numbers as JSON has them.
+    """
+
+    def mask(found: re.Match[str]) -> str:
+        said = found.group()
+        if said in kept:
+            return said
+        if said[0] == "/":
+            return said[:2] + "..." + "\n" * said.count("\n")
+        return '"..."' if said[0] == '"' else "..."
+
+    return _SCALAR.sub(mask, text)
 
 
 def _named(key: str | None, said: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 
 from irclient.errors import SettingsError
@@ -11,7 +10,7 @@ from irclient.exits import COMMITTED
 from irclient.install.agents import NO_HOOKS, PLACES, here
 from irclient.install.changes import BACKUP, Change
 from irclient.install.entries import Place
-from irclient.output import printed
+from irclient.output import note, printed
 
 # (all that goes into a file, the part that is wanted) -> the change, if there is one
 Plan = Callable[[Place, Place], Change | None]
@@ -47,18 +46,18 @@ def carried_out(options: argparse.Namespace, changes: Sequence[Change], nothing:
     Raises SettingsError at the first that cannot be made; those before it are made.
     """
     told = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
-    printed(options, told, lambda: "\n".join(each["diff"] for each in told))
+    printed(options, told, lambda told: "\n".join(each["diff"] for each in told))
     for change in changes if not options.dry_run else ():
         change.make()
         _say(change)
     if not changes:
-        print(nothing, file=sys.stderr)
+        note(nothing)
     elif options.dry_run:
-        print("nothing was written", file=sys.stderr)
+        note("nothing was written")
     return COMMITTED
 
 
 def _say(change: Change) -> None:
     done = "removed" if change.after is None else "wrote"
     kept = f" (as it was before: {change.path}{BACKUP})" if change.backup is not None else ""
-    print(f"{done} {change.path}{kept}", file=sys.stderr)
+    note(f"{done} {change.path}{kept}")

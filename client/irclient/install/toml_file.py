@@ -46,6 +46,12 @@ def taken_out(text: str, place: Place) -> str:
     return after
 
 
+def only_ours(text: str, place: Place) -> str:
+    """Return the text to be shown: of its lines only those that we write."""
+    ours = _written(place.server, "\n").splitlines() if place.server else []
+    return "\n".join(line if line.strip() in ("", *ours) else "..." for line in text.split("\n"))
+
+
 def _ours(document: dict[str, Any], table: str) -> Any:
     servers = document.get(table, {})
     if not isinstance(servers, dict):

@@ -1,13 +1,18 @@
 """Streamable HTTP on the loopback address, for those who hold the token.
 
 Other users of the machine can reach the port and so can pages in a browser: the token keeps out the
-first, and the checks of Host and Origin the second, even where a name was made to point here.
+first, and the checks of Host and Origin the second, even where a name was made to point here. All
+limits on how many are behind the token, so that nobody without it can use them up.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import socket
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
@@ -16,6 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from irclient.errors import Unavailable
+from irclient.mcp.connections import LET_IN, Connection, Strangers
 from irclient.mcp.tools import Tools
 
 _ADDRESS = "127.0.0.1"
@@ -23,27 +29,53 @@ _NAMES = (_ADDRESS, "localhost")
 # A stream that a client keeps open must not keep the process from stopping.
 _GRACE_S = 2
 _AT_ONCE = 64
+# So few are accepted at a time that a request sent at once is read before others push it out, and
+# so many may wait for that in the kernel.
+_ACCEPTED, _QUEUED = 32, 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Within how many seconds a request has to arrive, and how many may wait without the token."""
+
+    within: float = 10.0
+    strangers: int = 128
 
 
 class Guarded:
-    """Let requests through to an application that carry the token."""
+    """Let requests through to an application that carry the token, so many at once."""
 
-    def __init__(self, app: ASGIApp, token: str):
+    def __init__(self, app: ASGIApp, token: str, at_once: int = _AT_ONCE):
         self._app = app
         self._token = token.encode()
+        self._free = at_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 to a request without the token."""
-        if scope["type"] == "http":
-            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-            known = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
-            if scheme.lower() != "bearer" or not known:
-                refused = PlainTextResponse(
-                    "the bearer token is missing or wrong", 401, {"WWW-Authenticate": "Bearer"}
-                )
-                await refused(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        """Answer 401 to a request without the token, 503 to one too many."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif not self._knows(scope):
+            said = "the bearer token is missing or wrong"
+            refused = PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})
+            await refused(scope, receive, send)
+        else:
+            scope.get("state", {}).get(LET_IN, lambda: None)()
+            await self._asked(scope, receive, send)
+
+    def _knows(self, scope: Scope) -> bool:
+        scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+        known = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
+        return scheme.lower() == "bearer" and known
+
+    async def _asked(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._free:
+            await PlainTextResponse("too many requests at once", 503)(scope, receive, send)
+            return
+        self._free -= 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._free += 1
 
 
 def guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
@@ -74,12 +106,32 @@ def bound(port: int) -> socket.socket:
 
 def serve(tools: Tools, listener: socket.socket, token: str) -> None:
     """Answer until told to stop by a signal."""
+    app = guarded_app(tools, listener.getsockname()[1], token)
+    server(app, Admission()).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that lets more wait to be accepted than it accepts at a time."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_QUEUED)
+
+
+def server(app: ASGIApp, admission: Admission) -> uvicorn.Server:
+    """Return the server of an application."""
+    connection = partial(Connection, Strangers(admission.strangers, admission.within))
     config = uvicorn.Config(
-        guarded_app(tools, listener.getsockname()[1], token),
+        app,
+        http=cast("type[asyncio.Protocol]", connection),
+        ws="none",
+        proxy_headers=False,
         log_level="warning",
         access_log=False,
         server_header=False,
-        limit_concurrency=_AT_ONCE,
+        backlog=_ACCEPTED,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    return _Server(config)

@@ -6,13 +6,8 @@ invisible characters can carry words that only a model reads. All of them are ta
 
 from __future__ import annotations
 
-import unicodedata
+from irclient.hidden import legible
 
-# Invisible, though Unicode does not class them as controls or formats: fillers, Mongolian and
-# general variation selectors.
-_FILLERS = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0)
-_INVISIBLE = frozenset((*_FILLERS, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
-_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _LINE_ENDS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n"})
 
 
@@ -23,8 +18,7 @@ def plain(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_LINE_ENDS)
-    return "".join(c for c in text if c in "\n\t" or _is_seen(c))
+    return legible(text.replace("\r\n", "\n").replace("\r", "\n").translate(_LINE_ENDS))
 
 
 def as_place(text: str) -> str:
@@ -35,7 +29,3 @@ def as_place(text: str) -> str:
 def one_line(text: str) -> str:
     """Return plain text with every run of white space as one space."""
     return " ".join(plain(text).split())
-
-
-def _is_seen(character: str) -> bool:
-    return ord(character) not in _INVISIBLE and unicodedata.category(character) not in _CATEGORIES
