@@ -27,7 +27,7 @@ __all__ = ["LEVELS", "Cleaner", "Found", "recipe"]
 # name like `password`, sent in an Authorization header, or written into a URL.
 LEVELS = ("tokens", "all")
 # Raise when the same text would come out differently.
-_VERSION = 1
+_VERSION = 2
 _SHORTEST = 8
 
 
