@@ -333,6 +333,10 @@ ASSIGNED = {
     "an argument": 'connect(user="u", password="{}")',
     "a comparison": 'if password == "{}":',
     "\\u003d": "password\\u003d{}",
+    "a query": "https://h.example/p?password={}&more=1",
+    "a form": "user[name]=u&user[password]={}",
+    "a connection": "host=h password={} dbname=d",
+    "a connection of ODBC": "Server=h;Password={};Database=d",
     "XML": "<password>{}</password>",
     "XML in JSON": "\\u003cpassword\\u003e{}\\u003c/password\\u003e",
     "an option": "login --password {}",
@@ -367,12 +371,12 @@ URL_VALUES = {
 
 
 def assignments() -> list[tuple[str, str, str]]:
-    """Return values in every way of assigning and sending: the name of both, value and text."""
+    """Return values in every way of assigning and sending: the way, the value and the text."""
     tables = ((ASSIGNED, VALUES), (SENT, SENT_VALUES), (IN_URLS, URL_VALUES))
     return [
-        (f"{way}, {what}", value, shape.format(value))
+        (way, value, shape.format(value))
         for ways, values in tables
         for way, shape in ways.items()
-        for what, value in values.items()
+        for value in values.values()
         if not ("XML" in way and "<" in value)  # which XML spells &lt;
     ]

@@ -34,6 +34,8 @@ _OF_KEY = re.compile(
     r"|master)[_-]?\Z",
     re.IGNORECASE,
 )
+# What stands in the place of a secret names its kind, which assigns nothing.
+_IN_MARK = re.compile(r"\[secret: [\w .-]{0,40}\Z")
 # What a name goes on with that is not itself the secret.
 _ABOUT = re.compile(
     r"[_-]?(?:s|names?|types?|files?|paths?|ur[li]s?|counts?|lengths?|limits?|usage|expir\w*|ttl"
@@ -60,7 +62,7 @@ _LINE_BEGINS = re.compile(
     rf"(?:\A|{NEWLINE}|{QUOTE})[ \t\d→|>+*-]{{0,20}}(?:export |set |ENV |ARG |\$ )?(?:{QUOTE})?"
     r"[\w.-]{0,60}\Z"
 )
-_IN_QUERY = re.compile(r"(?:[?&;]|\w=[^\s,()]{1,60} )[\w.-]{0,40}\Z")
+_IN_QUERY = re.compile(r"(?:[?&;]|\w=[^\s,()]{1,60} )[\w.\[-]{0,40}\Z")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,60}\Z")
 _BLOCK = re.compile(rf"(?:{QUOTE})?[ \t]{{0,9}}:[ \t]{{0,9}}[|>][+-]?\d?[ \t]{{0,9}}(?=[\r\n\\%])")
 _BLOCK_LINE = re.compile(
@@ -106,7 +108,9 @@ def _named(text: str, at: int) -> Iterator[Span]:
 
 
 def _is_telling(text: str, name: re.Match[str]) -> bool:
-    core, before = name["core"].lower(), text[max(0, name.start() - 20) : name.start()]
+    core, before = name["core"].lower(), text[max(0, name.start() - 60) : name.start()]
+    if _IN_MARK.search(before) or text.startswith("[secret: ", name.start() - 1):
+        return False
     if core == "key":
         return _OF_KEY.search(before) is not None
     return core != "pass" or not before[-1:].isalpha()
@@ -164,7 +168,7 @@ def _only_a_value_can_stand(
     text: str, name: re.Match[str], sign: re.Match[str], span: Span
 ) -> bool:
     before = text[max(0, name.start() - 80) : name.start()]
-    tight = sign["sign"] != ":" and sign[0] == sign["sign"]
+    tight = sign["sign"] != ":" and not any(map(str.isspace, sign[0]))
     if tight and _VARIABLE.search(text, max(0, name.start() - 60), name.end()):
         return True
     if is_name(text[span.start : span.end]):

@@ -67,7 +67,7 @@ SURROUNDED = (
     _Surrounded(
         "Azure Storage Account access key",
         ("AccountKey", "SharedAccessKey"),
-        re.compile(rf"(?:Account|SharedAccess)Key{EQUALS}({_BASE64}{{43,86}}{_PADDING}{{0,2}})"),
+        re.compile(rf"(?:Account|SharedAccess)Key{EQUALS}((?:{_BASE64}|{_PADDING}){{43,90}})"),
     ),
     _Surrounded(
         "Shared Access Signature",

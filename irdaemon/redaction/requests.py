@@ -30,6 +30,7 @@ _USER = re.compile(
     rf"\s(?:-u|--user)(?:[ \t]+|=)?(?:{QUOTE})?[^\s:\"'`$<{{\\]{{1,64}}:"
     r"(?P<value>[^\s\"'`\\]{3,256})"
 )
+_COMMAND_ENDS = re.compile(r"[\r\n]|; |\| |&& ")
 _COMMAND = 600
 
 
@@ -73,8 +74,8 @@ def in_url(text: str, at: int) -> Iterator[Span]:
 
 def by_curl(text: str, at: int) -> Iterator[Span]:
     """Yield the password that curl is given as `-u user:password`."""
-    line = text.find("\n", at, at + _COMMAND)
-    for match in _USER.finditer(text, at, line if line >= 0 else at + _COMMAND):
+    end = _COMMAND_ENDS.search(text, at, at + _COMMAND)
+    for match in _USER.finditer(text, at, end.start() if end else at + _COMMAND):
         if not is_placeholder(match["value"]):
             yield _span(match, _IN_URL)
 
