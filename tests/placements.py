@@ -291,6 +291,7 @@ def is_kept(secret: str, text: str) -> bool:
 VALUES = {
     "letters and digits": "Zx9qLm4tRw",
     "letters": "correcthorsebattery",
+    "digits": "2039485716",
     "a dollar": "Su3$kd8fPq",
     "a bracket": "Su3(kd8fPq",
     "a comma": "Su3,kd8fPq",
@@ -332,6 +333,8 @@ ASSIGNED = {
     "Ruby": ":password => '{}'",
     "an argument": 'connect(user="u", password="{}")',
     "a comparison": 'if password == "{}":',
+    "a comparison from behind": 'if "{}" == password:',
+    "a statement": 'set_password "{}";',
     "\\u003d": "password\\u003d{}",
     "a query": "https://h.example/p?password={}&more=1",
     "a form": "user[name]=u&user[password]={}",

@@ -25,7 +25,7 @@ from irdaemon.redaction.values import (
 
 _KIND = "Secret Keyword"
 _NAME = re.compile(
-    r"(?P<core>passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd|secret|token|contrase[ñn]a|key)"
+    r"(?P<core>passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd|secret|token(?!s(?![a-z])|iz)|contrase[ñn]a|key)"
     r"(?P<more>[\w-]{0,40})",
     re.IGNORECASE,
 )
@@ -38,9 +38,9 @@ _OF_KEY = re.compile(
 _IN_MARK = re.compile(r"\[secret: [\w .-]{0,40}\Z")
 # What a name goes on with that is not itself the secret.
 _ABOUT = re.compile(
-    r"[_-]?(?:s|names?|types?|files?|paths?|ur[li]s?|counts?|lengths?|limits?|usage|expir\w*|ttl"
+    r"s?[_-]?(?:names?|types?|files?|paths?|ur[li]s?|counts?|lengths?|limits?|usage|expir\w*|ttl"
     r"|labels?|fields?|folders?|dir\w*|refs?|arns?|placeholders?|hints?|polic(?:y|ies)|managers?"
-    r"|providers?|prompts?|errors?|messages?|required|iz\w*|s[_-]\w*|reset\w*|stdin|env)",
+    r"|providers?|prompts?|errors?|messages?|required|reset\w*|stdin|env)",
     re.IGNORECASE,
 )
 _TYPE = r"[ \t]{0,3}:[ \t]{0,3}[\w.&'\[ ]{0,20}[sS]tr(?:ing)?\]?(?: ?\| ?None)?(?=[ \t]{0,3}=)"
@@ -66,8 +66,12 @@ _IN_QUERY = re.compile(r"(?:[?&;]|\w=[^\s,()]{1,60} )[\w.\[-]{0,40}\Z")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,60}\Z")
 _BLOCK = re.compile(rf"(?:{QUOTE})?[ \t]{{0,9}}:[ \t]{{0,9}}[|>][+-]?\d?[ \t]{{0,9}}(?=[\r\n\\%])")
 _BLOCK_LINE = re.compile(
-    rf"(?:{NEWLINE})+(?:[ \t]{{0,7}}\d{{1,7}}(?:\t|→|\\{{1,63}}t)|[+>-])?(?P<indent>[ \t]+)"
+    rf"(?:{NEWLINE})++(?:[ \t]{{0,7}}\d{{1,7}}(?:\t|→|\\{{1,63}}t)|[+>-])?(?P<indent>[ \t]+)"
     r"(?P<value>(?:[^\r\n\\]|\\(?!\\{0,63}[nr])){1,4096})"
+)
+_STATEMENT = re.compile(r"[ \t]{1,40}(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]{1,256})(?P=quote);")
+_COMPARED = re.compile(
+    r"(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]{1,200})(?P=quote)\s{0,3}[!=]={1,2}\s{0,3}[\w.]{0,40}\Z"
 )
 _ELEMENT = re.compile(
     rf"[\w:.-]{{0,40}}(?:\s[^<>\n]{{0,80}})?{GREATER}\s{{0,40}}"
@@ -103,8 +107,7 @@ def _named(text: str, at: int) -> Iterator[Span]:
     """Yield what the name at a place is given."""
     name = _NAME.match(text, at)
     if name and _is_telling(text, name):
-        ways = (_in_block, _by_sign, _in_element, _as_option, _in_netrc)
-        yield from [span for way in ways if (span := way(text, name))][:1]
+        yield from (span for way in _WAYS if (span := way(text, name)))
 
 
 def _is_telling(text: str, name: re.Match[str]) -> bool:
@@ -149,8 +152,8 @@ def _without_quotes(
         return None
     if len(value) >= 8 and has_letter_and_digit(value):
         return span
-    letters = len(value) >= 6 and not value.isdigit()
-    return span if letters and _only_a_value_can_stand(text, name, sign, span) else None
+    enough = len(value) >= 6 and not (value.isdigit() and name["core"].lower() == "token")
+    return span if enough and _only_a_value_can_stand(text, name, sign, span) else None
 
 
 def _without_closing(value: str) -> str:
@@ -183,12 +186,24 @@ def _in_block(text: str, name: re.Match[str]) -> Span | None:
     """Return the lines of a block of YAML, as far as they are indented like the first."""
     block = _BLOCK.match(text, name.end())
     first = block and _BLOCK_LINE.match(text, block.end())
-    if not first or _ABOUT.fullmatch(name["more"]):
+    if not first or name["more"] == "s" or _ABOUT.fullmatch(name["more"]):
         return None
     last, line = first, _BLOCK_LINE.match(text, first.end())
     while line and len(line["indent"]) >= len(first["indent"]):
         last, line = line, _BLOCK_LINE.match(text, line.end())
     return Span(first.start("value"), last.end(), _KIND)
+
+
+def _in_statement(text: str, name: re.Match[str]) -> Span | None:
+    """Return the value in quotes after a name and before a semicolon, as servers are set up."""
+    value = _STATEMENT.match(text, name.end())
+    return _span(value) if value and _is_secret_in_quotes(value["value"], name) else None
+
+
+def _compared(text: str, name: re.Match[str]) -> Span | None:
+    """Return the value in quotes that a name is compared with, where it stands before that."""
+    value = _COMPARED.search(text, max(0, name.start() - 250), name.start())
+    return _span(value) if value and _is_secret_in_quotes(value["value"], name) else None
 
 
 def _in_element(text: str, name: re.Match[str]) -> Span | None:
@@ -230,6 +245,9 @@ def _in_netrc(text: str, name: re.Match[str]) -> Span | None:
     return _span(value) if value and machine and not is_placeholder(value["value"]) else None
 
 
+_WAYS = (
+    _in_block, _by_sign, _in_element, _in_statement, _compared, _as_option, _in_netrc
+)  # fmt: skip
 _RULES: tuple[tuple[str, Callable[[str, int], Iterator[Span]]], ...] = (
     *((word, _named) for word in ("pass", "pwd", "secret", "token", "contrase", "key")),
     ("authorization", authorized),

@@ -19,7 +19,9 @@ _DOT = r"(?:\?\.|\.|::|->)"
 _NAME = r"[A-Za-z_$]+\d{0,2}"
 _CHAIN = rf"(?:{_NAME}{_DOT}){{0,9}}{_NAME}"
 _REFERENCE = re.compile(rf"(?:{_NAME}{_DOT}){{1,9}}{_NAME}!?")
-_CALL = re.compile(rf"(?:[\w$]{{1,64}}{_DOT}){{0,9}}[A-Za-z_$][\w$]*!?[(\[](?:[({{\[]*$|.*[)\]])")
+_CALL = re.compile(
+    rf"[(\[{{]*(?:[\w$]{{1,64}}{_DOT}){{0,9}}[A-Za-z_$][\w$]*!?[(\[](?:[({{\[]*$|.*[)\]])"
+)
 _GENERIC = re.compile(_CHAIN + r"(?:<[\w\[\],.| ]*>|\[[\w\[\],.| ]*\])")
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\w@+.-]{2,}(?:[\\/][\w.@+$-]*)+")
 _LOCATION = re.compile(r"[a-z][a-z0-9+.-]{0,20}://", re.IGNORECASE)

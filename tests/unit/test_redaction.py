@@ -247,7 +247,8 @@ def test_a_long_text_that_names_what_tokens_are_for_is_no_such_text():
 
 
 BEGINNINGS = (
-    "://a:", "password ", "xox", BEGIN, "<private>", "token=a", "password=", "password: |\n  x\n",
+    "://a:", "password ", "xox", BEGIN, "<private>", "token=a", "password=", "password: |",
+    "password: |\n  x\n",
     '\\"password\\": \\"', "://:", "\\", "\\n", "<password>", "--token a", "cookie: a=b; ",
     "bearer ",
     "curl -u a:", "machine a login b password ", f"{BEGIN}\n> ", "sk-", "ghp_", "_", "-", "A3T",
@@ -261,7 +262,7 @@ def test_a_long_text_of_one_beginning_after_another_is_got_through(unit):
 
 
 @pytest.mark.parametrize("unit", BEGINNINGS)
-@pytest.mark.parametrize("end", ["a", "\\", " ", "\n", "a."])
+@pytest.mark.parametrize("end", ["a", "\\", " ", "\n", "\r\n", "\\r\\n", "a."])
 def test_one_beginning_before_a_long_text_is_got_through(unit, end):
     clean(unit + end * 50_000)
 
