@@ -85,7 +85,7 @@ _NETRC = re.compile(
 )
 _NETRC_VALUE = re.compile(r"\s+(?P<value>[^\s\"'`\\]{3,256})")
 # What one place costs, in characters that are looked at.
-_LOOKED_AT = 1_000
+_LOOKED_AT = 2_000
 
 
 def assigned(text: str) -> Iterator[Span]:

@@ -47,8 +47,9 @@ def _is_sent(text: str, match: re.Match[str]) -> bool:
         return False
     if len(value) >= 16 and has_letter_and_digit(value):
         return True
-    # A word that a sentence goes on after is none of a header.
-    return bool(match["scheme"]) and LINE_ENDS.match(text, match.end()) is not None
+    # A word in small letters that a sentence goes on after is none of a header.
+    mixed = len(value) >= 16 and value[1:] != value[1:].lower()
+    return bool(match["scheme"] and (mixed or LINE_ENDS.match(text, match.end())))
 
 
 def borne(text: str, at: int) -> Iterator[Span]:
