@@ -84,8 +84,8 @@ _NETRC = re.compile(
     r"(?:machine\s+\S{1,200}|default)\s+(?:(?:login|account)\s+\S{1,200}\s+){0,2}\Z"
 )
 _NETRC_VALUE = re.compile(r"\s+(?P<value>[^\s\"'`\\]{3,256})")
-# What one place costs, in characters that are looked at.
-_LOOKED_AT = 2_000
+# What one place costs, in characters that are looked at. Few of the many keys in a text are secret.
+_COST, _COST_OF_KEY = 2_000, 300
 
 
 def assigned(text: str) -> Iterator[Span]:
@@ -96,7 +96,7 @@ def assigned(text: str) -> Iterator[Span]:
     for word, rule in _RULES:
         past, at = 0, lowered.find(word)
         while at >= 0:
-            effort.spend(_LOOKED_AT)
+            effort.spend(_COST_OF_KEY if word == "key" else _COST)
             for span in rule(text, at):
                 yield span
                 past = span.end
