@@ -16,12 +16,14 @@ from irdaemon.ledger import Secret
 from irdaemon.optout import OptOuts
 from irdaemon.redaction import Cleaner, Found
 from irdaemon.source.opening import followed, open_regular
-from irdaemon.types import Artifact, Entry, Reading, SourceError
+from irdaemon.types import Artifact, Entry, Reading, Refused, SourceError
 
 OPTED_OUT = "opted_out"
 # A file in which more lines than this hold a secret needs no exact list.
 _MOST_PLACES = 1_000
 _NEEDLE = 200
+# A shorter value may stand in a file without being meant: it is looked for with what leads to it.
+_TELLING = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,14 @@ def cleaned(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Cle
     return Clean(kept, tuple(dict.fromkeys(secrets)), projects)
 
 
+def recleaned(text: str, level: str) -> str:
+    """Return what of a text kept by an earlier version may be kept; "" where none of it may."""
+    try:
+        return Cleaner(level).text(text)
+    except Refused:
+        return ""
+
+
 def _clean_artifact(artifact: Artifact, cleaner: Cleaner) -> Artifact:
     return replace(
         artifact,
@@ -63,7 +73,7 @@ def _clean_artifact(artifact: Artifact, cleaner: Cleaner) -> Artifact:
 
 def _placed(found: Iterable[Found], artifact: Artifact, entry: Entry) -> Iterator[Secret]:
     """Yield where each secret lies; line 0 where its file does not spell it as it was read."""
-    kinds = {needle: each.kind for each in found if (needle := _needle(each.value))}
+    kinds = {needle: each.kind for each in found if (needle := _needle(each))}
     if not kinds:
         return
     path = next(filter(os.path.isfile, (artifact.pointer, entry.path)), "")
@@ -73,8 +83,9 @@ def _placed(found: Iterable[Found], artifact: Artifact, entry: Entry) -> Iterato
         yield Secret(path or entry.path or artifact.artifact_id, 0, kind)
 
 
-def _needle(value: str) -> str:
-    return value.strip().partition("\n")[0][:_NEEDLE]
+def _needle(found: Found) -> str:
+    line = found.value.strip().partition("\n")[0][:_NEEDLE]
+    return line if len(line) >= _TELLING else (found.lead + line).strip()
 
 
 def _lines(path: str, kinds: Mapping[str, str]) -> Iterator[Secret]:

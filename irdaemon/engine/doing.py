@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 from irclient.errors import IRError, Unavailable
+from irdaemon.cleaning import recleaned
 from irdaemon.corpus import Corpus
 from irdaemon.embed.absent import Absent
 from irdaemon.engine.publishing import GONE
@@ -106,6 +107,7 @@ class Doing(Upkeep):
             self._work.embedded(corpus.name)
         self._calibrate_if_due(corpus)
         if report.outdated:
+            self.ledger.pins.rewrite(corpus.name, lambda text: recleaned(text, corpus.redaction))
             # What an earlier version stored otherwise is not to linger in free pages.
             self.request(Job("compact"))
         self._tell_failures(corpus.name, failed_before)

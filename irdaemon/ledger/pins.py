@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from irdaemon.ledger.rows import Pin, storable
 from irdaemon.ledger.store import Store
@@ -48,6 +48,20 @@ class Pins:
                 " (SELECT corpus, artifact_id FROM pins ORDER BY at DESC LIMIT ?)",
                 MOST,
             )
+
+    def rewrite(self, corpus: str, changed: Callable[[str], str]) -> None:
+        """Keep of a corpus' disclosures what a function makes of their texts."""
+        with self._store.transaction():
+            for pin in self.all(corpus):
+                text = changed(pin.text)
+                if text != pin.text:
+                    self._store.run(
+                        "UPDATE pins SET digest = ?, text = ? WHERE corpus = ? AND artifact_id = ?",
+                        digest_of(text),
+                        zlib.compress(storable(text).encode()),
+                        corpus,
+                        pin.artifact_id,
+                    )
 
     def all(self, corpus: str | None = None) -> list[Pin]:
         """Return what was disclosed, of one corpus or of all, newest first."""

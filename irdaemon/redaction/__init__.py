@@ -4,9 +4,11 @@ Every text that comes from a source passes a Cleaner once: on its way to the led
 asked for it to be disclosed. What it takes out is replaced by its kind, `[secret: GitHub Token]`;
 the value is kept nowhere, nor a hash of it.
 
-The detectors are those of detect-secrets, without its guesses by entropy (identifiers and digests
-are everyday in transcripts), its checks over the network, and with some newer formats added. Each
-is tried only where a trigger of it stands in the text: most text holds none.
+Secrets are known by their format (`prefixes`, `formats`, `private_keys`) or by what stands around
+them (`assignments`, `requests`). There is no guessing by entropy: identifiers and digests are
+everyday in transcripts. Each pattern is tried only where a trigger of it stands in the text: most
+text holds none. Escapes are looked through (`spelling`), for what one program printed another has
+quoted. The tests hold the formats against those of detect-secrets.
 """
 
 from __future__ import annotations
@@ -27,16 +29,22 @@ __all__ = ["LEVELS", "Cleaner", "Found", "recipe"]
 # name like `password`, sent in an Authorization header, or written into a URL.
 LEVELS = ("tokens", "all")
 # Raise when the same text would come out differently.
-_VERSION = 1
+_VERSION = 2
 _SHORTEST = 8
+# So much of its line goes with a value that is told where it lies; alone a short one lies anywhere.
+_LEAD = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One secret that was taken out. The value is there to be looked for, never to be kept."""
+    """One secret that was taken out. The value is there to be looked for, never to be kept.
+
+    `lead` is what stands before it on its line, or the end of that.
+    """
 
     kind: str
     value: str = field(repr=False)
+    lead: str = field(default="", repr=False)
 
 
 def recipe(level: str) -> str:
@@ -83,9 +91,14 @@ class Cleaner:
         parts, at = [], 0
         for span in spans:
             parts += [text[at : span.start], f"[secret: {span.kind}]"]
-            self.found.append(Found(span.kind, text[span.start : span.end]))
+            self.found.append(_found(text, span))
             at = span.end
         return "".join(parts) + text[at:]
+
+
+def _found(text: str, span: Span) -> Found:
+    lead = text[max(0, span.start - _LEAD) : span.start].rpartition("\n")[2]
+    return Found(span.kind, text[span.start : span.end], lead)
 
 
 def _apart(spans: list[Span]) -> list[Span]:

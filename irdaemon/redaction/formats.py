@@ -1,124 +1,144 @@
-"""Tokens that are known by their format: those detect-secrets knows, and some newer ones."""
+"""Tokens that are known by their format, be it by their first characters or by what is around."""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
+from irdaemon.redaction.prefixes import prefixed
 from irdaemon.redaction.spans import Effort, Span, to_the_end
+from irdaemon.redaction.spelling import EQUALS, QUOTE, begins_word
+
+_BASE64 = r"(?:[A-Za-z0-9+/]|\\{1,63}(?:/|u002[bBfF])|%2[bBfF])"
+_PADDING = r"(?:=|\\{1,63}u003[dD]|%3[dD])"
+
+
+def _any_token(token: str) -> bool:
+    return True
+
+
+def _is_web_token(token: str) -> bool:
+    """Say whether a JSON Web Token's header says how it was made."""
+    header, _, rest = token.partition(".")
+    try:
+        made = json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
+    except ValueError:
+        return False
+    return isinstance(made, dict) and "alg" in made and len(rest.replace(".", "")) >= 16
 
 
 @dataclass(frozen=True, slots=True)
-class Detector:
-    """The patterns of one kind of token. `valid` may have the last word on a match."""
+class _Surrounded:
+    """A format that is looked for at its triggers, from `before` to `after` characters of each.
 
-    kind: str
-    patterns: tuple[re.Pattern[str], ...]
-    valid: Callable[[str], bool] = lambda token: True
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """Where to try a detector: at its triggers, from `before` characters ahead of each.
-
-    `name` is a plugin of detect-secrets, as module:class, or a kind of our own with a `pattern`.
+    Without `before` its pattern begins at the trigger. Its first group, where it has one, is the
+    token. `own_word` says that a trigger begins a word; `valid` has the last word on a match.
     """
 
-    name: str
+    kind: str
     triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
     before: int = 0
     after: int = 300
-    pattern: str = ""
+    own_word: bool = False
+    valid: Callable[[str], bool] = _any_token
 
 
-# Left out of detect-secrets' plugins: entropy and public IP addresses (no secrets), Artifactory
-# (any word that begins with AP), Cloudant, Softlayer and IBM's (any `key` after `cl`, `sl`, `cos`).
-_LISTED = (
-    _Listed("aws:AWSKeyDetector", ("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "aws", "AWS", "Aws")),
-    _Listed("azure_storage_key:AzureStorageKeyDetector", ("AccountKey=",)),
-    _Listed("discord:DiscordBotTokenDetector", ("discord", "Discord", "DISCORD"), 100),
-    _Listed("github_token:GitHubTokenDetector", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
-    _Listed(
-        "gitlab_token:GitLabTokenDetector",
-        ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "GR1348941", "glcbt-", "glimt-",
-         "glptt-", "glagent-", "gloas-"),
-        after=1_200,
+SURROUNDED = (
+    _Surrounded(
+        "JSON Web Token",
+        ("eyJ",),
+        re.compile(r"eyJ[\w-]{8,2048}={0,2}(?:\.[\w-]*={0,2}){1,4}", re.ASCII),
+        after=8_192,
+        valid=_is_web_token,
     ),
-    _Listed("jwt:JwtTokenDetector", ("eyJ",), after=8_192),
-    _Listed("mailchimp:MailchimpDetector", ("-us",), before=32),
-    _Listed("npm:NpmDetector", ("_authToken",), before=200),
-    _Listed("openai:OpenAIDetector", ("sk-",)),
-    _Listed("pypi_token:PypiTokenDetector", ("pypi-AgE",)),
-    _Listed("sendgrid:SendGridDetector", ("SG.",)),
-    _Listed("slack:SlackDetector", ("xox", "https://hooks.slack.com/")),
-    _Listed("square_oauth:SquareOAuthDetector", ("sq0csp-",)),
-    _Listed("stripe:StripeDetector", ("sk_live_", "rk_live_")),
-    _Listed("telegram_token:TelegramBotTokenDetector", (":AA",), before=10),
-    _Listed("twilio:TwilioKeyDetector", ("twilio", "Twilio", "TWILIO"), 100),
-    _Listed(
-        "AI Service Key",
-        ("sk-", "xai-", "gsk_", "hf_"),
-        pattern=r"sk-(?:ant|or|proj|svcacct|admin)-[\w-]{20,}|sk-[A-Za-z0-9]{32,}"
-        r"|xai-[A-Za-z0-9]{40,}|gsk_[A-Za-z0-9]{40,}|hf_[A-Za-z0-9]{30,}",
+    _Surrounded(
+        "AWS Access Key",
+        ("aws", "AWS", "Aws"),
+        re.compile(
+            r"aws.{0,20}?(?:key|pwd|pw|password|pass|token).{0,20}?"
+            r"[\"']([0-9a-z/+]{40})\\{0,63}[\"']",
+            re.IGNORECASE,
+        ),
     ),
-    _Listed("GitHub Token", ("github_pat_",), pattern=r"github_pat_\w{22,}"),
-    _Listed(
-        "Google Key",
-        ("AIza", "GOCSPX-", "ya29."),
-        pattern=r"AIza[\w-]{35}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}",
+    _Surrounded(
+        "Azure Storage Account access key",
+        ("AccountKey", "SharedAccessKey"),
+        re.compile(rf"(?:Account|SharedAccess)Key{EQUALS}((?:{_BASE64}|{_PADDING}){{43,90}})"),
     ),
-    _Listed(
-        "Service Token",
-        ("npm_", "dop_v1_", "shpat_", "AGE-SECRET-KEY-1", "dapi"),
-        pattern=r"npm_[A-Za-z0-9]{36}|dop_v1_[a-f0-9]{64}|shpat_[a-f0-9]{32}"
-        r"|AGE-SECRET-KEY-1[0-9A-Z]{50,}|dapi[a-f0-9]{32}",
+    _Surrounded(
+        "Shared Access Signature",
+        ("sig=", "sig\\", "sig%3"),
+        re.compile(rf"sig{EQUALS}({_BASE64}{{43}}{_PADDING})"),
+        own_word=True,
     ),
-)  # fmt: skip
-_WORD = re.compile(r"[A-Za-z0-9_]")
+    _Surrounded(
+        "Discord Bot Token",
+        ("discord", "Discord", "DISCORD"),
+        re.compile(r"[MNO][a-zA-Z\d_-]{23,25}\.[a-zA-Z\d_-]{6}\.[a-zA-Z\d_-]{27}"),
+        before=100,
+    ),
+    _Surrounded(
+        "Mailchimp Access Key", ("-us",), re.compile(r"[0-9a-z]{32}-us[0-9]{1,2}"), before=32
+    ),
+    _Surrounded(
+        "Mailgun Key",
+        ("mailgun", "Mailgun", "MAILGUN"),
+        re.compile(r"key-[0-9a-f]{32}"),
+        before=100,
+    ),
+    _Surrounded(
+        "NPM tokens",
+        ("_authToken",),
+        re.compile(rf"_authToken{EQUALS}\s*((?:{QUOTE})?[A-Za-z0-9+/_=-]{{16,}})"),
+    ),
+    _Surrounded(
+        "Telegram Bot Token", (":AA",), re.compile(r"\d{8,10}:[0-9A-Za-z_-]{35}"), before=10
+    ),
+    _Surrounded(
+        "Twilio API Key",
+        ("twilio", "Twilio", "TWILIO"),
+        re.compile(r"(?:AC|SK)[a-z0-9]{32}"),
+        before=100,
+    ),
+)
 
 
 def formatted(text: str) -> Iterator[Span]:
     """Yield the tokens of known formats in a text; one found twice is yielded twice."""
+    yield from prefixed(text)
     effort = Effort()
-    for listed in _LISTED:
-        for trigger in listed.triggers:
+    for known in SURROUNDED:
+        for trigger in known.triggers:
             if trigger in text:
-                yield from _at(trigger, listed, text, effort)
+                yield from _at(trigger, known, text, effort)
 
 
-def _at(trigger: str, listed: _Listed, text: str, effort: Effort) -> Iterator[Span]:
-    detector = _detector(listed)
+def _at(trigger: str, known: _Surrounded, text: str, effort: Effort) -> Iterator[Span]:
     at = text.find(trigger)
     while at >= 0:
         end = at + len(trigger)
-        # `disk-` is no beginning of `sk-`; what is looked at from ahead sees to that itself.
-        if listed.before or at == 0 or not _WORD.match(text[at - 1]):
-            effort.spend(listed.before + listed.after)
-            for span in _matches(detector, listed, text, at):
+        if not known.own_word or begins_word(text, at):
+            effort.spend(known.before + known.after)
+            for span in _matches(known, text, at):
                 yield span
                 end = max(end, span.end)
         at = text.find(trigger, end)
 
 
-def _matches(detector: Detector, listed: _Listed, text: str, at: int) -> Iterator[Span]:
-    start, stop = max(0, at - listed.before), at + listed.after
-    for pattern in detector.patterns:
-        find = pattern.search if listed.before else pattern.match
-        match = find(text, start, stop)
-        if match and detector.valid(match[0]):
-            yield Span(match.start(), to_the_end(text, match.end()), detector.kind)
+def _matches(known: _Surrounded, text: str, at: int) -> Iterator[Span]:
+    start, stop = max(0, at - known.before), at + known.after
+    group = known.pattern.groups
+    for match in _found(known, text, start, stop):
+        if known.valid(match[0]):
+            yield Span(match.start(group), to_the_end(text, match.end(group)), known.kind)
 
 
-@cache
-def _detector(listed: _Listed) -> Detector:
-    """Return a listed detector; detect-secrets is imported with the first of its own."""
-    if listed.pattern:
-        return Detector(listed.name, (re.compile(listed.pattern),))
-    from importlib import import_module
-
-    module, _, name = listed.name.partition(":")
-    plugin = getattr(import_module(f"detect_secrets.plugins.{module}"), name)()
-    valid = getattr(plugin, "is_formally_valid", lambda token: True)
-    return Detector(plugin.secret_type, tuple(plugin.denylist), valid)
+def _found(known: _Surrounded, text: str, start: int, stop: int) -> Iterator[re.Match[str]]:
+    if known.before:
+        yield from known.pattern.finditer(text, start, stop)
+    elif match := known.pattern.match(text, start, stop):
+        yield match

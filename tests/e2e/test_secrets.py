@@ -18,6 +18,7 @@ PROMPTS = (
     f"log in with the server key\n{PRIVATE_KEY}",
     f"call the api as Bearer {JWT} or {ANTHROPIC}",
     f'connect with password = "{PASSWORD}" <private>my diary: {PRIVATE}</private>',
+    json.dumps({"out": f"one\n{AWS}\n{GITHUB}", "url": f"redis://:{PASSWORD}@h"}),
 )
 
 

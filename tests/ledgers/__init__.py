@@ -1,7 +1,10 @@
 """A ledger of every format there ever was, as the version of its time wrote it.
 
 They hold the two corpora below. `make.py` writes another: run it with the code of the version.
+`uncleaned.db.gz` is by the first version of redaction, which did not look through escapes.
 """
+
+from tests.planted import GITHUB
 
 TOOLS = {f"tool-{n}": f"turn screw number {n} with tool {n * 7}" for n in range(24)} | {
     "pdf": {"name": "pdf", "description": "fill in pdf forms", "tags": ["paper", "forms"]},
@@ -14,3 +17,6 @@ NOTES = {
     )
     for n in range(4)
 }
+# What the first version of redaction kept, and beside it what no version changes.
+PRINTED = f'the tool printed {{"out": "x\\n{GITHUB}"}} about walruses'
+UNCLEANED = {"printed": PRINTED, **{f"plain-{n}": f"plain text number {n}" for n in range(6)}}

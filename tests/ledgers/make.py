@@ -1,4 +1,7 @@
-"""Write a ledger with the code that is imported here: python -m tests.ledgers.make FILE.db.gz."""
+"""Write a ledger with the code that is imported here: python -m tests.ledgers.make FILE.db.gz.
+
+A file of the name `uncleaned.db.gz` gets what the first version of redaction kept.
+"""
 
 import gzip
 import os
@@ -10,23 +13,27 @@ from pathlib import Path
 from irdaemon.corpus import Corpus
 from irdaemon.engine import Engine
 from irdaemon.jobs import Job
-from irdaemon.ledger import Ledger
+from irdaemon.ledger import Ledger, Pin
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
-from tests.ledgers import NOTES, TOOLS
+from tests.ledgers import NOTES, PRINTED, TOOLS, UNCLEANED
+
+CORPORA = (
+    Corpus("notes", "mapping", InMemory(NOTES), Chunked(chunk_size=120, overlap=0), "hashing"),
+    Corpus("tools", "mapping", InMemory(TOOLS), WholeText(), "hashing"),
+)
+PRINTING = (Corpus("printed", "mapping", InMemory(UNCLEANED), WholeText(), "hashing"),)
+PINS = (Pin("printed", "printed", "body", PRINTED, 1.0),)
 
 
-def write(file: str) -> None:
-    """Index both corpora, and pack the ledger as it lies on the disk."""
+def write(file: str, corpora: tuple[Corpus, ...], pins: tuple[Pin, ...]) -> None:
+    """Index corpora, and pack the ledger as it lies on the disk."""
     path = os.path.join(tempfile.mkdtemp(), "ledger.sqlite")
-    corpora = (
-        Corpus("notes", "mapping", InMemory(NOTES), Chunked(chunk_size=120, overlap=0), "hashing"),
-        Corpus("tools", "mapping", InMemory(TOOLS), WholeText(), "hashing"),
-    )
     engine = Engine(Ledger(path), corpora)
     for corpus in corpora:
         engine.request(Job("reconcile", corpus.name))
     engine.drain()
+    engine.ledger.pins.put(pins)
     engine.ledger.close()
     db = sqlite3.connect(path)
     print(file, "format", *db.execute("PRAGMA user_version").fetchone())
@@ -36,4 +43,5 @@ def write(file: str) -> None:
 
 
 if __name__ == "__main__":
-    write(sys.argv[1])
+    uncleaned = os.path.basename(sys.argv[1]) == "uncleaned.db.gz"
+    write(sys.argv[1], *((PRINTING, PINS) if uncleaned else (CORPORA, ())))

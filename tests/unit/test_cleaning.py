@@ -86,6 +86,14 @@ def test_where_secrets_lie_is_told_by_line_of_the_file_and_kind(tmp_path):
     ]
 
 
+def test_a_short_secret_is_told_where_it_is_assigned_and_not_wherever_its_letters_stand(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text('Be root.\nRoots are root.\npassword = "root"\nThe root again.\n')
+    corpus = Watched(files(tmp_path, redact="all"))
+    corpus.look()
+    assert secrets(corpus) == [("a.md", 3, "Secret Keyword")]
+
+
 def test_secrets_that_were_mended_are_told_no_longer(tmp_path):
     session(tmp_path, "/w/app", f"take {AWS}")
     corpus = Watched(sessions(tmp_path))

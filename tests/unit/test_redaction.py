@@ -1,5 +1,10 @@
+import json
+import re
+import sys
+from importlib import import_module
+
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irdaemon.redaction import LEVELS, Cleaner
@@ -7,6 +12,7 @@ from irdaemon.redaction.spans import EFFORT
 from irdaemon.types import Refused
 from tests.planted import (
     BEGIN,
+    END,
     JWT,
     KEY_LINES,
     MORE_TOKENS,
@@ -15,6 +21,14 @@ from tests.planted import (
     STRIPE,
     TOKENS,
 )
+
+# Those of detect-secrets' plugins whose format cannot be mistaken for something shorter.
+PLUGINS = (
+    "azure_storage_key:AzureStorageKeyDetector", "github_token:GitHubTokenDetector",
+    "gitlab_token:GitLabTokenDetector", "mailchimp:MailchimpDetector",
+    "openai:OpenAIDetector", "pypi_token:PypiTokenDetector", "sendgrid:SendGridDetector",
+    "stripe:StripeDetector",
+)  # fmt: skip
 
 
 def clean(text, level="all"):
@@ -39,6 +53,18 @@ def test_a_token_is_found_whatever_stands_around_it(token, before, edge, after):
     assert token[-12:] not in cleaned
 
 
+@pytest.mark.parametrize("plugin", PLUGINS)
+@settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_token_that_detect_secrets_knows_by_its_format_is_known_here(plugin, data):
+    module, _, name = plugin.partition(":")
+    detector = getattr(import_module(f"detect_secrets.plugins.{module}"), name)()
+    pattern = data.draw(st.sampled_from(list(detector.denylist)))
+    ascii_only = st.characters(max_codepoint=126)
+    token = data.draw(st.from_regex(pattern, fullmatch=True, alphabet=ascii_only))
+    assert "[secret: " in clean(f"use {token} now", "tokens")
+
+
 def test_a_token_longer_than_its_format_says_goes_to_its_end():
     assert clean(f"key {STRIPE}zzzz.", "tokens") == "key [secret: Stripe Access Key]."
     assert JWT.rpartition(".")[2] not in clean(f"Bearer {JWT}", "tokens")
@@ -57,6 +83,38 @@ def test_a_token_longer_than_its_format_says_goes_to_its_end():
 )
 def test_a_private_key_goes_as_a_whole_even_where_it_is_cut_short(key):
     assert clean(f"this: {key}\nand that", "tokens") == "this: [secret: Private Key]\nand that"
+
+
+def test_the_lines_of_a_key_cut_short_go_whatever_stands_before_them():
+    lines = [BEGIN, *KEY_LINES, *KEY_LINES]
+    headed = [BEGIN, "Proc-Type: 4,ENCRYPTED", f"DEK-Info: AES-128-CBC,{'0F' * 16}", "", *KEY_LINES]
+    for text in (
+        "".join(f"{number:6d}\t{line}\n" for number, line in enumerate(lines, 1)),
+        "".join(f"{number:6d}→{line}\n" for number, line in enumerate(lines, 1)),
+        "".join(f"{number}: {line}\n" for number, line in enumerate(lines, 1)),
+        json.dumps("".join(f"{number:6d}\t{line}\n" for number, line in enumerate(lines, 1))),
+        json.dumps(json.dumps("\n".join(lines))),
+        *("".join(f"{mark}{line}\n" for line in lines) for mark in ("> ", "+", "-", " # ", "// ")),
+        "\n".join(headed),
+        " +\n".join(f'"{line}\\n"' for line in lines),
+        "%0A".join([BEGIN.replace(" ", "+"), *KEY_LINES]),
+        "\n".join([*lines, "Ab3="]),
+    ):
+        cleaned = clean(f"this: {text}\nand that", "tokens")
+        assert not [line for line in (*KEY_LINES, "Ab3=") if line in cleaned], text
+        assert cleaned.startswith("this: ")
+        assert cleaned.endswith("\nand that")
+
+
+@pytest.mark.parametrize("mark", ["", "+", "  12\t"])
+def test_a_key_whose_end_is_far_away_goes_to_its_end(mark):
+    key = "\n".join(mark + line for line in (BEGIN, *KEY_LINES * 300, END))
+    assert clean(key + " tail", "tokens") == f"{mark}[secret: Private Key] tail"
+
+
+def test_a_mention_of_a_key_takes_no_line_of_the_text_with_it():
+    text = f"it begins with {BEGIN}\n\nComments: none.\n\nIt is followed by base64"
+    assert clean(text, "tokens") == text.replace(BEGIN, "[secret: Private Key]")
 
 
 def test_two_private_keys_are_two_and_what_stands_between_them_stays():
@@ -97,6 +155,29 @@ def test_what_is_assigned_sent_or_in_a_url_goes_from_transcripts_and_stays_elsew
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "see https://example.com/a:b/c and mail me@example.com",
         "use the eyJ prefix, an sk- prefix, or -----BEGIN CERTIFICATE-----",
+        "risk-or-reward-assessment-framework and task-proj-some-long-name-of-a-branch",
+        "disk-ant-colony-optimization-with-many-words",
+        "password = getpass.getpass('Password: ')",
+        "password: str | None = None",
+        "password: Optional[str] = None, token: AccessToken",
+        "interface User { password: string; token?: string }",
+        "connect(user=user, password=password, token=self.token, api_key=settings.api_key)",
+        "token: ${{ secrets.GITHUB_TOKEN }}",
+        "DB_PASSWORD=$DB_PASSWORD API_KEY=${API_KEY:-none} SECRET=$(pass show db)",
+        "api_key = '<your-api-key>' or \"your_api_key_here\" or 'sk-...'",
+        "API_KEY=your-key PASSWORD=changeme TOKEN=******** SECRET=xxxxxxxx",
+        "Authorization: Bearer $TOKEN or Bearer <token> or Bearer {token}",
+        "Authorization: Bearer authentication is required",
+        "postgres://user:${PASSWORD}@host and https://user:<password>@host",
+        "http://localhost:8080/@vite/client and http://h:3000?mail=a@b.example",
+        '"password": "Enter your password", "secretName": "db-credentials"',
+        "PASSWORD_FILE=/run/secrets/db1 PWD=/home/ann/project1 token_path=~/.config/t1",
+        "total_tokens: 33894, max_tokens=4096, tokenizer: bert-base-v2",
+        "<password></password><input type='password' name='pass1'>",
+        "use --password to log in, --token TOKEN, --password-stdin, --secret id=npm1",
+        "curl -u user:$PASS https://h.example; docker run -u 1000:1000 image",
+        "Cookie: none; the cookie: it crumbles",
+        "for letters only: password: correct or not, see below",
     ],
 )
 def test_what_is_no_secret_stays_as_it_is(text):
@@ -141,6 +222,10 @@ def test_every_text_of_plain_data_is_cleaned():
         ("a <private> that is never closed", "a <private> that is never closed"),
         ("a </private> that was never opened", "a </private> that was never opened"),
         ("a <privateer>b</privateer>", "a <privateer>b</privateer>"),
+        ("a <pRiVate>b</PrivatE> c", "a  c"),
+        ("a <private >b</ private> < PRIVATE >c</private\t> d", "a   d"),
+        ("a \\u003cprivate\\u003eb\\u003c/private\\u003e c", "a  c"),
+        ("a &lt;private&gt;b&lt;/private&gt; c", "a  c"),
     ],
 )
 def test_private_blocks_are_dropped(text, left):
@@ -161,6 +246,60 @@ def test_a_long_text_that_names_what_tokens_are_for_is_no_such_text():
     assert clean("the aws cli, the aws console, twilio and discord\n" * 9_000, "tokens")
 
 
-@pytest.mark.parametrize("unit", ["://a:", "password ", "xox", BEGIN, "<private>", "token=a"])
+BEGINNINGS = (
+    "://a:", "password ", "xox", BEGIN, "<private>", "token=a", "password=", "password: |",
+    "password: |\n  x\n",
+    '\\"password\\": \\"', "://:", "\\", "\\n", "<password>", "--token a", "cookie: a=b; ",
+    "bearer ",
+    "curl -u a:", "machine a login b password ", f"{BEGIN}\n> ", "sk-", "ghp_", "_", "-", "A3T",
+    "hooks.slack.com/services/T", "sig=", "eyJ", "< private", "password=((", "xapp-1-A",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", BEGINNINGS)
 def test_a_long_text_of_one_beginning_after_another_is_got_through(unit):
     assert clean(unit * 9_000)
+
+
+@pytest.mark.parametrize("unit", BEGINNINGS)
+@pytest.mark.parametrize("end", ["a", "\\", " ", "\n", "\r\n", "\\r\\n", "a."])
+def test_one_beginning_before_a_long_text_is_got_through(unit, end):
+    clean(unit + end * 50_000)
+
+
+PIECES = (
+    "password", "token", "api_key", "secret", "=", ": ", '"', "'", "\\", "\n", " ", "Zx9qLm4tRw",
+    "letters", "://", "@", "<", ">", "</", "[secret: X]", "Bearer ", "Authorization: ", "curl -u ",
+    "a:", "|", "  ", "cookie: ", "a=", ";", "$", "(", ")", "--", "<private>", "</private>",
+    BEGIN, END, KEY_LINES[0], TOKENS["GitHub Token"], TOKENS["AWS Access Key"],
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from(LEVELS))
+@settings(deadline=None, max_examples=400)
+def test_no_token_survives_any_mixture_and_what_stays_stood_there(parts, level):
+    text = "".join(parts)
+    cleaned = clean(text, level)
+    assert TOKENS["GitHub Token"] not in cleaned
+    assert TOKENS["AWS Access Key"] not in cleaned
+    for part in re.split(r"\[secret: [^\]]*\]", cleaned):
+        assert "private" in text or part in text
+
+
+@given(st.text(alphabet="abcdefghijlmnoqruvwxyz 0123456789\n()[]{}éß漢", max_size=400))
+def test_a_text_without_a_trigger_comes_back_as_it_is(text):
+    assert clean(text) == text
+
+
+def test_no_letter_moves_the_places_of_those_behind_it():
+    for start in range(0, sys.maxunicode, 4_096):
+        letters = "".join(map(chr, range(start, start + 4_096)))
+        text = f"{letters} password = '{PASSWORD}'"
+        assert clean(text).endswith(" password = '[secret: Secret Keyword]'")
+
+
+def test_a_short_value_is_told_with_what_leads_to_it():
+    cleaner = Cleaner("all")
+    cleaner.text('the root of all\nlogin: {"password": "root"}')
+    (found,) = cleaner.found
+    assert (found.value, found.lead) == ("root", 'login: {"password": "')

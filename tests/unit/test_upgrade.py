@@ -18,7 +18,8 @@ from irdaemon.renewal import opened
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
 from irdaemon.types import Query
-from tests.ledgers import NOTES, TOOLS
+from tests.ledgers import NOTES, PRINTED, TOOLS, UNCLEANED
+from tests.planted import GITHUB
 from tests.unit.test_renewal import Writing
 from tests.unit.whole_ledgers import everything
 
@@ -115,3 +116,29 @@ def test_the_first_ledgers_whose_format_cannot_be_told_from_the_next_are_rebuilt
     assert "corpora" in made.loss.why
     assert kept_aside(path) == [made.loss.kept]
     made.ledger.close()
+
+
+def holds_text(path, text):
+    files = Path(path).parent.glob(Path(path).name + "*")
+    return text.lower().encode() in b"".join(file.read_bytes() for file in files).lower()
+
+
+def test_a_token_that_an_earlier_version_kept_is_gone_after_the_first_look(tmp_path, monkeypatch):
+    path = unpacked(FILES / "uncleaned.db.gz", tmp_path)
+    assert holds_text(path, GITHUB)
+    printed = Corpus("printed", "mapping", InMemory(UNCLEANED), WholeText(), "hashing")
+    made = Engine(Ledger(path), (printed,))
+    assert [pin.text for pin in made.ledger.pins.all()] == [PRINTED]
+    embedded = []
+    embedder = made._embedders.named("hashing")
+    embed = type(embedder).embed
+    monkeypatch.setattr(
+        type(embedder), "embed", lambda self, texts: embedded.extend(texts) or embed(self, texts)
+    )
+    level(made)
+    (pin,) = made.ledger.pins.all()
+    clean = PRINTED.replace(GITHUB, "[secret: GitHub Token]")
+    # The vectors of the other texts are those that were there.
+    assert (embedded, pin.text) == ([clean], clean)
+    made.ledger.close()
+    assert not holds_text(path, GITHUB)
