@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,22 +71,25 @@ class Settled:
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> None:
         """Write a corpus into the file."""
-        self.config = self._or_fallback(add_corpus(load_config(self._path), name, kind, roots))
+        self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots))
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""
-        self.config = self._or_fallback(remove_corpus(load_config(self._path), name))
+        self.config = self._or_fallback(remove_corpus(self._file(), name))
+
+    def _file(self) -> str:
+        """Return the file to edit. Raises ConfigError where the one that was named is gone."""
+        return load_config(self._path).path
 
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
         return corpora_of(self.config, held)
 
-    def reload(self, held: Collection[str]) -> tuple[Corpus, ...]:
+    def reload(self, held: Collection[str]) -> None:
         """Read the file again; one that cannot be used leaves everything as it was."""
         config = self._read()
-        corpora, rules = corpora_of(config, held), rules_of(config)
-        self.config, self.rules = config, rules
-        return corpora
+        corpora_of(config, held)
+        self.config, self.rules = config, rules_of(config)
 
 
 class Writer(threading.Thread):
@@ -122,6 +125,8 @@ class Daemon:
 
     def __init__(self, settled: Settled, socket: str):
         self._settled = settled
+        # The engine is told of edits in the order in which the file saw them.
+        self._reconfiguring = threading.Lock()
         self._socket = socket
         self._started = time.monotonic()
         config = settled.config
@@ -198,21 +203,27 @@ class Daemon:
         """Return the roots of which every change so far has been asked for."""
         return self._watcher.caught_up(timeout)
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
-        """Write a corpus into the configuration; return the corpora there are then."""
-        self._settled.add(name, kind, roots)
-        return self._settled.corpora(self.engine.corpora)
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+        """Write a corpus into the configuration; return the jobs that take it up."""
+        with self._reconfiguring:
+            self._settled.add(name, kind, roots)
+            return self._take_up()
 
-    def remove(self, name: str) -> Iterable[Corpus]:
-        """Take a corpus out of the configuration; return the corpora there are then."""
-        self._settled.remove(name)
-        return self._settled.corpora(self.engine.corpora)
+    def remove(self, name: str) -> list[int]:
+        """Take a corpus out of the configuration; return the jobs that take it up."""
+        with self._reconfiguring:
+            self._settled.remove(name)
+            return self._take_up()
 
-    def reload(self) -> Iterable[Corpus]:
-        """Read the configuration again; return the corpora there are then."""
-        corpora = self._settled.reload(self.engine.corpora)
-        self._server.rules = self._settled.rules
-        return corpora
+    def reload(self) -> list[int]:
+        """Read the configuration again; return the jobs that take it up."""
+        with self._reconfiguring:
+            self._settled.reload(self.engine.corpora)
+            self._server.rules = self._settled.rules
+            return self._take_up()
+
+    def _take_up(self) -> list[int]:
+        return self.engine.reconfigure(self._settled.corpora(self.engine.corpora))
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -334,7 +345,7 @@ class Daemon:
     def _on_hangup(self) -> None:
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
         try:
-            self.engine.reconfigure(self.reload())
+            self.reload()
             log.info("configuration read again")
         except IRError as error:
             log.error("the configuration stays as it was: %s", error.message)
@@ -342,11 +353,12 @@ class Daemon:
 
     def _seek_corpora(self) -> None:
         """Take in the corpora whose known places have appeared since the start."""
-        corpora = self._settled.corpora(self.engine.corpora)
-        new = {corpus.name for corpus in corpora}.difference(self.engine.corpora)
-        if new:
-            log.info("found: %s", ", ".join(sorted(new)))
-            self.engine.reconfigure(corpora)
+        with self._reconfiguring:
+            corpora = self._settled.corpora(self.engine.corpora)
+            new = {corpus.name for corpus in corpora}.difference(self.engine.corpora)
+            if new:
+                log.info("found: %s", ", ".join(sorted(new)))
+                self.engine.reconfigure(corpora)
 
     # -- watching --------------------------------------------------------------------------------
 

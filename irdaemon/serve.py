@@ -161,15 +161,15 @@ def _progress(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 def _add(engine: Engine, args: Mapping[str, Any]) -> Any:
     roots = [str(root) for root in args.get("roots", ())]
-    return engine.reconfigure(engine.host.add(args.get("name", ""), args.get("kind", ""), roots))
+    return engine.host.add(args.get("name", ""), args.get("kind", ""), roots)
 
 
 def _rm(engine: Engine, args: Mapping[str, Any]) -> Any:
-    return engine.reconfigure(engine.host.remove(args.get("name", "")))
+    return engine.host.remove(args.get("name", ""))
 
 
 def _reload(engine: Engine, args: Mapping[str, Any]) -> Any:
-    return engine.reconfigure(engine.host.reload())
+    return engine.host.reload()
 
 
 def _wait(engine: Engine, args: Mapping[str, Any]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 from irdaemon.commands import DONE, WRONG
@@ -33,16 +32,15 @@ def run(options: argparse.Namespace) -> int:
     """Write the file, or print it."""
     # Not sooner: they load numpy, and `start` has something to say to it first.
     from irdaemon.initial import initial_config
-    from irdaemon.settings import write_privately
+    from irdaemon.settings import begin
 
     path, text = initial_config(options.config)
     if options.print:
         print(text, end="")
         return DONE
-    if os.path.exists(path) and not options.force:
+    if not begin(path, text, replace=options.force):
         print(f"irdaemon: {path} exists already", file=sys.stderr)
         print("          --force replaces it, --print shows what would be written", file=sys.stderr)
         return WRONG
-    write_privately(path, text)
     print(path)
     return DONE
