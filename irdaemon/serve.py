@@ -265,6 +265,7 @@ def answer(engine: Engine, asked: Asked, serve: ServeConfig) -> bytes:
     """Return the reply to a request, an error where it has no answer."""
     request, scope = asked.request, asked.scope
     try:
+        wire.check_protocol(request.v, "the request", f"this daemon, irdaemon {__version__},")
         op = _op(request.op)
         _check_args(request, op)
         check_request(request, serve)
