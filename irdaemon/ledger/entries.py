@@ -265,4 +265,5 @@ def _is_stale(entry: Entry, known: KnownEntry | None, failed: str | None, recipe
         return failed != entry.stamp
     if known is None:
         return True
-    return bool(known.racy) or known.stamp != entry.stamp or known.recipe != recipe
+    same = (known.path, known.stamp, known.recipe) == (entry.path, entry.stamp, recipe)
+    return bool(known.racy) or not same
