@@ -33,7 +33,7 @@ from irdaemon.ledger import Ledger
 from irdaemon.logs import log_event
 from irdaemon.looking import Look
 from irdaemon.memory import resident, settle
-from irdaemon.ownership import Lock
+from irdaemon.ownership import AlreadyRunning, Lock
 from irdaemon.pulse import Beat, dead, stuck
 from irdaemon.reception import Reception, rules_of
 from irdaemon.renewal import opened
@@ -130,7 +130,7 @@ class Daemon:
         self._socket = socket
         self._started = time.monotonic()
         config = settled.config
-        self._locks = (
+        self._locks: tuple[Lock, ...] = (
             Lock.take(os.path.join(config.state_dir, "lock")),
             Lock.take(os.path.join(os.path.dirname(socket), "lock")),
         )
@@ -149,7 +149,8 @@ class Daemon:
         )
         self._signals: list[int] = []
         self._stopping = False
-        self._reported = 0.0
+        self._reported = self._kept_at = 0.0
+        self._misplaced = ""
         self._server = Server(self.engine, settled.rules, config.serve.max_message_bytes)
         self.engine.notify = self._publish
         self._reception = Reception(self._server, config, socket)
@@ -237,6 +238,9 @@ class Daemon:
                     self._tick()
                 for name in died:
                     log.critical("the %s died; ending, to be started anew", name)
+            except AlreadyRunning as error:
+                log.critical("another daemon has this one's place; ending: %s", error)
+                return 1
             finally:
                 self._stop()
         return 1 if died else 0
@@ -252,7 +256,28 @@ class Daemon:
 
     def _tick(self) -> None:
         self._server.tick(self._tick_s)
+        self._keep_place()
         self._report()
+
+    def _keep_place(self) -> None:
+        """Once a second, put back locks and sockets that were removed.
+
+        Raises AlreadyRunning where another daemon has taken their place: this one must end.
+        """
+        now = time.monotonic()
+        if now - self._kept_at < _TICK_S:
+            return
+        self._kept_at = now
+        try:
+            self._locks = tuple(lock.kept() for lock in self._locks)
+            self._reception.keep()
+            self._misplaced = ""
+        except AlreadyRunning:
+            raise
+        except IRError as error:  # a full disk, say: those who are connected are answered on
+            if error.message != self._misplaced:
+                log.error("a lock or a socket was removed, and cannot be put back: %s", error)
+            self._misplaced = error.message
 
     @property
     def _tick_s(self) -> float:

@@ -11,7 +11,7 @@ import time
 
 from irdaemon.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.config import state_dir
-from irdaemon.ownership import holder
+from irdaemon.ownership import holder, in_use
 
 HELP = "stop the daemon"
 ABOUT = """
@@ -27,6 +27,7 @@ irdaemon stop --forget
 """
 
 _STOPPED_WITHIN_S = 10.0
+_PUT_BACK_WITHIN_S = 3.0
 _POLL_S = 0.05
 
 
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 def stop_running() -> int:
     """Stop the daemon and wait until its lock is free."""
     lock = os.path.join(state_dir(), "lock")
-    pid = holder(lock)
+    pid = _found(lock)
     if pid is None:
         print("irdaemon is not running", file=sys.stderr)
         return NOT_RUNNING
@@ -63,3 +64,13 @@ def stop_running() -> int:
         time.sleep(_POLL_S)
     print(f"irdaemon (pid {pid}) did not stop within {_STOPPED_WITHIN_S:g} s", file=sys.stderr)
     return FAILED
+
+
+def _found(lock: str) -> int | None:
+    """Return the pid of the daemon; where its lock was removed, once it has made that anew."""
+    deadline = time.monotonic() + _PUT_BACK_WITHIN_S
+    while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(_POLL_S)
+    return pid
