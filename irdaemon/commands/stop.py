@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
 import sys
 import time
 
-from irdaemon.commands import DONE, FAILED, NOT_RUNNING
+from irdaemon.commands import DONE, FAILED, NOT_RUNNING, SUPERVISED
 from irdaemon.config import state_dir
 from irdaemon.ownership import holder, in_use
 
@@ -48,21 +49,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def stop_running() -> int:
-    """Stop the daemon and wait until its lock is free."""
-    lock = os.path.join(state_dir(), "lock")
-    pid = _found(lock)
-    if pid is None:
+    """Stop the daemon, its supervisor first, and wait until their locks are free."""
+    lock, supervised = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
+    pid, supervisor = _found(lock), holder(supervised)
+    if pid is None and supervisor is None:
         print("irdaemon is not running", file=sys.stderr)
         return NOT_RUNNING
-    # The lock is held, so this pid is the daemon's and nobody else's.
-    os.kill(pid, signal.SIGTERM)
+    # The locks are held, so these are the daemon's and its supervisor's pids and nobody else's.
+    for each in filter(None, (supervisor, pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGTERM)
+    shown = pid or supervisor
     deadline = time.monotonic() + _STOPPED_WITHIN_S
     while time.monotonic() < deadline:
-        if holder(lock) != pid:
-            print(f"irdaemon stopped (pid {pid})", file=sys.stderr)
+        if not _holds(supervisor, supervised) and not _holds(pid, lock):
+            print(f"irdaemon stopped (pid {shown})", file=sys.stderr)
             return DONE
         time.sleep(_POLL_S)
-    print(f"irdaemon (pid {pid}) did not stop within {_STOPPED_WITHIN_S:g} s", file=sys.stderr)
+    print(f"irdaemon (pid {shown}) did not stop within {_STOPPED_WITHIN_S:g} s", file=sys.stderr)
     return FAILED
 
 
@@ -74,3 +78,7 @@ def _found(lock: str) -> int | None:
             return None
         time.sleep(_POLL_S)
     return pid
+
+
+def _holds(pid: int | None, lock: str) -> bool:
+    return pid is not None and holder(lock) == pid
