@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
@@ -46,7 +47,8 @@ class CorpusConfig:
     `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
     secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
     the roots (None: as its kind has it). `options` are the keys that only its source knows; `lines`
-    tells where each is written, "" the table itself, for errors that are found later.
+    tells where each is written, "" the table itself, for errors that are found later. `fault` says
+    where a control character makes it unusable, "" for nowhere: the other corpora are served.
     """
 
     name: str
@@ -60,6 +62,7 @@ class CorpusConfig:
     follow_links: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,16 +218,32 @@ def state_dir() -> str:
 def load_config(path: str | None = None) -> Config:
     """Read the configuration; a file that was named must exist, the default one need not."""
     chosen = os.path.abspath(path) if path else config_path()
+    text = read_text(chosen)
+    if text is None and (path or os.environ.get("IRDAEMON_CONFIG")):
+        raise ConfigError(f"{chosen}: no such file", "irdaemon init writes one")
+    return parse_config(text or "", chosen)
+
+
+def read_text(path: str) -> str | None:
+    """Return what a configuration file holds; None where there is none. Raises ConfigError.
+
+    Only a regular file is read: a pipe would have the daemon wait for whoever writes into it.
+    """
     try:
-        with open(chosen, "rb") as file:
-            text = file.read().decode("utf-8")
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError(f"{path} is no regular file", "name a file with the settings")
+            return file.read().decode("utf-8")
     except FileNotFoundError:
-        if path or os.environ.get("IRDAEMON_CONFIG"):
-            raise ConfigError(f"{chosen}: no such file", "irdaemon init writes one") from None
-        text = ""
+        return None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a directory", "name the file in it") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{chosen}: {error}", "check the file") from error
-    return parse_config(text, chosen)
+        raise ConfigError(f"{path}: {error}", "check the file") from error
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def parse_config(text: str, path: str) -> Config:
@@ -234,8 +253,10 @@ def parse_config(text: str, path: str) -> Config:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}", "see https://toml.io for the syntax") from error
     where = _Where(path, text)
-    for key in data:
+    for key, value in data.items():
         where.check_key("", key, _TOP_KEYS)
+        if key != "corpora" and (fault := where.control_character(key, value)):
+            raise ConfigError(f"{path}: {fault}", "leave that character out")
     sections = {
         name: _section(kind, data[name], name, where)
         for name, kind in _SECTIONS.items()
@@ -286,6 +307,19 @@ class _Where:
             table, key, f"{key} must be {_SAID[kind]}, not {type(value).__name__} ({value!r})"
         )
 
+    def control_character(self, table: str, value: Any) -> str:
+        """Say where a table or value holds a control character, "" for nowhere.
+
+        No path and no name may: what shows them would be misled, and no system has one with a NUL.
+        """
+        found = next(_control_characters(value, ""), None)
+        if found is None:
+            return ""
+        key, code = found
+        line = self.line_of(table, key) or self.line_of("", table)
+        said = f"{key or table} holds the control character U+{code:04X}"
+        return f"line {line}: {said}" if line else said
+
     def absolute(self, path: str) -> str:
         """Return a path as written: relative to the file, or to the home."""
         return os.path.normpath(os.path.join(os.path.dirname(self.path), os.path.expanduser(path)))
@@ -302,6 +336,23 @@ class _Where:
             if name and dotted == f"{table}.{key}".strip("."):
                 return number
         return found
+
+
+# C0, DEL and C1.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def _control_characters(value: Any, key: str) -> Iterator[tuple[str, int]]:
+    """Yield each control character in a value by its code point, with the key it is set under."""
+    if isinstance(value, str):
+        yield from ((key, ord(each[0])) for each in _CONTROL.finditer(value))
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _control_characters(name, key)
+            yield from _control_characters(inner, key or name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _control_characters(inner, key)
 
 
 _SAID: Mapping[type, str] = {
@@ -338,7 +389,12 @@ def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
         raise where.error(
             table, "", f"{name!r} is no name for a corpus", "use letters, digits, '-', '_' and '.'"
         )
-    values = dict(where.typed("corpora", name, data, dict))
+    given = where.typed("corpora", name, data, dict)
+    # A strategy's parameters are no paths: what separates its parts may be a line end.
+    values = {key: value for key, value in given.items() if key != "strategy"}
+    fault = where.control_character(table, values)
+    if fault:
+        values = {k: v for k, v in values.items() if not where.control_character(table, {k: v})}
     kind = where.typed(table, "kind", values.pop("kind", name), str)
     configurable = tuple(k for k in SOURCES if k not in _IN_PROCESS)
     if kind not in configurable and ":" not in kind:
@@ -357,7 +413,7 @@ def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
         name=name,
         kind=kind,
         roots=tuple(where.absolute(root) for root in roots),
-        strategy=_strategy(table, values.pop("strategy", None), where),
+        strategy=_strategy(table, given.get("strategy"), where),
         embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
         cases=where.absolute(cases) if cases else "",
         enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
@@ -365,6 +421,7 @@ def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
         follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
+        fault=fault,
     )
 
 

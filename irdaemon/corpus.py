@@ -24,8 +24,9 @@ from irdaemon.redaction import recipe
 from irdaemon.rerank import check_reranker
 from irdaemon.room import Room
 from irdaemon.source import SOURCES, Source
+from irdaemon.source.misconfigured import Misconfigured
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
-from irdaemon.types import LinkPolicy, Root
+from irdaemon.types import LinkPolicy, Problem, Root
 
 DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "skills": {"name": "Skill"},
@@ -117,10 +118,7 @@ def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ..
 def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
     """Make one corpus. Raises ConfigError naming the file and what is wrong."""
     try:
-        roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
-        roots = tuple(replace(root, links=_link_policy(wish)) for root in roots)
-        make_source = load("source", wish.kind, SOURCES)
-        source = make_source(roots, _options(wish, make_source, config.limits))
+        source = _source(wish, config)
         check_embedder(wish.embedder or config.embedder)
         strategy = strategy_from_spec(wish.strategy or DEFAULT_STRATEGIES.get(wish.kind))
         if strategy is None:
@@ -139,6 +137,16 @@ def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
         wish.follow_links,
         Room(config.limits.artifacts, config.limits.memory_mb * MB),
     )
+
+
+def _source(wish: CorpusConfig, config: Config) -> Source:
+    if wish.fault:
+        cure = f"leave that character out, or irc rm {wish.name}"
+        return Misconfigured(Problem(config.path, f"{wish.fault}; {cure}"))
+    roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
+    roots = tuple(replace(root, links=_link_policy(wish)) for root in roots)
+    make: Callable[..., Source] = load("source", wish.kind, SOURCES)
+    return make(roots, _options(wish, make, config.limits))
 
 
 def _link_policy(wish: CorpusConfig) -> LinkPolicy:

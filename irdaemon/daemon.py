@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +33,7 @@ from irdaemon.ledger import Ledger
 from irdaemon.logs import log_event
 from irdaemon.looking import Look
 from irdaemon.memory import resident, settle
-from irdaemon.ownership import Lock
+from irdaemon.ownership import AlreadyRunning, Lock
 from irdaemon.pulse import Beat, dead, stuck
 from irdaemon.reception import Reception, rules_of
 from irdaemon.renewal import opened
@@ -71,22 +71,25 @@ class Settled:
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> None:
         """Write a corpus into the file."""
-        self.config = self._or_fallback(add_corpus(load_config(self._path), name, kind, roots))
+        self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots))
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""
-        self.config = self._or_fallback(remove_corpus(load_config(self._path), name))
+        self.config = self._or_fallback(remove_corpus(self._file(), name))
+
+    def _file(self) -> str:
+        """Return the file to edit. Raises ConfigError where the one that was named is gone."""
+        return load_config(self._path).path
 
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
         return corpora_of(self.config, held)
 
-    def reload(self, held: Collection[str]) -> tuple[Corpus, ...]:
+    def reload(self, held: Collection[str]) -> None:
         """Read the file again; one that cannot be used leaves everything as it was."""
         config = self._read()
-        corpora, rules = corpora_of(config, held), rules_of(config)
-        self.config, self.rules = config, rules
-        return corpora
+        corpora_of(config, held)
+        self.config, self.rules = config, rules_of(config)
 
 
 class Writer(threading.Thread):
@@ -122,10 +125,12 @@ class Daemon:
 
     def __init__(self, settled: Settled, socket: str):
         self._settled = settled
+        # The engine is told of edits in the order in which the file saw them.
+        self._reconfiguring = threading.Lock()
         self._socket = socket
         self._started = time.monotonic()
         config = settled.config
-        self._locks = (
+        self._locks: tuple[Lock, ...] = (
             Lock.take(os.path.join(config.state_dir, "lock")),
             Lock.take(os.path.join(os.path.dirname(socket), "lock")),
         )
@@ -144,7 +149,8 @@ class Daemon:
         )
         self._signals: list[int] = []
         self._stopping = False
-        self._reported = 0.0
+        self._reported = self._kept_at = 0.0
+        self._misplaced = ""
         self._server = Server(self.engine, settled.rules, config.serve.max_message_bytes)
         self.engine.notify = self._publish
         self._reception = Reception(self._server, config, socket)
@@ -198,21 +204,27 @@ class Daemon:
         """Return the roots of which every change so far has been asked for."""
         return self._watcher.caught_up(timeout)
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
-        """Write a corpus into the configuration; return the corpora there are then."""
-        self._settled.add(name, kind, roots)
-        return self._settled.corpora(self.engine.corpora)
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+        """Write a corpus into the configuration; return the jobs that take it up."""
+        with self._reconfiguring:
+            self._settled.add(name, kind, roots)
+            return self._take_up()
 
-    def remove(self, name: str) -> Iterable[Corpus]:
-        """Take a corpus out of the configuration; return the corpora there are then."""
-        self._settled.remove(name)
-        return self._settled.corpora(self.engine.corpora)
+    def remove(self, name: str) -> list[int]:
+        """Take a corpus out of the configuration; return the jobs that take it up."""
+        with self._reconfiguring:
+            self._settled.remove(name)
+            return self._take_up()
 
-    def reload(self) -> Iterable[Corpus]:
-        """Read the configuration again; return the corpora there are then."""
-        corpora = self._settled.reload(self.engine.corpora)
-        self._server.rules = self._settled.rules
-        return corpora
+    def reload(self) -> list[int]:
+        """Read the configuration again; return the jobs that take it up."""
+        with self._reconfiguring:
+            self._settled.reload(self.engine.corpora)
+            self._server.rules = self._settled.rules
+            return self._take_up()
+
+    def _take_up(self) -> list[int]:
+        return self.engine.reconfigure(self._settled.corpora(self.engine.corpora))
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -226,6 +238,9 @@ class Daemon:
                     self._tick()
                 for name in died:
                     log.critical("the %s died; ending, to be started anew", name)
+            except AlreadyRunning as error:
+                log.critical("another daemon has this one's place; ending: %s", error)
+                return 1
             finally:
                 self._stop()
         return 1 if died else 0
@@ -241,7 +256,28 @@ class Daemon:
 
     def _tick(self) -> None:
         self._server.tick(self._tick_s)
+        self._keep_place()
         self._report()
+
+    def _keep_place(self) -> None:
+        """Once a second, put back locks and sockets that were removed.
+
+        Raises AlreadyRunning where another daemon has taken their place: this one must end.
+        """
+        now = time.monotonic()
+        if now - self._kept_at < _TICK_S:
+            return
+        self._kept_at = now
+        try:
+            self._locks = tuple(lock.kept() for lock in self._locks)
+            self._reception.keep()
+            self._misplaced = ""
+        except AlreadyRunning:
+            raise
+        except IRError as error:  # a full disk, say: those who are connected are answered on
+            if error.message != self._misplaced:
+                log.error("a lock or a socket was removed, and cannot be put back: %s", error)
+            self._misplaced = error.message
 
     @property
     def _tick_s(self) -> float:
@@ -334,7 +370,7 @@ class Daemon:
     def _on_hangup(self) -> None:
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
         try:
-            self.engine.reconfigure(self.reload())
+            self.reload()
             log.info("configuration read again")
         except IRError as error:
             log.error("the configuration stays as it was: %s", error.message)
@@ -342,11 +378,12 @@ class Daemon:
 
     def _seek_corpora(self) -> None:
         """Take in the corpora whose known places have appeared since the start."""
-        corpora = self._settled.corpora(self.engine.corpora)
-        new = {corpus.name for corpus in corpora}.difference(self.engine.corpora)
-        if new:
-            log.info("found: %s", ", ".join(sorted(new)))
-            self.engine.reconfigure(corpora)
+        with self._reconfiguring:
+            corpora = self._settled.corpora(self.engine.corpora)
+            new = {corpus.name for corpus in corpora}.difference(self.engine.corpora)
+            if new:
+                log.info("found: %s", ", ".join(sorted(new)))
+                self.engine.reconfigure(corpora)
 
     # -- watching --------------------------------------------------------------------------------
 

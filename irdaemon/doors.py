@@ -57,7 +57,7 @@ class Caller:
 class Door:
     """One bound socket, and how many connections it may have.
 
-    `listening` is what callers connect to; `peer_of` tells from a frame who sent it.
+    `listen` makes what callers connect to; `peer_of` tells from a frame who sent it.
     """
 
     def __init__(
@@ -65,13 +65,15 @@ class Door:
         socket: Socket,
         endpoint: str,
         most: int,
-        listening: network.socket,
+        listen: Callable[[], network.socket],
         peer_of: Callable[[zmq.Frame], Peer],
     ):
         self.socket = socket
         self.endpoint = endpoint
         self._most = most
-        self._listening = listening
+        self._listen = listen
+        self._listening = listen()
+        self._file = self._identity()
         self._peer_of = peer_of
         # By descriptor: one that is used again was free.
         self._connections: set[int] = set()
@@ -93,9 +95,29 @@ class Door:
                 self._connections.discard(event["value"])
         if len(self._connections) >= self._most:
             log.warning("%s had %d connections; all were cut", self.endpoint, self._most)
-            self.socket.unbind(self.endpoint)
-            self._connections.clear()
+            self._cut()
             self._bind()
+
+    @property
+    def path(self) -> str:
+        """Return the path of a Unix socket, "" for another one."""
+        return self.endpoint.removeprefix("ipc://") if self.endpoint.startswith("ipc://") else ""
+
+    @property
+    def lost(self) -> bool:
+        """Say whether the path does not lead here any more: its file was removed or exchanged."""
+        return bool(self.path) and self._file != self._identity()
+
+    def listen_again(self) -> None:
+        """Make the file of a lost socket anew; who was connected comes again. Raises ConfigError.
+
+        Nothing may lie at its path.
+        """
+        listening = self._listen()
+        self._cut()
+        self._listening.close()
+        self._listening, self._file = listening, self._identity()
+        self._bind()
 
     def receive(self) -> tuple[Caller, bytes] | None:
         """Return the next message and who sent it, None for one that has no place for an answer.
@@ -116,6 +138,18 @@ class Door:
         self.socket.close()
         self._listening.close()
 
+    def _cut(self) -> None:
+        self.socket.unbind(self.endpoint)
+        self._connections.clear()
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Return what tells the file at the path from another one; None for no file."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
     def _bind(self) -> None:
         # libzmq closes its own descriptor when it unbinds; who knocks meanwhile waits at ours.
         self.socket.set(zmq.USE_FD, os.dup(self._listening.fileno()))
@@ -131,7 +165,7 @@ def private_door(socket: Socket, path: str, most: int) -> Door:
     _prepare(socket)
     if not _admit_uids(socket, (os.getuid(),)):
         log.warning("this system does not tell who connects: only the directory keeps others out")
-    return Door(socket, f"ipc://{path}", most, _listen(path), lambda frame: own)
+    return Door(socket, f"ipc://{path}", most, lambda: _listen(path), lambda frame: own)
 
 
 def shared_door(socket: Socket, path: str, uids: Collection[int], most: int) -> Door:
@@ -140,9 +174,13 @@ def shared_door(socket: Socket, path: str, uids: Collection[int], most: int) -> 
     if not _admit_uids(socket, (os.getuid(), *uids)):
         raise ConfigError("[serve] shared: this system does not tell who connects", "leave it out")
     _check_directory(os.path.dirname(path))
-    listening = _listen(path)
-    os.chmod(path, 0o666)
-    return Door(socket, f"ipc://{path}", most, listening, _user)
+
+    def listen() -> network.socket:
+        listening = _listen(path)
+        os.chmod(path, 0o666)
+        return listening
+
+    return Door(socket, f"ipc://{path}", most, listen, _user)
 
 
 def tcp_door(socket: Socket, address: str, keys: Keys, most: int) -> Door:
@@ -160,7 +198,7 @@ def tcp_door(socket: Socket, address: str, keys: Keys, most: int) -> Door:
     listening = _listen_tcp(address)
     host, port = listening.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
-    return Door(socket, f"tcp://{host}:{port}", most, listening, _key)
+    return Door(socket, f"tcp://{host}:{port}", most, lambda: listening, _key)
 
 
 def _user(frame: zmq.Frame) -> Peer:

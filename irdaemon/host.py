@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from irclient.errors import Unavailable
-from irdaemon.corpus import Corpus
 from irdaemon.health import Vitals
 
 
@@ -33,16 +32,16 @@ class Host(Protocol):
         """
         ...
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
-        """Write a corpus into the configuration; return the corpora there are then."""
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+        """Write a corpus into the configuration; return the jobs that take it up."""
         ...
 
-    def remove(self, name: str) -> Iterable[Corpus]:
-        """Take a corpus out of the configuration; return the corpora there are then."""
+    def remove(self, name: str) -> list[int]:
+        """Take a corpus out of the configuration; return the jobs that take it up."""
         ...
 
-    def reload(self) -> Iterable[Corpus]:
-        """Read the configuration again; return the corpora there are then."""
+    def reload(self) -> list[int]:
+        """Read the configuration again; return the jobs that take it up."""
         ...
 
 
@@ -63,14 +62,14 @@ class Library:
         """Return none: nobody watches."""
         return ()
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> Iterable[Corpus]:
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         """Refuse: see Host."""
         raise Unavailable("this engine has no configuration file")
 
-    def remove(self, name: str) -> Iterable[Corpus]:
+    def remove(self, name: str) -> list[int]:
         """Refuse: see Host."""
         raise Unavailable("this engine has no configuration file")
 
-    def reload(self) -> Iterable[Corpus]:
+    def reload(self) -> list[int]:
         """Refuse: see Host."""
         raise Unavailable("this engine has no configuration file")

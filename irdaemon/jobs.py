@@ -128,6 +128,10 @@ class JobQueue:
         """Say whether a job of a kind waits."""
         return any(job.kind == kind for job in self._waiting.values())
 
+    def has_urgent(self) -> bool:
+        """Say whether something waits that is wanted at once."""
+        return any(job.urgency == CHANGE for job in self._waiting.values())
+
     def drop(self, corpus: str) -> list[Job]:
         """Remove and return what waits for a corpus that is no more."""
         dropped = [job for job in self._waiting.values() if job.corpus == corpus]
@@ -277,6 +281,17 @@ class Work:
         """Count the changed paths that wait, a whole look as one."""
         with self._wake:
             return self._queue.paths()
+
+    @property
+    def waiting(self) -> int:
+        """Count the jobs that wait."""
+        return len(self._queue)
+
+    @property
+    def change_waits(self) -> bool:
+        """Say whether a change that somebody just made waits."""
+        with self._wake:
+            return self._queue.has_urgent()
 
     @property
     def queued(self) -> int:

@@ -2,7 +2,8 @@
 
 A session's own word is what counts: an item is noted when whoever showed it says so, not when an
 answer leaves, which may never have arrived. It is kept in memory and in one small file across an
-orderly restart, for a bounded number of sessions, and forgotten some days after the last word.
+orderly restart, for a bounded number of sessions of each client, and forgotten some days after the
+last word.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from irclient.errors import LimitError, QueryError
 from irdaemon.types import Hit, Selection
@@ -23,37 +24,50 @@ _SESSIONS = 256
 _ITEMS = 200
 _FORGOTTEN_AFTER_S = 7 * 24 * 60 * 60
 OFFERED_BEFORE = "offered_before"
+_SAVED = "clients"
+
+
+class Session(NamedTuple):
+    """A session, by the name that its client gave it; client "" is the daemon's own user."""
+
+    client: str
+    name: str
+
+
+Items = Mapping[str, float]
 
 
 class Offers:
-    """Remember items by session: {session: {CORPUS/ID: when}}, the latest session last.
+    """Remember items by session: {client: {session: {CORPUS/ID: when}}}, the latest session last.
 
-    One thread notes, any may read: a session's map is replaced, never changed.
+    What one client does or names touches no session of another. One thread notes, any may read: a
+    session's map is replaced, never changed.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time):
         self._clock = clock
-        self._sessions: dict[str, Mapping[str, float]] = {}
+        self._clients: dict[str, dict[str, Items]] = {}
 
-    def note(self, session: str, references: Sequence[str]) -> None:
+    def note(self, session: Session, references: Sequence[str]) -> None:
         """Remember that a session was shown these items. Raises QueryError, LimitError."""
-        check_session(session)
-        if not session:
+        check_session(session.name)
+        if not session.name:
             raise QueryError("no session is named", "say which session was shown the items")
         if not references:
             return
         now = self._clock()
-        known = {**self._sessions.pop(session, {}), **dict.fromkeys(references, now)}
-        self._sessions[session] = dict(list(known.items())[-_ITEMS:])
-        self._forget(now)
+        sessions = self._clients.setdefault(session.client, {})
+        known = {**sessions.pop(session.name, {}), **dict.fromkeys(references, now)}
+        sessions[session.name] = dict(list(known.items())[-_ITEMS:])
+        self._forget(sessions, now)
 
-    def of(self, session: str) -> Mapping[str, float]:
+    def of(self, session: Session) -> Items:
         """Return what a session was shown, and when (Unix seconds), oldest first."""
-        return self._sessions.get(session, {})
+        return self._clients.get(session.client, {}).get(session.name, {})
 
-    def unseen(self, answer: Selection, session: str) -> Selection:
+    def unseen(self, answer: Selection, session: Session) -> Selection:
         """Return an answer without the items that a session was shown, as a copy or themselves."""
-        check_session(session)
+        check_session(session.name)
         seen = self.of(session)
         left = tuple(hit for hit in answer.results if not _was_shown(hit, seen))
         if len(left) == len(answer.results):
@@ -62,28 +76,30 @@ class Offers:
         answer = replace(answer, results=left, n_selected=len(left), signals=signals)
         return answer if left else replace(answer, abstained=True, reason=OFFERED_BEFORE)
 
-    def _forget(self, now: float) -> None:
-        """Drop the sessions that are too old or too many, the longest silent first."""
-        for session, items in list(self._sessions.items()):
+    @staticmethod
+    def _forget(sessions: dict[str, Items], now: float) -> None:
+        """Drop the sessions of a client that are too old or too many, the longest silent first."""
+        for session, items in list(sessions.items()):
             recent = max(items.values()) > now - _FORGOTTEN_AFTER_S
-            if recent and len(self._sessions) <= _SESSIONS:
+            if recent and len(sessions) <= _SESSIONS:
                 return
-            del self._sessions[session]
+            del sessions[session]
 
     # -- across a restart ------------------------------------------------------------------------
 
     def save(self, path: str) -> None:
         """Write what is remembered; a disk that does not take it costs no more than the memory."""
         with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:
-            json.dump(self._sessions, file)
+            json.dump({_SAVED: self._clients}, file)
 
     def load(self, path: str) -> None:
         """Take up what was saved, and remove the file; one that holds nothing usable is ignored."""
         with contextlib.suppress(OSError, ValueError):
             with open(path, encoding="utf-8") as file:
-                self._sessions = dict(_sessions(json.load(file)))
+                self._clients = dict(_clients(json.load(file)))
             os.unlink(path)
-        self._forget(self._clock())
+        for sessions in self._clients.values():
+            self._forget(sessions, self._clock())
 
 
 def check_session(session: str) -> None:
@@ -99,8 +115,16 @@ def _was_shown(hit: Hit, seen: Mapping[str, float]) -> bool:
     return any(each in seen for each in (f"{hit.corpus}/{hit.artifact_id}", *hit.copies))
 
 
-def _sessions(saved: Any) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield the sessions of a saved file, as far as they are whole."""
+def _clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:
+    """Yield the sessions of each client in a saved file, as far as they are whole."""
+    # An older version kept all sessions together.
+    clients = saved.get(_SAVED, {"": saved}) if isinstance(saved, dict) else None
+    for client, sessions in clients.items() if isinstance(clients, dict) else ():
+        if whole := dict(_sessions(sessions)):
+            yield client, whole
+
+
+def _sessions(saved: Any) -> Iterator[tuple[str, Items]]:
     for session, items in saved.items() if isinstance(saved, dict) else ():
         times = items.values() if isinstance(items, dict) else ()
         if times and all(isinstance(when, (int, float)) for when in times):

@@ -25,34 +25,106 @@ class AlreadyRunning(IRError):
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock file that this process holds; it ends with the process."""
+    """A lock file that this process holds, and the directory it lies in; both end with the process.
+
+    The directory is locked as well (-1: its file system has no such locks), so that whoever removes
+    the file lets nobody in.
+    """
 
     path: str
     descriptor: int
+    directory: int
 
     @classmethod
     def take(cls, path: str) -> Lock:
         """Take a lock. Raises AlreadyRunning, naming the pid that holds it."""
         make_private(os.path.dirname(path))
+        directory = _locked_directory(path)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise AlreadyRunning(
-                f"irdaemon is already running (pid {holder(path) or 'unknown'})",
-                "irdaemon status shows it, irdaemon restart replaces it",
-            ) from None
-        try:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        except OSError as error:
-            os.close(descriptor)
-            raise _cannot_write(path, error) from error
-        return cls(path, descriptor)
+            return cls(path, _locked_file(path), directory)
+        except BaseException:
+            _close(directory)
+            raise
+
+    def kept(self) -> Lock:
+        """Return this lock; where its file or directory was removed or exchanged, one made anew.
+
+        Raises AlreadyRunning where another process holds what lies in its place by now.
+        """
+        own_directory = _leads_to(os.path.dirname(self.path), self.directory)
+        if own_directory and _leads_to(self.path, self.descriptor):
+            return self
+        if own_directory:
+            made = Lock(self.path, _locked_file(self.path), self.directory)
+        else:
+            made = Lock.take(self.path)
+            _close(self.directory)
+        os.close(self.descriptor)
+        return made
+
+    def release(self) -> None:
+        """Let go of it."""
+        os.close(self.descriptor)
+        _close(self.directory)
+
+
+def _locked_directory(path: str) -> int:
+    """Lock the directory that a lock lies in; return its descriptor, -1 where that cannot be."""
+    try:
+        descriptor = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _cannot_write(os.path.dirname(path), error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise _already(path) from None
+    except OSError:  # NFS locks only what is open for writing
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def _locked_file(path: str) -> int:
+    """Lock a file, made if need be, write this process' number into it; return its descriptor."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise _already(path) from None
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    except OSError as error:
+        os.close(descriptor)
+        raise _cannot_write(path, error) from error
+    return descriptor
+
+
+def _already(path: str) -> AlreadyRunning:
+    return AlreadyRunning(
+        f"irdaemon is already running (pid {holder(path) or 'unknown'})",
+        "irdaemon status shows it, irdaemon restart replaces it",
+    )
+
+
+def _leads_to(path: str, descriptor: int) -> bool:
+    """Say whether a path leads to what is open; without a descriptor nothing can be said."""
+    if descriptor < 0:
+        return True
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def _close(descriptor: int) -> None:
+    if descriptor >= 0:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -72,7 +144,7 @@ def alone(state_dir: str, socket: str, wish: str) -> Iterator[None]:
         ) from None
     finally:
         for lock in locks:
-            os.close(lock.descriptor)
+            lock.release()
 
 
 def holder(path: str) -> int | None:
@@ -89,6 +161,18 @@ def holder(path: str) -> int | None:
     finally:
         os.close(descriptor)
     return None
+
+
+def in_use(directory: str) -> bool:
+    """Say whether a process holds a directory, whose lock file may just have been removed."""
+    try:
+        descriptor = _locked_directory(os.path.join(directory, "lock"))
+    except AlreadyRunning:
+        return True
+    except IRError:
+        return False
+    _close(descriptor)
+    return False
 
 
 def make_private(directory: str) -> None:

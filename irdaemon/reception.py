@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 
@@ -11,11 +12,13 @@ from irclient.errors import Unavailable
 from irclient.keys import Keys, read_keys, read_private
 from irclient.places import events_path
 from irdaemon.config import Config, ConfigError
-from irdaemon.doors import Keyring, allow_descriptors, private_door, shared_door, tcp_door
+from irdaemon.doors import Door, Keyring, allow_descriptors, private_door, shared_door, tcp_door
 from irdaemon.ownership import clear_socket
 from irdaemon.scope import Peer, Scope, Scopes, digest, scope_of
 from irdaemon.serve import Rules
 from irdaemon.server import Server
+
+log = logging.getLogger(__name__)
 
 _TOKEN_CHARS = 16
 
@@ -81,7 +84,7 @@ class Reception:
         self._server = server
         doors = 2 + bool(config.serve.shared) + bool(config.serve.tcp)
         self._most = allow_descriptors(config.serve.max_connections, doors)
-        self._paths: list[str] = []
+        self._doors: list[Door] = []
         self._keyring: Keyring | None = None
         try:
             self._open_private(socket)
@@ -94,36 +97,50 @@ class Reception:
             raise
 
     def _open_private(self, path: str) -> None:
-        self._server.open(private_door(self._server.router(), self._free(path), self._most))
+        clear_socket(path)
+        self._open(private_door(self._server.router(), path, self._most))
         # Events tell of every corpus, so they are for nobody who may not see all.
         if self._server.rules.scopes.of(Peer(os.getuid())).whole:
             events = self._server.context.socket(zmq.PUB)
-            path = self._free(events_path(path))
-            self._server.tell_at(private_door(events, path, self._most))
+            clear_socket(events_path(path))
+            door = private_door(events, events_path(path), self._most)
+            self._doors.append(door)
+            self._server.tell_at(door)
 
     def _open_shared(self, path: str) -> None:
         uids = self._server.rules.scopes.by_uid.keys()
-        router = self._server.router()
-        self._server.open(shared_door(router, self._free(path), uids, self._most))
+        clear_socket(path)
+        self._open(shared_door(self._server.router(), path, uids, self._most))
 
     def _open_tcp(self, config: Config) -> None:
         keys, server = server_keys(config), self._server
         self._keyring = Keyring(server.context, lambda key: key in server.rules.scopes.by_key)
-        server.open(tcp_door(server.router(), config.serve.tcp, keys, self._most))
+        self._open(tcp_door(server.router(), config.serve.tcp, keys, self._most))
 
-    def _free(self, path: str) -> str:
-        """Return a path where nobody listens any more; it is removed at the end."""
-        clear_socket(path)
-        self._paths.append(path)
-        return path
+    def _open(self, door: Door) -> None:
+        self._doors.append(door)
+        self._server.open(door)
+
+    def keep(self) -> None:
+        """Make sockets anew whose files were removed.
+
+        Raises AlreadyRunning where another process answers in the place of one, ConfigError where
+        it cannot be made.
+        """
+        for door in self._doors:
+            if door.lost:
+                clear_socket(door.path)
+                door.listen_again()
+                log.warning("the socket %s was gone; it is made anew", door.path)
 
     def close(self) -> None:
         """Answer what is being answered, and leave no socket behind."""
+        own = [door.path for door in self._doors if door.path and not door.lost]
         try:
             if self._keyring is not None:
                 self._keyring.close()
             self._server.close()
         finally:
-            for path in self._paths:
+            for path in own:
                 if os.path.exists(path):
                     os.unlink(path)

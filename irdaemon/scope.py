@@ -20,6 +20,8 @@ from irdaemon.expansion import parse_expand
 from irdaemon.references import unknown_corpus
 
 Args = Mapping[str, Any]
+# The kinds of surfaces that are made of an artifact's description, and not of its text.
+_DESCRIBING = ("capability", "description", "deps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +127,7 @@ def _query(scope: Scope, args: Args, visible: list[str]) -> Args:
         _check_corpus(name, visible)
     if not asked:
         raise NotFound("there is no corpus that this client may see", "its owner names them")
-    return {**_with_own_session(scope, args), "corpora": list(asked)}
-
-
-def _with_own_session(scope: Scope, args: Args) -> Args:
-    """Keep the sessions of a limited client apart from everybody else's."""
-    session = args.get("session")
-    return {**args, "session": f"{scope.client}/{session}"} if session else args
+    return {**args, "corpora": list(asked)}
 
 
 def _explain(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -173,7 +169,7 @@ def _artifacts(scope: Scope, args: Args, visible: list[str]) -> Args:
 def _offered(scope: Scope, args: Args, visible: list[str]) -> Args:
     for reference in args.get("references", ()):
         _check_reference(str(reference), visible)
-    return _with_own_session(scope, args)
+    return args
 
 
 def _audit(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -270,6 +266,17 @@ def _own_status(scope: Scope, status: Any) -> Any:
     }
 
 
+def _own_hits(scope: Scope, answer: Any) -> Any:
+    """Keep what a document says from whom its body is kept: a summary may be its opening words."""
+    if "body" in scope.levels:
+        return answer
+    return {**answer, "results": [_without_text(hit) for hit in answer["results"]]}
+
+
+def _without_text(hit: Mapping[str, Any]) -> Mapping[str, Any]:
+    return hit if hit["kind"] in _DESCRIBING else {**hit, "summary": hit["name"]}
+
+
 def _own_rows(scope: Scope, rows: Any) -> Any:
     return _of_visible(scope, rows, "corpus")
 
@@ -286,6 +293,8 @@ def _of_visible(scope: Scope, rows: list[Any], key: str) -> list[Any]:
 
 _SEEN: Mapping[str, Callable[[Scope, Any], Any]] = MappingProxyType(
     {
+        "discover": _own_hits,
+        "search": _own_hits,
         "status": _own_status,
         "failures": _own_rows,
         "secrets": _own_rows,

@@ -27,12 +27,15 @@ from irdaemon.ledger import Wanted
 from irdaemon.limits import check_reply, check_request, of_message
 from irdaemon.load import did_you_mean
 from irdaemon.looking import Look
+from irdaemon.offers import Session
 from irdaemon.profile import lapped
 from irdaemon.scope import Peer, Scope, Scopes, narrowed, seen
 from irdaemon.types import Query, Selection
 
 log = logging.getLogger(__name__)
 
+# The argument under which an operation finds who asks, by the name in the configuration.
+CLIENT = "client"
 # A query that takes this long is worth a line in the log.
 _SLOW_MS = 200.0
 
@@ -68,7 +71,7 @@ def _discover(engine: Engine, args: Mapping[str, Any]) -> Any:
     query = _query(args)
     with lapped() as laps:
         answer = _watched(engine.discover(query), query, laps)
-    return engine.offers.unseen(answer, args.get("session", "")).to_dict()
+    return engine.offers.unseen(answer, _session(args)).to_dict()
 
 
 def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -149,8 +152,12 @@ def _hint(engine: Engine, args: Mapping[str, Any]) -> Any:
     return [engine.request(job) for job in jobs]
 
 
+def _session(args: Mapping[str, Any]) -> Session:
+    return Session(args.get(CLIENT, ""), args.get("session", ""))
+
+
 def _offered(engine: Engine, args: Mapping[str, Any]) -> Any:
-    session = args.get("session", "")
+    session = _session(args)
     engine.offers.note(session, [str(each) for each in args.get("references", ())])
     return [{"reference": at, "at": when} for at, when in engine.offers.of(session).items()]
 
@@ -161,15 +168,15 @@ def _progress(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 def _add(engine: Engine, args: Mapping[str, Any]) -> Any:
     roots = [str(root) for root in args.get("roots", ())]
-    return engine.reconfigure(engine.host.add(args.get("name", ""), args.get("kind", ""), roots))
+    return engine.host.add(args.get("name", ""), args.get("kind", ""), roots)
 
 
 def _rm(engine: Engine, args: Mapping[str, Any]) -> Any:
-    return engine.reconfigure(engine.host.remove(args.get("name", "")))
+    return engine.host.remove(args.get("name", ""))
 
 
 def _reload(engine: Engine, args: Mapping[str, Any]) -> Any:
-    return engine.reconfigure(engine.host.reload())
+    return engine.host.reload()
 
 
 def _wait(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -265,10 +272,12 @@ def answer(engine: Engine, asked: Asked, serve: ServeConfig) -> bytes:
     """Return the reply to a request, an error where it has no answer."""
     request, scope = asked.request, asked.scope
     try:
+        wire.check_protocol(request.v, "the request", f"this daemon, irdaemon {__version__},")
         op = _op(request.op)
         _check_args(request, op)
         check_request(request, serve)
         args = narrowed(scope, request.op, request.args, engine.snapshot.corpora)
+        args = {**args, CLIENT: scope.client}  # whatever the request says of it
         check_clock()
         reply = wire.pack_result(request.id, seen(scope, request.op, op.run(engine, args)))
         check_reply(reply, serve)

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 
+
+def same_protocol(version: object) -> bool:
+    """Say whether a message's `v` is this protocol's; true is a number to Python, and is not."""
+    return type(version) is int and version == PROTOCOL
+
+
 # By first byte: the struct format of a number, or of the length of a text, list or map.
 _NUMBERS = {0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q"}
 _NUMBERS |= {0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q"}

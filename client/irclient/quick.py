@@ -72,7 +72,7 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     from irclient.errors import Unavailable
-    from irclient.packing import PROTOCOL, packed, unpacked
+    from irclient.packing import PROTOCOL, packed, same_protocol, unpacked
     from irclient.places import socket_path
     from irclient.zmtp import exchange
 
@@ -87,7 +87,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
         raise
     except (OSError, ValueError, Unavailable):
         return None
-    result = reply.get("result") if isinstance(reply, dict) else None
+    ours = isinstance(reply, dict) and same_protocol(reply.get("v"))
+    result = reply.get("result") if ours else None
     return result if isinstance(result, dict) else None
 
 

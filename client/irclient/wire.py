@@ -14,9 +14,13 @@ from typing import Any
 
 import msgpack
 
+from irclient import __version__
 from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError, QueryError
 from irclient.hidden import spelled
 from irclient.packing import PROTOCOL as PROTOCOL
+from irclient.packing import same_protocol
+
+TOGETHER = "pip install -U irdaemon irclient, then irdaemon restart: both then speak the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,8 @@ class Request:
     """An operation by name, with its arguments and the id its reply will carry.
 
     `timeout_ms` is how long the client will wait for the reply, 0 for as long as it takes; `token`
-    says who asks, where neither uid nor key tells enough.
+    says who asks, where neither uid nor key tells enough. `v` is the protocol's version as the
+    request has it, None where it has none.
     """
 
     id: int
@@ -48,6 +53,7 @@ class Request:
     args: Mapping[str, Any]
     timeout_ms: float = 0.0
     token: str = ""
+    v: Any = PROTOCOL
 
 
 def pack_request(request: Request) -> bytes:
@@ -78,7 +84,14 @@ def unpack_request(data: bytes, limits: Limits = Limits()) -> Request:
         )
     if not (isinstance(timeout_ms, (int, float)) and isinstance(token, str)):
         raise ProtocolError("timeout_ms is a number and token a text", "see docs/protocol.md")
-    return Request(number, op, args, timeout_ms, token)
+    return Request(number, op, args, timeout_ms, token, message.get("v"))
+
+
+def check_protocol(version: Any, said: str, by: str) -> None:
+    """Raise ProtocolError for a message of another version; `by` says what reads it."""
+    if not same_protocol(version):
+        found = "no version" if version is None else f"version {version!r:.20}"
+        raise ProtocolError(f"{said} names {found}; {by} speaks protocol {PROTOCOL}", TOGETHER)
 
 
 def pack_result(number: int, result: Any) -> bytes:
@@ -113,6 +126,12 @@ def read_reply(data: bytes) -> Reply:
     number, said = message.get("id"), message.get("error")
     if not isinstance(number, int):
         number = 0
+    try:
+        check_protocol(
+            message.get("v"), "the daemon's reply", f"this client, irclient {__version__},"
+        )
+    except ProtocolError as error:
+        return Reply(number, error=error)
     if message.get("ok") is True:
         return Reply(number, message.get("result"))
     if not isinstance(said, dict):

@@ -20,3 +20,5 @@ COMMANDS = (
 )
 
 DONE, FAILED, WRONG, NOT_RUNNING = range(4)
+# The lock of a detached daemon's supervisor, in the state directory.
+SUPERVISED = "supervisor"

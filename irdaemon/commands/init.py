@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from irclient.output import note, say, say_text
 from irdaemon.commands import DONE, WRONG
@@ -33,16 +32,15 @@ def run(options: argparse.Namespace) -> int:
     """Write the file, or print it."""
     # Not sooner: they load numpy, and `start` has something to say to it first.
     from irdaemon.initial import initial_config
-    from irdaemon.settings import write_privately
+    from irdaemon.settings import begin
 
     path, text = initial_config(options.config)
     if options.print:
         say_text(text.removesuffix("\n"))
         return DONE
-    if os.path.exists(path) and not options.force:
+    if not begin(path, text, replace=options.force):
         note(f"irdaemon: {path} exists already")
         note("          --force replaces it, --print shows what would be written")
         return WRONG
-    write_privately(path, text)
     say(path)
     return DONE

@@ -96,7 +96,7 @@ def _add(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.settings import add_client, write_privately
 
     client, text = _new_client(config, options)
-    add_client(config, client)
+    add_client(config.path, client)
     if text:
         path = client.token or _beside(config, f"{client.name}.client")
         write_privately(path, text)
@@ -133,7 +133,7 @@ def _beside(config: Config, name: str) -> str:
 def _remove(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.settings import remove_client
 
-    remove_client(config, options.name)
+    remove_client(config.path, options.name)
     return _told()
 
 

@@ -11,19 +11,19 @@ from typing import Any
 
 from irclient import show
 from irclient.client import Client
-from irclient.errors import Unreachable
+from irclient.errors import Unavailable, Unreachable
 from irclient.hidden import shown, spelled
 from irclient.output import note, note_text
 from irclient.places import socket_path
 from irclient.progress import ProgressLine
 from irdaemon import logs, memory
-from irdaemon.commands import DONE, FAILED
+from irdaemon.commands import DONE, FAILED, SUPERVISED, supervisor
 from irdaemon.ownership import holder, make_private
 
 HELP = "serve, here or detached"
 ABOUT = """
-Serve until told to stop; with --detach in the background. A daemon that runs
-already is left alone.
+Serve until told to stop; with --detach in the background, started again when it
+crashes. A daemon that runs already is left alone.
 """
 EXAMPLES = """
 # in the foreground, with the log on the terminal
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fallback", metavar="FILE", help="corpora to serve where none is found or configured"
     )
-    parser.add_argument("--log", metavar="FILE", help="log here instead of to stderr")
+    parser.add_argument("--log", metavar="FILE", help="log here, not to stderr or the usual file")
     parser.add_argument("--verbose", action="store_true", help="log more")
 
 
@@ -69,32 +69,40 @@ def start_here(options: argparse.Namespace) -> int:
 
     settled = Settled(options.config, options.fallback)
     make_private(settled.config.state_dir)
-    logs.set_up(options.log, options.verbose)
+    try:
+        logs.set_up(options.log, options.verbose)
+    except OSError as error:
+        said = f"{options.log} cannot be written: {error.strerror}"
+        raise Unavailable(said, "name another file with --log") from error
     return Daemon(settled, socket_path()).run()
 
 
 def start_detached(options: argparse.Namespace) -> int:
-    """Serve in a process of its own; return once it does."""
+    """Serve in a process of its own, started again when it crashes; return once it serves."""
     from irdaemon.config import load_config
 
     state_dir = load_config(options.config).state_dir
     make_private(state_dir)
-    if pid := holder(os.path.join(state_dir, "lock")):
+    supervised = os.path.join(state_dir, SUPERVISED)
+    if pid := holder(os.path.join(state_dir, "lock")) or holder(supervised):
         note(f"irdaemon is already running (pid {pid})")
         return _wait_indexed(options) if options.wait else DONE
-    log = os.path.join(state_dir, "irdaemon.log")
+    log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
     process = subprocess.Popen(
-        _command(options, log),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        [sys.executable, "-I", "-S", supervisor.__file__, supervised, log, *_command(options, log)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
         cwd="/",
     )
-    code = _wait_serving(process, log)
+    pid = int(process.stdout.readline() or 0) if process.stdout else 0
+    code = _wait_serving(process, pid, log)
+    if process.stdin is not None:
+        process.stdin.close()  # from now on the daemon is started again when it crashes
     if code != DONE:
         return code
-    note(f"irdaemon serves (pid {process.pid}), log in {log}")
+    note(f"irdaemon serves (pid {pid}), log in {log}")
     return _wait_indexed(options) if options.wait else DONE
 
 
@@ -106,7 +114,8 @@ def _command(options: argparse.Namespace, log: str) -> list[str]:
     return command + (["--verbose"] if options.verbose else [])
 
 
-def _wait_serving(process: subprocess.Popen[bytes], log: str) -> int:
+def _wait_serving(process: subprocess.Popen[bytes], pid: int, log: str) -> int:
+    """Wait until the daemon `pid` answers; `process` supervises it."""
     deadline = time.monotonic() + _READY_WITHIN_S
     with Client(timeout=1.0) as client:
         while time.monotonic() < deadline:
@@ -115,7 +124,7 @@ def _wait_serving(process: subprocess.Popen[bytes], log: str) -> int:
                 note_text(said.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
                 return process.returncode or FAILED
             try:
-                if client.ping()["pid"] == process.pid:
+                if client.ping()["pid"] == pid:
                     return DONE
             except Unreachable:
                 time.sleep(_POLL_S)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
 import time
 
 from irclient.output import note
-from irdaemon.commands import DONE, FAILED, NOT_RUNNING
+from irdaemon.commands import DONE, FAILED, NOT_RUNNING, SUPERVISED
 from irdaemon.config import state_dir
-from irdaemon.ownership import holder
+from irdaemon.ownership import holder, in_use
 
 HELP = "stop the daemon"
 ABOUT = """
@@ -27,6 +28,7 @@ irdaemon stop --forget
 """
 
 _STOPPED_WITHIN_S = 10.0
+_PUT_BACK_WITHIN_S = 3.0
 _POLL_S = 0.05
 
 
@@ -47,19 +49,36 @@ def run(options: argparse.Namespace) -> int:
 
 
 def stop_running() -> int:
-    """Stop the daemon and wait until its lock is free."""
-    lock = os.path.join(state_dir(), "lock")
-    pid = holder(lock)
-    if pid is None:
+    """Stop the daemon, its supervisor first, and wait until their locks are free."""
+    lock, supervised = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
+    pid, supervisor = _found(lock), holder(supervised)
+    if pid is None and supervisor is None:
         note("irdaemon is not running")
         return NOT_RUNNING
-    # The lock is held, so this pid is the daemon's and nobody else's.
-    os.kill(pid, signal.SIGTERM)
+    # The locks are held, so these are the daemon's and its supervisor's pids and nobody else's.
+    for each in filter(None, (supervisor, pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGTERM)
+    shown = pid or supervisor
     deadline = time.monotonic() + _STOPPED_WITHIN_S
     while time.monotonic() < deadline:
-        if holder(lock) != pid:
-            note(f"irdaemon stopped (pid {pid})")
+        if not _holds(supervisor, supervised) and not _holds(pid, lock):
+            note(f"irdaemon stopped (pid {shown})")
             return DONE
         time.sleep(_POLL_S)
-    note(f"irdaemon (pid {pid}) did not stop within {_STOPPED_WITHIN_S:g} s")
+    note(f"irdaemon (pid {shown}) did not stop within {_STOPPED_WITHIN_S:g} s")
     return FAILED
+
+
+def _found(lock: str) -> int | None:
+    """Return the pid of the daemon; where its lock was removed, once it has made that anew."""
+    deadline = time.monotonic() + _PUT_BACK_WITHIN_S
+    while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(_POLL_S)
+    return pid
+
+
+def _holds(pid: int | None, lock: str) -> bool:
+    return pid is not None and holder(lock) == pid

@@ -4,8 +4,8 @@ It owns the ledger, the queue of jobs and the current snapshot. Anyone may `requ
 writer calls `step` (the daemon's writer thread) or `drain` (a library call); queries read
 `snapshot` once and are never held up. Whoever wants to hear of progress passes `notify`.
 
-A file for each side, one upon the other: `state`; for the writer `publishing`, `mending`, `upkeep`
-and `doing`; for queries `answering`.
+A file for each side, one upon the other: `state`; for the writer `publishing`, `mending`,
+`erasing`, `upkeep` and `doing`; for queries `answering`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.calibration import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.corpus import Corpus
 from irdaemon.embed import QueryVector
-from irdaemon.engine.mending import Mending
+from irdaemon.engine.erasing import Erasing
 from irdaemon.engine.publishing import GONE
 from irdaemon.evaluate import (
     load_cases,
@@ -25,8 +25,11 @@ from irdaemon.jobs import Job, Progress
 from irdaemon.memory import MB, give_back, resident
 from irdaemon.rungs import Ladder
 
+# Long jobs that read no rows of an older snapshot, whose image may be blanked meanwhile.
+_LEVEL_WITH_SNAPSHOT = ("reconcile", "embed")
 
-class Upkeep(Mending):
+
+class Upkeep(Erasing):
     """Do the less urgent jobs. It belongs to the writer."""
 
     def _let_others_go_first(self, job: Job, corpus: Corpus) -> None:
@@ -35,6 +38,8 @@ class Upkeep(Mending):
         ledger = self.ledger
         while urgent := self._work.take_before(job):
             self._run(urgent)
+        if job.kind in _LEVEL_WITH_SNAPSHOT:
+            self._erase_if_due()
         if self.ledger is not ledger:
             raise Unavailable("the ledger was replaced; every corpus is looked at anew")
         if corpus.name not in self._corpora:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from irdaemon.index.dense import Graph, load_graph, save_graph
 from irdaemon.index.growing import Growing, Ragged
-from irdaemon.index.layout import map_layout, write_layout
+from irdaemon.index.layout import blank_layout, map_layout, write_layout
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.packed import Packed
 from irdaemon.index.postings import Postings
@@ -96,6 +96,20 @@ class Images:
         self.drop(origin.corpus)
         return None
 
+    def blank(self, corpus: str, gone: Callable[[int], Sequence[int]]) -> None:
+        """Overwrite in the image of a corpus what it shows of artifacts that are gone.
+
+        `gone` is asked for their ledger's row numbers, from the last word on that the image has
+        heard. Nobody may read them any more. Raises OSError.
+        """
+        for path in map(str, self._directory.glob(f"{corpus}@*.rows")):
+            with contextlib.suppress(ValueError, LookupError, TypeError, FileNotFoundError):
+                facts, arrays = map_layout(path)
+                gone_since = np.isin(arrays["numbers"].array, gone(facts["buried"]))
+                alive = arrays["alive"].array & ~gone_since
+                for name, kept in (("cards", alive), ("shown", alive[arrays["artifact_of"].array])):
+                    blank_layout(path, f"{name}.0", _legible(arrays, name, ~kept))
+
     def drop(self, corpus: str) -> None:
         """Delete the image of a corpus, if there is one."""
         self._remove_all_but(corpus, "")
@@ -112,6 +126,14 @@ class Images:
     def _remove(self, corpus: str, token: str) -> None:
         for path in self._directory.glob(f"{corpus}@{token}.*"):
             path.unlink(missing_ok=True)
+
+
+def _legible(arrays: Mapping[str, Growing], name: str, gone: NDArray[np.bool_]) -> Iterator[slice]:
+    """Yield where the rows lie that are gone and not blanked yet."""
+    rows = Ragged(arrays[f"{name}.ends"], (arrays[f"{name}.0"],))
+    for place in map(rows.row, np.flatnonzero(gone).tolist()):
+        if rows.values[0].array[place].any():
+            yield place
 
 
 def _in_memory(mapped: Growing) -> Growing:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, BinaryIO, NamedTuple
 
 import msgpack
 import numpy as np
@@ -59,16 +59,36 @@ def write_layout(path: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArr
 def map_layout(path: str) -> tuple[dict[str, Any], dict[str, Growing]]:
     """Return the facts and the arrays of a file. Raises OSError, ValueError for another file."""
     with open(path, "rb") as file:
-        if file.read(len(_MAGIC)) != _MAGIC:
-            raise ValueError(f"{path} is no layout")
-        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-        header = file.read(min(length, os.fstat(file.fileno()).st_size))
-        facts, listed = msgpack.unpackb(header)
-        places = {name: _Place(each[0], tuple(each[1]), *each[2:]) for name, each in listed.items()}
-        if os.fstat(file.fileno()).st_size != _end(places):
-            raise ValueError(f"{path} is cut short")
+        facts, places = _read_header(file, path)
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     return facts, {name: _growing(memory, place) for name, place in places.items()}
+
+
+def blank_layout(path: str, name: str, parts: Iterable[slice]) -> None:
+    """Overwrite parts of an array of bytes in a file with zeros, and have that on the disk.
+
+    Who has mapped the file sees it, too. Raises OSError, ValueError for another file.
+    """
+    with open(path, "r+b") as file:
+        _, places = _read_header(file, path)
+        start = places[name].offset
+        for part in parts:
+            file.seek(start + part.start)
+            file.write(bytes(part.stop - part.start))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], dict[str, _Place]]:
+    if file.read(len(_MAGIC)) != _MAGIC:
+        raise ValueError(f"{path} is no layout")
+    length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+    header = file.read(min(length, os.fstat(file.fileno()).st_size))
+    facts, listed = msgpack.unpackb(header)
+    places = {name: _Place(each[0], tuple(each[1]), *each[2:]) for name, each in listed.items()}
+    if os.fstat(file.fileno()).st_size != _end(places):
+        raise ValueError(f"{path} is cut short")
+    return facts, places
 
 
 def _growing(memory: mmap.mmap, place: _Place) -> Growing:

@@ -8,7 +8,7 @@ file is private to its owner, and so is the directory it lies in.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from secrets import randbits
 from typing import Any
@@ -17,6 +17,7 @@ import msgpack
 import numpy as np
 
 from irdaemon.floor import FORMULA, Floor
+from irdaemon.ledger import erasing
 from irdaemon.ledger.check import Finding, faults
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
@@ -185,6 +186,7 @@ class Ledger:
     def forget_corpus(self, name: str) -> None:
         """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""
         with self._store.transaction():
+            erasing.note_forgotten(self._store)
             self._store.run("DELETE FROM corpora WHERE name = ?", name)
             self._store.run("DELETE FROM gone WHERE corpus = ?", name)
 
@@ -243,10 +245,16 @@ class Ledger:
         row = self._store.one("SELECT coalesce(max(id), 0) FROM records")
         return int(row[0]) if row else 0
 
-    def gone_since(self, corpus: str, last: int) -> tuple[list[int], int]:
-        """Return the rows of artifacts that went after word `last`, and the last word now."""
+    def gone_since(self, corpus: str, last: int, until: int = ALL_ROWS[1]) -> tuple[list[int], int]:
+        """Return the rows of artifacts that went after word `last`, and the last word now.
+
+        Only of the words up to `until`.
+        """
         words = self._store.all(
-            "SELECT artifact, id FROM gone WHERE id > ? AND corpus = ?", last, corpus
+            "SELECT artifact, id FROM gone WHERE id > ? AND id <= ? AND corpus = ?",
+            last,
+            until,
+            corpus,
         )
         return sorted(number for number, _ in words), max((word for _, word in words), default=last)
 
@@ -415,13 +423,39 @@ class Ledger:
 
     def forget_unused_terms(self) -> None:
         """Blank the words that nothing stored holds any more."""
-        used: set[int] = set()
+        used = np.zeros(len(self.terms.table()), np.bool_)
         for statement in ("SELECT terms FROM records", "SELECT name_terms FROM artifacts"):
-            for (ids,) in self._store.each(statement):
-                used.update(np.frombuffer(ids, np.int32).tolist())
+            for packed in self._store.in_parts(statement):
+                used[np.frombuffer(b"".join(ids for (ids,) in packed), np.int32)] = True
         self.terms.blank_all_but(used)
 
-    def vacuum(self) -> None:
-        """Give free pages back to the file system and fold the write-ahead log in."""
-        self._store.run("VACUUM")
-        self._store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    # -- erasing ---------------------------------------------------------------------------------
+
+    def forgotten(self) -> tuple[int, int]:
+        """Count how often something was forgotten, and replaced, since the file was written anew.
+
+        What it held then may still be legible in the file.
+        """
+        return erasing.counted(self._store)
+
+    def vacuum(self, stop: Callable[[], bool] | None = None) -> None:
+        """Write the whole file anew, so that it holds what there is and no more, and fold its log.
+
+        `stop` is asked now and then whether to leave it at that. Raises sqlite3.OperationalError
+        where it was stopped.
+        """
+        counted = erasing.counted(self._store)
+        self._store.vacuum(stop)
+        erasing.settle(self._store, counted)
+        self.fold()
+
+    def log_grew(self) -> bool:
+        """Say whether the write-ahead log holds more than `fold` left of it."""
+        return self._store.log_grew()
+
+    def fold(self) -> bool:
+        """Fold the write-ahead log into the file and empty it; wait for nobody.
+
+        Says whether it was done, and no reader in the way.
+        """
+        return self._store.fold()

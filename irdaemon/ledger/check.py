@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,6 +23,8 @@ from irdaemon.ledger.rows import record_id
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
 from irdaemon.ledger.store import Store, advice
 from irdaemon.ledger.vectors import UNUSED
+from irdaemon.source import SOURCES
+from irdaemon.source.tree import at_or_under
 
 MEND = "irdaemon check --repair mends it, with the daemon stopped"
 REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from its sources"
@@ -65,12 +67,13 @@ def faults(store: Store) -> list[Finding]:
     """
     if damaged := _file_faults(store):
         return [Finding("sqlite", what, REBUILD) for what in damaged]
+    odd = [Finding("itself", what, MEND) for what in _odd_schema(store)]
     if store.format < len(MIGRATIONS):
         what = f"its format is {store.format}, the present one {len(MIGRATIONS)}"
-        return [Finding("sqlite", what, "the next start brings it up", grave=False)]
+        return [*odd, Finding("sqlite", what, "the next start brings it up", grave=False)]
     try:
         _read_all(store)
-        return [*_strays(store), *_broken(store), *_odd_values(store), *_vectors(store)]
+        return [*odd, *_strays(store), *_broken(store), *_odd_values(store), *_vectors(store)]
     except _UNREADABLE as error:
         return [Finding("sqlite", f"it cannot be read: {error}", REBUILD)]
 
@@ -92,23 +95,65 @@ def _file_faults(store: Store) -> list[str]:
         return [str(error)]
 
 
+class Schema(NamedTuple):
+    """What a database is made of, by type and name: the statement that made it, in one form."""
+
+    made_by: Mapping[tuple[str, str], str]
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """Return the statements of the tables, by name."""
+        return {name: sql for (kind, name), sql in self.made_by.items() if kind == "table"}
+
+
 def _misshapen(store: Store) -> list[str]:
     """Return which tables are not as the ledger's format has them."""
     if not store.format:
         return ["it holds no ledger"]
-    with closing(sqlite3.connect(":memory:")) as pattern:
-        for step in MIGRATIONS[: store.format]:
-            step(pattern)
-        wanted = _columns(lambda statement: pattern.execute(statement).fetchall())
-    found = _columns(store.all)
+    wanted, found = pattern_of(store.format).tables, schema_of(store).tables
     wrong = [name for name in wanted if found.get(name) != wanted[name]]
-    return [f"table {name} is missing or has other columns" for name in sorted(wrong)]
+    return [f"table {name} is missing, or made in another way" for name in sorted(wrong)]
 
 
-def _columns(run: Callable[[str], list[tuple[Any, ...]]]) -> dict[str, list[str]]:
-    """Return the names of each table's columns."""
-    tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {name: sorted(row[1] for row in run(f"PRAGMA table_info({name})")) for name in tables}
+def _odd_schema(store: Store) -> Iterator[str]:
+    """Yield what the file has beside the tables that is not as its format has it."""
+    for kind, name in foreign(store):
+        yield f"the {kind} {name} is not irdaemon's"
+    for kind, name in lacking(store):
+        yield f"the {kind} {name} is missing"
+
+
+def foreign(store: Store) -> list[tuple[str, str]]:
+    """Return type and name of what no migration made: what could run, or fail, unasked."""
+    wanted = pattern_of(store.format).made_by
+    return [key for key, sql in schema_of(store).made_by.items() if wanted.get(key) != sql]
+
+
+def lacking(store: Store) -> list[tuple[str, str]]:
+    """Return type and name of what the migrations made and the file has not."""
+    found = schema_of(store).made_by
+    return [key for key in pattern_of(store.format).made_by if key not in found]
+
+
+def pattern_of(version: int) -> Schema:
+    """Return what the migrations up to a format make."""
+    with closing(sqlite3.connect(":memory:")) as pattern:
+        for step in MIGRATIONS[:version]:
+            step(pattern)
+        return _schema(pattern.execute(_SCHEMA).fetchall())
+
+
+def schema_of(store: Store) -> Schema:
+    """Return what a ledger is made of."""
+    return _schema(store.all(_SCHEMA))
+
+
+# What SQLite makes by itself, for keys and counters, has names that begin so; nobody else's may.
+_SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'"
+
+
+def _schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
+    return Schema({(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows})
 
 
 def _read_all(store: Store) -> None:
@@ -134,12 +179,15 @@ def _broken(store: Store) -> Iterator[Finding]:
 def broken_artifacts(store: Store) -> Iterator[Broken]:
     """Yield the artifacts of which something stored cannot be right, each once for each reason."""
     words = vocabulary_size(store)
-    for row, corpus, owner, fields, names in store.each(
-        "SELECT artifacts.id, artifacts.corpus, entries.corpus, fields, name_terms FROM artifacts"
-        " JOIN entries ON entries.id = artifacts.entry"
+    own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in SOURCES}
+    for row, corpus, owner, path, pointer, fields, names in store.each(
+        "SELECT artifacts.id, artifacts.corpus, entries.corpus, path, pointer, fields, name_terms"
+        " FROM artifacts JOIN entries ON entries.id = artifacts.entry"
     ):
         if corpus != owner:
             yield Broken(row, corpus, "their entry is of another corpus")
+        if corpus in own and pointer and not (path and at_or_under(pointer, path)):
+            yield Broken(row, corpus, "their pointer leads to elsewhere than they were read from")
         if not _unpacks(fields) or not _are_terms(names, words):
             yield Broken(row, corpus, "their fields or names are garbled")
     for artifact, records in groupby(_records(store), lambda record: record.artifact):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irdaemon.ledger.erasing import note_forgotten, note_replaced
 from irdaemon.ledger.projects import Projects
 from irdaemon.ledger.rows import Decomposed, Delta, KnownEntry, Record, Upsert, pack, storable
 from irdaemon.ledger.secrets import Secrets
@@ -104,6 +105,11 @@ class Entries:
             present = {d.artifact.artifact_id for d in mine}
             removed = [] if upsert.partial else [i for i in before if i not in present]
             replaced = [i for d in changed if (i := d.artifact.artifact_id) in before]
+            if removed:
+                note_forgotten(self._store)
+                self._forget_pins(corpus, removed)
+            if replaced:
+                note_replaced(self._store)
             if removed or replaced:
                 self._store.run_many(
                     "DELETE FROM artifacts WHERE corpus = ? AND artifact_id = ?",
@@ -117,6 +123,12 @@ class Entries:
                 "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
             )
         return len(changed), len(removed)
+
+    def _forget_pins(self, corpus: str, artifact_ids: Iterable[str]) -> None:
+        self._store.run_many(
+            "DELETE FROM pins WHERE corpus = ? AND artifact_id = ?",
+            [(corpus, artifact_id) for artifact_id in artifact_ids],
+        )
 
     def _versions(self, entry: int) -> dict[str, str]:
         """Return the versions of an entry's artifacts, by id."""
@@ -209,6 +221,7 @@ class Entries:
         if not pairs:
             return 0
         with self._store.transaction():
+            note_forgotten(self._store)
             self._store.run_many(
                 "DELETE FROM pins WHERE corpus = ?1 AND artifact_id IN (SELECT artifact_id"
                 " FROM artifacts JOIN entries ON entries.id = artifacts.entry"
@@ -265,4 +278,5 @@ def _is_stale(entry: Entry, known: KnownEntry | None, failed: str | None, recipe
         return failed != entry.stamp
     if known is None:
         return True
-    return bool(known.racy) or known.stamp != entry.stamp or known.recipe != recipe
+    same = (known.path, known.stamp, known.recipe) == (entry.path, entry.stamp, recipe)
+    return bool(known.racy) or not same

@@ -10,6 +10,9 @@ from irdaemon.ledger.check import (
     broken_artifacts,
     broken_vectors,
     count_of,
+    foreign,
+    lacking,
+    pattern_of,
     vocabulary_size,
 )
 from irdaemon.ledger.store import Store
@@ -25,6 +28,8 @@ _STRAYS = (
     "artifacts WHERE entry NOT IN (SELECT id FROM entries)",
     _STRAY_RECORDS,
 )
+# In this order: what is dropped first can do nothing when the next one is.
+_DROPPED = ("trigger", "view", "index", "table")
 # What stands in the place of JSON that is none; None: the row goes.
 _EMPTY = {"problems": "[]", "roots": "{}", "skipped": "{}", "floor": None}
 
@@ -35,6 +40,7 @@ def mend(store: Store) -> int:
     Returns how many entries are to be read again at the next look.
     """
     with store.transaction():
+        _mend_schema(store)
         if count_of(store, _STRAY_RECORDS):
             store.run(_READ_AGAIN)  # nothing tells any more what their artifact was read from
         for rows in _STRAYS:
@@ -49,6 +55,16 @@ def mend(store: Store) -> int:
         store.run("DELETE FROM counters WHERE name = 'identity'")
         row = store.one("SELECT count(*) FROM entries WHERE stamp = ''")
     return int(row[0]) if row else 0
+
+
+def _mend_schema(store: Store) -> None:
+    """Drop what is not ours, and make anew what is missing: before it can run, or fail."""
+    for kind, name in sorted(foreign(store), key=lambda each: _DROPPED.index(each[0])):
+        quoted = name.replace('"', '""')
+        store.run(f'DROP {kind} "{quoted}"')
+    wanted = pattern_of(store.format).made_by
+    for key in lacking(store):
+        store.run(wanted[key])
 
 
 def _mend_values(store: Store) -> None:

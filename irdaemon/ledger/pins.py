@@ -29,19 +29,20 @@ class Pins:
     def put(self, pins: Iterable[Pin]) -> None:
         """Note what was disclosed, in place of what was before; the oldest beyond the limit go.
 
-        What belongs to no corpus any more is not noted.
+        What was forgotten meanwhile is not noted.
         """
         with self._store.transaction():
             for pin in pins:
                 self._store.run(
                     "INSERT OR REPLACE INTO pins(corpus, artifact_id, level, digest, text, at)"
-                    " SELECT name, ?, ?, ?, ?, ? FROM corpora WHERE name = ?",
-                    pin.artifact_id,
+                    " SELECT corpus, artifact_id, ?, ?, ?, ? FROM artifacts"
+                    " WHERE corpus = ? AND artifact_id = ?",
                     pin.level,
                     digest_of(pin.text),
                     zlib.compress(storable(pin.text).encode()),
                     pin.at,
                     pin.corpus,
+                    pin.artifact_id,
                 )
             self._store.run(
                 "DELETE FROM pins WHERE (corpus, artifact_id) NOT IN"

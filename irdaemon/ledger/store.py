@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,10 @@ from irdaemon.ledger.schema import LedgerError, migrate
 IN_MEMORY = ":memory:"
 # SQLite calls a full disk an I/O error where it needs a file of its own beside the ledger's.
 _LITTLE_ROOM = 512 * 1024
+_BUSY_MS = 5_000
+_ROWS_AT_ONCE = 2_000
+# Of SQLite's virtual machine, between two questions whether to go on: about a millisecond.
+_STEPS_BETWEEN = 10_000
 
 
 class Store:
@@ -22,6 +26,7 @@ class Store:
     def __init__(self, path: str, *, read_only: bool = False):
         self.path = path
         self.lost_transactions = 0
+        self._folded_size = 0
         try:
             self._db = _connect(path, read_only)
             if not read_only:
@@ -67,6 +72,12 @@ class Store:
         """Run a query and yield its rows as they are read."""
         return iter(self._db.execute(statement, values))
 
+    def in_parts(self, statement: str) -> Iterator[list[tuple[Any, ...]]]:
+        """Run a query and yield its rows, some thousands at a time."""
+        cursor = self._db.execute(statement)
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            yield rows
+
     def one(self, statement: str, *values: Any) -> tuple[Any, ...] | None:
         """Run a query and return its first row, or None."""
         row: tuple[Any, ...] | None = self._db.execute(statement, values).fetchone()
@@ -79,6 +90,38 @@ class Store:
     def run_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> int:
         """Run a statement once per row inside the caller's transaction; count rows changed."""
         return self._db.executemany(statement, rows).rowcount
+
+    def vacuum(self, stop: Callable[[], bool] | None) -> None:
+        """Write the file anew; `stop` is asked now and then whether to leave it as it is."""
+        self._db.set_progress_handler(stop, _STEPS_BETWEEN)
+        try:
+            self._db.execute("VACUUM")
+        finally:
+            self._db.set_progress_handler(None, 0)
+
+    def log_grew(self) -> bool:
+        """Say whether the write-ahead log holds more than `fold` left of it."""
+        return self.path != IN_MEMORY and self._log_size() != self._folded_size
+
+    def fold(self) -> bool:
+        """Empty the write-ahead log, waiting for no reader; say whether none was in the way."""
+        self._db.execute("PRAGMA busy_timeout = 0")
+        try:
+            ((busy, _, _),) = self.all("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        if not busy:
+            # The first write into an empty log waits for the disk: not somebody's change.
+            with self.transaction():
+                self.run("UPDATE counters SET value = value WHERE name = 'generation'")
+            self._folded_size = self._log_size()
+        return not busy
+
+    def _log_size(self) -> int:
+        try:
+            return os.stat(f"{self.path}-wal").st_size
+        except OSError:
+            return 0
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
@@ -124,7 +167,7 @@ def _connect(path: str, read_only: bool) -> sqlite3.Connection:
         # What is forgotten is overwritten, not left in free pages.
         db.execute("PRAGMA secure_delete = ON")
     db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA busy_timeout = 5000")
+    db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
     return db
 
 

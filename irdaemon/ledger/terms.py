@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
 
@@ -35,15 +38,15 @@ class Terms:
         self._store.run_many("INSERT INTO terms(term, id) VALUES (?, ?)", vocabulary.items())
         self._table = dict(vocabulary)
 
-    def blank_all_but(self, used: Collection[int]) -> None:
-        """Forget the words of the ids not in use. Their ids stay taken.
+    def blank_all_but(self, used: NDArray[np.bool_]) -> None:
+        """Forget the words of the ids that are not `used`, by number. Their ids stay taken.
 
         The table handed out before stays as it is: readers may be looking at it.
         """
         unused = [
             (f"{_BLANK}{number}", number)
             for term, number in self.table().items()
-            if number not in used and not term.startswith(_BLANK)
+            if not used[number] and not term.startswith(_BLANK)
         ]
         if unused:
             with self._store.transaction():

@@ -99,6 +99,44 @@ def test_a_part_that_cannot_be_started_ends_the_daemon_and_leaves_no_socket(home
     assert not home.socket.exists()
 
 
+def test_no_second_daemon_writes_a_ledger_whose_lock_was_removed_and_the_first_is_found(home):
+    lock = home.path / ".local" / "state" / "irdaemon" / "lock"
+    elsewhere = home.path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    with Running(home) as first:
+        running = f"already running (pid {first.process.pid})"
+        refused = []
+        for _ in range(3):
+            lock.unlink()
+            home.env["XDG_RUNTIME_DIR"] = str(elsewhere)
+            refused.append(home.run("irdaemon", "start"))
+            home.env["XDG_RUNTIME_DIR"] = str(home.runtime)
+            until(lambda: lock.read_text() == f"{first.process.pid}\n")
+        assert [each.returncode for each in refused] == [1, 1, 1]
+        assert all("already running" in each.stderr for each in refused)
+        assert running in home.run("irdaemon", "start").stderr
+        lock.unlink()
+        stopped = home.run("irdaemon", "stop")
+        assert stopped.returncode == 0, stopped.stderr
+        assert first.process.wait(10) == 0
+
+
+def test_sockets_and_locks_that_were_removed_are_made_anew(home):
+    home.skill("a", "Anything")
+    with Running(home) as running:
+        for _ in range(2):
+            for each in home.socket.parent.iterdir():
+                if each.is_socket() or each.name == "lock":
+                    each.unlink()
+            running.wait_serving()
+            running.wait_idle()
+            assert (home.socket.parent / "lock").read_text() == f"{running.process.pid}\n"
+        home.socket.parent.rename(home.runtime / "away")
+        running.wait_serving()
+        assert home.run("irdaemon", "stop").returncode == 0
+        assert not home.socket.exists()
+
+
 # -- places ---------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from irclient.types import Query
 from irdaemon.jobs import Job
 from irdaemon.ledger import MOST_PINS, Pin
 from irdaemon.looking import Look
-from tests.unit.corpus_builders import engine, ledger, mapped, skills, write_skill
+from tests.unit.corpus_builders import engine, ledger, mapped, skills, upsert, write_skill
 
 
 @pytest.fixture
@@ -108,8 +108,10 @@ def test_an_unknown_corpus_is_an_error(made):
 
 def test_only_so_many_disclosures_are_remembered_and_the_newest_are():
     made = ledger("c")
+    texts = {str(at): "text" for at in range(MOST_PINS + 5)}
+    made.entries.put("c", upsert("k", texts), 0.0)
     made.pins.put(Pin("c", str(at), "body", "text", at) for at in range(MOST_PINS + 5))
-    made.pins.put([Pin("gone", "x", "body", "text", 9e9)])
+    made.pins.put([Pin("gone", "x", "body", "text", 9e9), Pin("c", "x", "body", "text", 9e9)])
     kept = made.pins.all()
     assert len(kept) == MOST_PINS
     assert [pin.artifact_id for pin in islice(kept, 2)] == [str(MOST_PINS + 4), str(MOST_PINS + 3)]

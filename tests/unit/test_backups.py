@@ -14,6 +14,7 @@ from irdaemon.ledger.backups import BackupError, back_up, restore
 from irdaemon.ledger.files import kept_aside
 from tests.unit.corpus_builders import contents, engine, mapped
 from tests.unit.test_check import ITEMS, change
+from tests.unit.test_upgrade import FORMATS, unpacked
 
 
 @pytest.fixture
@@ -111,6 +112,23 @@ WRONG = {
     "not a database": lambda file: Path(file).write_text("a letter\n" * 1000),
     "format 99": lambda file: change(file, "PRAGMA user_version = 99"),
     "malformed|missing": truncated,
+    "the trigger t is not irdaemon's": lambda file: change(
+        file, "CREATE TRIGGER t BEFORE INSERT ON artifacts BEGIN SELECT raise(ABORT, 'no'); END"
+    ),
+    "the view v is not irdaemon's": lambda file: change(file, "CREATE VIEW v AS SELECT 1"),
+    "the table t is not irdaemon's": lambda file: change(file, "CREATE TABLE t (a)"),
+    "the index t is not irdaemon's": lambda file: change(file, "CREATE INDEX t ON jobs(kind)"),
+    "table jobs is missing, or made in another way": lambda file: change(
+        file,
+        "ALTER TABLE jobs RENAME TO old",
+        "CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,"
+        " corpus TEXT NOT NULL, report TEXT NOT NULL, started REAL NOT NULL,"
+        " took_ms REAL NOT NULL CHECK (took_ms < 0))",
+        "DROP TABLE old",
+    ),
+    "pointer leads to elsewhere": lambda file: change(
+        file, "UPDATE artifacts SET pointer = '/etc/passwd' WHERE id = 3"
+    ),
     "digest": lambda file: change(file, "UPDATE records SET text = 'x' WHERE id = 3"),
 }
 
@@ -123,6 +141,13 @@ def test_what_is_no_sound_ledger_of_a_known_format_is_not_restored(made, file, s
         restore(file, made.ledger.path)
     assert kept_aside(made.ledger.path) == []
     assert len(contents(made.ledger, "m")) == len(ITEMS)
+
+
+def test_an_older_ledger_with_a_trigger_of_somebodys_is_not_restored(made, tmp_path):
+    file = unpacked(FORMATS[0], tmp_path)
+    change(file, "CREATE TRIGGER t BEFORE DELETE ON artifacts BEGIN SELECT raise(ABORT, 'no'); END")
+    with pytest.raises(BackupError, match="the trigger t is not irdaemon's"):
+        restore(file, made.ledger.path)
 
 
 def test_another_programs_database_is_not_restored(made, tmp_path):

@@ -36,7 +36,7 @@ def built(path):
 def change(path, *statements):
     with closing(sqlite3.connect(path)) as db, db:
         for statement in statements:
-            db.execute(statement)
+            db.executescript(statement)
 
 
 def faults(path):
@@ -67,6 +67,15 @@ WRONGS = {
     " (SELECT min(digest) FROM vectors)",
     "records without artifact": "DELETE FROM artifacts WHERE id = 3",
     "artifacts without entry": "DELETE FROM entries WHERE id = 3",
+    "a trigger of somebody's": "CREATE TRIGGER t BEFORE INSERT ON artifacts"
+    " BEGIN SELECT raise(ABORT, 'no'); END",
+    "a trigger in ours' place": "DROP TRIGGER artifact_gone; CREATE TRIGGER artifact_gone"
+    " AFTER DELETE ON artifacts BEGIN DELETE FROM records; END",
+    "a trigger too few": "DROP TRIGGER artifact_gone",
+    "an index too few": "DROP INDEX records_by_digest",
+    "a view of somebody's": 'CREATE VIEW "v ""x""" AS SELECT * FROM artifacts',
+    "a table of somebody's": "CREATE TABLE t (a REFERENCES artifacts(id))",
+    "a pointer out of its entry": "UPDATE artifacts SET pointer = '/etc/passwd' WHERE id = 3",
     "entries without corpus": "INSERT INTO entries(corpus, key, path, stamp, racy, recipe)"
     " VALUES ('n', 'k', '', '', 0, '')",
 }

@@ -84,14 +84,14 @@ def test_a_token_counts_by_its_content_and_a_shared_file_is_refused(config):
 
 def test_a_client_is_written_as_its_owner_would_and_can_be_taken_out(config):
     added = ClientConfig("a", key=KEY, corpora=("s",), levels=LEVELS[:1], read_only=True)
-    add_client(load_config(), added)
-    add_client(load_config(), ClientConfig("b", uid=7))
+    add_client(load_config().path, added)
+    add_client(load_config().path, ClientConfig("b", uid=7))
     assert config.read_text().startswith("# mine\nknown = false\n")
     assert load_config().clients == (added, ClientConfig("b", uid=7))
-    remove_client(load_config(), "a")
+    remove_client(load_config().path, "a")
     assert load_config().clients == (ClientConfig("b", uid=7),)
     with pytest.raises(NotFound):
-        remove_client(load_config(), "a")
+        remove_client(load_config().path, "a")
 
 
 @pytest.mark.parametrize(
@@ -149,6 +149,21 @@ def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
 @pytest.mark.parametrize("name", ["../x", "", "a/b"])
 def test_a_client_of_an_impossible_name_is_written_nowhere(config, name, capsys):
     main(["keys", "make"])
-    before = sorted(config.parent.parent.rglob("*"))
+    before = files_around(config)
     assert main(["keys", "add", name]) == 2
-    assert sorted(config.parent.parent.rglob("*")) == before
+    assert files_around(config) == before
+
+
+def test_after_the_last_client_is_removed_another_can_be_added(config):
+    for _ in range(2):
+        assert main(["keys", "add", "a", "--token"]) == 0
+        assert main(["keys", "rm", "a"]) == 0
+    assert config.read_text() == "# mine\nknown = false\n"
+
+
+def files_around(config):
+    return {
+        path: path.read_bytes()
+        for path in config.parent.parent.rglob("*.*")
+        if "lock" not in path.name and path.is_file()
+    }

@@ -1,3 +1,6 @@
+import json
+import os
+
 import pytest
 
 from irdaemon.config import ConfigError, load_config, parse_config
@@ -96,3 +99,56 @@ def test_redaction_cannot_be_switched_off_or_misspelt():
     for level in ("none", "off", "alll"):
         assert "unknown level" in refused(f"[corpora.skills]\nredact = '{level}'\n")
     assert "follow_links must be true or false" in refused("[corpora.skills]\nfollow_links = 1\n")
+
+
+@pytest.mark.parametrize("character", ["\\u0000", "\\u001b", "\\n", "\\u007f", "\\u009b"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "roots = ['/a', \"/b{}\"]",
+        'roots = ["~x{}/y"]',
+        'cases = "{}"',
+        'pattern = ["*{}.md"]',
+        'exclude = ["{}"]',
+    ],
+)
+def test_a_control_character_marks_its_corpus_by_line_and_key_and_no_other(character, line):
+    text = f"[corpora.n]\nkind = 'files'\n{line.format(character)}\n[corpora.o]\nkind = 'files'\n"
+    bad, good = parsed(text).corpora
+    key = line.split()[0]
+    code = ord(json.loads(f'"{character}"'))
+    assert bad.fault == f"line 3: {key} holds the control character U+{code:04X}"
+    assert good.fault == ""
+    marked = make_corpus(bad, parse_config(text, PATH))
+    assert marked.source.roots() == ()
+    (problem,) = marked.source.scan().problems
+    assert problem.path == PATH
+    assert problem.reason.endswith("leave that character out, or irc rm n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'embedder = "a\\u0000"',
+        '[serve]\nshared = "/run/\\u0007"',
+        '[[client]]\nname = "a"\ntoken = "/t\\u0000"',
+        '[[client]]\nname = "a\\n"\nuid = 3',
+        '[[client]]\nname = "a"\nuid = 3\ncorpora = ["x\\u001b"]',
+        '[corpora."a\\u0000"]\nkind = "files"',
+    ],
+)
+def test_a_control_character_elsewhere_is_refused_with_the_file_and_the_key(text):
+    assert refused(text).startswith(PATH)
+
+
+def test_what_separates_the_parts_of_a_text_may_be_a_line_end():
+    text = "[corpora.n]\nkind = 'files'\nstrategy = {name = 'm:s', params = {between = \"\\n\"}}\n"
+    assert parse_config(text, PATH).corpora[0].fault == ""
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_only_a_regular_file_is_read_as_configuration(tmp_path, make):
+    path = str(tmp_path / "irdaemon.toml")
+    make(path)
+    with pytest.raises(ConfigError, match=path):
+        load_config(path)

@@ -42,6 +42,7 @@ class Peer:
     def __init__(self):
         self.path = os.path.join(tempfile.mkdtemp(), "s")
         self.asked = []
+        self.version = 1
         self._context = zmq.Context()
         self._router = self._context.socket(zmq.ROUTER)
         self._router.bind(f"ipc://{self.path}")
@@ -54,7 +55,8 @@ class Peer:
                 route, data = self._router.recv_multipart()
                 request = msgpack.unpackb(data)
                 self.asked.append((request["op"], request["args"]))
-                reply = {"v": 1, "id": 1, "ok": True, "result": RESULTS[request["op"]]}
+                result = RESULTS[request["op"]]
+                reply = {"v": self.version, "id": 1, "ok": True, "result": result}
                 self._router.send_multipart([route, msgpack.packb(reply)])
         self._router.close(linger=0)
 
@@ -80,6 +82,7 @@ def serving():
 @pytest.fixture
 def peer(serving):
     serving.asked.clear()
+    serving.version = 1
     return serving
 
 
@@ -190,6 +193,12 @@ def test_any_input_ends_with_0_and_one_json_object_or_nothing(serving, data, age
     done = hook(data, serving.path, "--agent", agent, "--event", event)
     assert (done.returncode, done.stderr) == (0, b"")
     assert not done.stdout or isinstance(json.loads(done.stdout), dict)
+
+
+@pytest.mark.parametrize("version", [2, True, "1", None])
+def test_a_daemon_of_another_protocol_is_met_with_silence(peer, version):
+    peer.version = version
+    assert silent(hook(PROMPT, peer.path, "--agent", "claude"))
 
 
 def test_no_daemon_is_met_with_silence(tmp_path):

@@ -3,12 +3,16 @@
 import pytest
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.offers import Offers
+from irdaemon.offers import Offers, Session
 from irdaemon.types import Hit, Selection
 
 
 def hit(name, *copies):
     return Hit("skills", name, name, "capability", 0.7, {}, "", "", {}, copies)
+
+
+def own(session):
+    return Session("", session)
 
 
 def answer(*hits):
@@ -25,8 +29,8 @@ class Clock:
 
 def test_what_was_shown_is_left_out_and_the_rest_keeps_its_order():
     offers = Offers()
-    offers.note("s", ["skills/b"])
-    left = offers.unseen(answer(hit("a"), hit("b"), hit("c")), "s")
+    offers.note(own("s"), ["skills/b"])
+    left = offers.unseen(answer(hit("a"), hit("b"), hit("c")), own("s"))
     assert [each.name for each in left.results] == ["a", "c"]
     assert (left.n_selected, left.abstained, left.reason) == (2, False, "max_k")
     assert left.signals == {"n_candidates": 3, "n_offered_before": 1}
@@ -34,63 +38,80 @@ def test_what_was_shown_is_left_out_and_the_rest_keeps_its_order():
 
 def test_where_nothing_new_is_left_the_answer_is_an_abstention_with_its_own_reason():
     offers = Offers()
-    offers.note("s", ["skills/a"])
-    left = offers.unseen(answer(hit("a")), "s")
+    offers.note(own("s"), ["skills/a"])
+    left = offers.unseen(answer(hit("a")), own("s"))
     assert (left.results, left.abstained, left.reason) == ((), True, "offered_before")
     assert not left.sufficient
 
 
 def test_a_copy_of_what_was_shown_is_not_new():
     offers = Offers()
-    offers.note("s", ["plugins/a"])
-    assert offers.unseen(answer(hit("a", "plugins/a")), "s").results == ()
+    offers.note(own("s"), ["plugins/a"])
+    assert offers.unseen(answer(hit("a", "plugins/a")), own("s")).results == ()
 
 
 def test_sessions_know_nothing_of_each_other_and_no_session_was_shown_nothing():
     offers = Offers()
-    offers.note("s", ["skills/a"])
+    offers.note(own("s"), ["skills/a"])
     asked = answer(hit("a"))
-    assert offers.unseen(asked, "t") is asked
-    assert offers.unseen(asked, "") is asked
+    assert offers.unseen(asked, own("t")) is asked
+    assert offers.unseen(asked, own("")) is asked
+
+
+def test_a_client_neither_reads_nor_displaces_what_another_ones_sessions_were_shown(tmp_path):
+    offers = Offers()
+    offers.note(own("claude:a"), ["skills/a"])
+    offers.note(own("agent/b"), ["skills/a"])
+    for n in range(300):
+        offers.note(Session("agent", f"t{n}"), ["skills/b"])
+    offers.save(str(tmp_path / "offers.json"))
+    after = Offers()
+    after.load(str(tmp_path / "offers.json"))
+    for each in (offers, after):
+        assert list(each.of(own("claude:a"))) == ["skills/a"]
+        assert each.of(Session("agent", "claude:a")) == {}
+        assert each.of(Session("agent", "b")) == {}
+        assert each.of(Session("agent", "t43")) == {}
+        assert each.of(Session("agent", "t44"))
 
 
 def test_an_answer_alone_is_no_offer():
     offers = Offers()
-    offers.unseen(answer(hit("a")), "s")
-    assert offers.of("s") == {}
+    offers.unseen(answer(hit("a")), own("s"))
+    assert offers.of(own("s")) == {}
 
 
 def test_only_so_many_items_and_sessions_are_remembered_the_latest():
     offers = Offers()
-    offers.note("s", [f"skills/{n}" for n in range(500)])
-    assert list(offers.of("s")) == [f"skills/{n}" for n in range(300, 500)]
+    offers.note(own("s"), [f"skills/{n}" for n in range(500)])
+    assert list(offers.of(own("s"))) == [f"skills/{n}" for n in range(300, 500)]
     for n in range(300):
-        offers.note(f"t{n}", ["skills/a"])
-    assert offers.of("s") == {}
-    assert offers.of("t43") == {}
-    assert offers.of("t44")
+        offers.note(own(f"t{n}"), ["skills/a"])
+    assert offers.of(own("s")) == {}
+    assert offers.of(own("t43")) == {}
+    assert offers.of(own("t44"))
 
 
 def test_a_session_is_forgotten_a_week_after_its_last_item():
     clock = Clock()
     offers = Offers(clock)
-    offers.note("old", ["skills/a"])
-    offers.note("kept", ["skills/a"])
+    offers.note(own("old"), ["skills/a"])
+    offers.note(own("kept"), ["skills/a"])
     clock.now += 6 * 86_400
-    offers.note("kept", ["skills/b"])
+    offers.note(own("kept"), ["skills/b"])
     clock.now += 2 * 86_400
-    offers.note("new", ["skills/a"])
-    assert offers.of("old") == {}
-    assert list(offers.of("kept")) == ["skills/a", "skills/b"]
+    offers.note(own("new"), ["skills/a"])
+    assert offers.of(own("old")) == {}
+    assert list(offers.of(own("kept"))) == ["skills/a", "skills/b"]
 
 
 def test_a_restart_forgets_nothing_and_leaves_no_file(tmp_path):
     path = tmp_path / "offers.json"
     before, after = Offers(), Offers()
-    before.note("s", ["skills/ä"])
+    before.note(own("s"), ["skills/ä"])
     before.save(str(path))
     after.load(str(path))
-    assert after.of("s") == before.of("s") != {}
+    assert after.of(own("s")) == before.of(own("s")) != {}
     assert not path.exists()
 
 
@@ -102,8 +123,8 @@ def test_a_saved_file_that_holds_nothing_usable_is_no_reason_not_to_start(tmp_pa
     path.write_text(text, "latin-1")
     offers = Offers()
     offers.load(str(path))
-    offers.note("s", ["skills/a"])
-    assert list(offers.of("s")) == ["skills/a"]
+    offers.note(own("s"), ["skills/a"])
+    assert list(offers.of(own("s"))) == ["skills/a"]
 
 
 def test_a_disk_that_takes_nothing_costs_no_more_than_the_memory(tmp_path):
@@ -113,8 +134,8 @@ def test_a_disk_that_takes_nothing_costs_no_more_than_the_memory(tmp_path):
 def test_a_nameless_session_and_an_endless_name_are_errors():
     offers = Offers()
     with pytest.raises(QueryError):
-        offers.note("", ["skills/a"])
+        offers.note(own(""), ["skills/a"])
     with pytest.raises(LimitError):
-        offers.note("s" * 257, ["skills/a"])
+        offers.note(own("s" * 257), ["skills/a"])
     with pytest.raises(LimitError):
-        offers.unseen(answer(), "s" * 257)
+        offers.unseen(answer(), own("s" * 257))

@@ -29,6 +29,46 @@ def test_a_lock_file_left_behind_holds_nothing(tmp_path):
     assert Lock.take(str(path)).path == str(path)
 
 
+def taken_elsewhere(path):
+    """Try to take a lock in a process of its own; return what it said."""
+    code = f"from irdaemon.ownership import Lock; Lock.take({path!r})"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+
+
+def test_who_removes_a_lock_file_lets_nobody_in(tmp_path):
+    path = str(tmp_path / "own" / "lock")
+    lock = Lock.take(path)
+    os.unlink(path)
+    assert "already running (pid unknown)" in taken_elsewhere(path).stderr
+    lock = lock.kept()
+    assert holder(path) == os.getpid()
+    assert f"already running (pid {os.getpid()})" in taken_elsewhere(path).stderr
+    assert lock.kept() is lock
+
+
+def test_a_lock_whose_directory_was_removed_is_made_anew_with_it(tmp_path):
+    path = str(tmp_path / "own" / "lock")
+    lock = Lock.take(path)
+    os.rename(tmp_path / "own", tmp_path / "away")
+    lock = lock.kept()
+    assert holder(path) == os.getpid()
+    assert os.stat(tmp_path / "own").st_mode & 0o777 == 0o700
+    lock.release()
+    assert holder(path) is None
+
+
+def test_a_lock_whose_place_another_one_has_taken_is_not_kept(tmp_path):
+    path = str(tmp_path / "own" / "lock")
+    lock = Lock.take(path)
+    os.rename(tmp_path / "own", tmp_path / "away")
+    other = Lock.take(path)
+    with pytest.raises(AlreadyRunning):
+        lock.kept()
+    assert holder(str(tmp_path / "away" / "lock")) == os.getpid()
+    other.release()
+
+
 def test_a_directory_is_made_private_and_a_shared_one_is_refused(tmp_path):
     make_private(str(tmp_path / "new"))
     assert os.stat(tmp_path / "new").st_mode & 0o777 == 0o700

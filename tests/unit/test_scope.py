@@ -190,6 +190,47 @@ def asked(served, op, args):
     return handle(served, data, rules, Peer(uid=os.getuid()))
 
 
+def as_client(served, client, op, args):
+    """Ask as the client of that name, "" for the daemon's own user."""
+    scope = Scope(client, frozenset({"open"})) if client else WHOLE
+    rules = Rules(scopes=Scopes(os.getuid(), {os.getuid(): scope}))
+    data = wire.pack_request(wire.Request(1, op, args))
+    return wire.unpack_reply(handle(served, data, rules, OWN))[1]
+
+
+def test_what_a_limited_client_reports_wipes_and_shows_nobody_elses_sessions(served):
+    shown = {"session": "claude:owner", "references": ["open/a"]}
+    as_client(served, "", "offered", shown)
+    for number in range(300):
+        said = {"session": f"s{number}", "references": ["open/b"], "client": ""}
+        as_client(served, "agent", "offered", said)
+    only = {"session": "claude:owner"}
+    assert [each["reference"] for each in as_client(served, "", "offered", only)] == ["open/a"]
+    for client in ("agent", "other"):
+        assert as_client(served, client, "offered", {**only, "client": ""}) == []
+    assert as_client(served, "other", "offered", {"session": "s299"}) == []
+
+
+@pytest.mark.parametrize("op", ["discover", "search"])
+def test_who_may_not_have_a_body_is_not_shown_its_opening_words(served, op):
+    query = {"text": "merge two pdf files", "corpora": ["open"], "select": {"strategy": "top_k"}}
+
+    def summaries(levels):
+        rules = Rules(scopes=Scopes(os.getuid(), {os.getuid(): Scope("a", None, levels)}))
+        data = wire.pack_request(wire.Request(1, op, query))
+        hits = wire.unpack_reply(handle(served, data, rules, OWN))[1]["results"]
+        return {hit["name"]: hit["summary"] for hit in hits}
+
+    assert summaries(("metadata", "body"))["b"] == "merge two pdf files"
+    assert summaries(("metadata",))["b"] == "b"
+
+
+def test_what_describes_an_artifact_is_shown_at_level_metadata():
+    hit = {"kind": "capability", "name": "n", "summary": "what it is for"}
+    scope = Scope("a", None, ("metadata",))
+    assert seen(scope, "discover", {"results": [hit]}) == {"results": [hit]}
+
+
 TEXTS = st.sampled_from(["fill a pdf form", "", "plan", "a", "pdf", "* (", "b a"])
 NAMES = st.sampled_from(["open", "ope", "secret", "", "*", "open/a", "a"])
 ARGS = st.fixed_dictionaries(

@@ -67,10 +67,29 @@ def test_an_error_code_of_a_newer_daemon_keeps_its_name():
 
 
 def test_what_a_newer_peer_adds_is_ignored(served):
-    message = {"v": 9, "id": 3, "op": "discover", "args": {"text": "pdf", "mood": 1}, "trace": "x"}
+    message = {"v": 1, "id": 3, "op": "discover", "args": {"text": "pdf", "mood": 1}, "trace": "x"}
     assert wire.unpack_reply(handled(served, msgpack.packb(message)))[0] == 3
     known = Query.from_dict({"text": "x", "mood": 1, "select": {"max_k": 2, "new": 0}})
     assert known == Query("x", select=SelectSpec(max_k=2))
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1", True, 1.0, [1]])
+def test_a_request_of_another_version_is_told_which_one_the_daemon_speaks(served, version):
+    message = {"v": version, "id": 3, "op": "ping", "args": {}}
+    if version is None:
+        del message["v"]
+    reply = wire.read_reply(handled(served, msgpack.packb(message)))
+    assert (reply.id, reply.error.code) == (3, "protocol")
+    assert "irdaemon 0." in reply.error.message
+    assert "speaks protocol 1" in reply.error.message
+    assert "irdaemon restart" in reply.error.hint
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1", True, 1.0])
+def test_a_reply_of_another_version_is_an_error_and_never_read(version):
+    reply = wire.read_reply(msgpack.packb({"v": version, "id": 3, "ok": True, "result": {}}))
+    assert (reply.id, reply.error.code) == (3, "protocol")
+    assert "this client, irclient 0." in reply.error.message
 
 
 def test_a_message_over_the_limit_is_refused_unread():

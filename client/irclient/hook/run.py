@@ -168,12 +168,14 @@ def _on_stop(agent: Any, asked: Event, wish: Options, deadline: float) -> None:
 
 def _ask(op: str, args: dict[str, Any], deadline: float) -> Any:
     """Return the daemon's answer. Raises OSError or KeyError where there is none in time."""
-    from irclient.packing import unpacked
+    from irclient.packing import same_protocol, unpacked
     from irclient.places import socket_path
     from irclient.zmtp import exchange
 
-    reply = exchange(socket_path(), _request(op, args), deadline - time.monotonic())
-    return unpacked(reply)["result"]
+    reply = unpacked(exchange(socket_path(), _request(op, args), deadline - time.monotonic()))
+    if not same_protocol(reply["v"]):
+        raise KeyError("a reply of another version")
+    return reply["result"]
 
 
 def _tell(op: str, args: dict[str, Any], deadline: float) -> None:

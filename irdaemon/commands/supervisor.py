@@ -1,0 +1,142 @@
+"""The supervisor of a detached daemon: it starts the daemon again when that crashes.
+
+It does what systemd does with the unit, by the same figures (systemd/irdaemon.service). A small
+process: it runs this file alone, without the rest of the package, and mostly waits for its child.
+
+    python -I -S supervisor.py LOCK LOG COMMAND...
+
+Its number is in LOCK, which it holds for life. It says the first child's number on stdout. As long
+as stdin is open, somebody waits for the first child to serve; if that ends first, it is not started
+again, and its exit code is ours.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+RESTART_S = 2.0  # RestartSec; doubled with each start within the interval
+BURST = 5  # StartLimitBurst
+INTERVAL_S = 60.0  # StartLimitIntervalSec
+# RestartPreventExitStatus: wrong usage or configuration, which the next try would meet as well.
+WRONG = 2
+_CLEAN = (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
+_POLL_S = 0.1
+
+
+def wait_before(starts: Sequence[float], now: float) -> float | None:
+    """Return how long to wait before the next start; None where there were too many of late.
+
+    `starts` are the times of those before, in seconds as `now`.
+    """
+    recent = sum(now - each < INTERVAL_S for each in starts)
+    return None if recent >= BURST else RESTART_S * 2 ** max(0, recent - 1)
+
+
+class Supervisor:
+    """Run a command, and again when it crashes, until told to stop."""
+
+    def __init__(self, log: str, command: list[str]):
+        self._log = log
+        self._command = command
+        self._child = 0
+        self._stopping = False
+
+    def run(self) -> int:
+        """Return the exit code of the last child once there is none to come."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        starts: list[float] = []
+        while True:
+            starts.append(time.monotonic())
+            code = self._run_once(first=len(starts) == 1)
+            if self._stopping or code in (*_CLEAN, WRONG) or _is_awaited():
+                return max(code, 0) or int(code not in _CLEAN)
+            wait_s = wait_before(starts, time.monotonic())
+            if wait_s is None:
+                return self._given_up(code)
+            self._say(
+                "WARNING", f"the daemon ended with {_told(code)}; started again in {wait_s:g} s"
+            )
+            self._wait(wait_s)
+            if self._stopping:
+                return 0
+
+    def _run_once(self, first: bool) -> int:
+        null = [(os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0) for n in (0, 1)]
+        # Whoever waits reads what the first one says; later nobody does.
+        log = (os.POSIX_SPAWN_OPEN, 2, self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        actions = null if first else [*null, log]
+        self._child = os.posix_spawn(
+            self._command[0], self._command, os.environ, file_actions=actions
+        )
+        if first:
+            os.write(1, f"{self._child}\n".encode())
+        if self._stopping:  # the signal came before there was a child to tell
+            os.kill(self._child, signal.SIGTERM)
+        _, status = os.waitpid(self._child, 0)
+        self._child = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        """Pass on what the child is to hear; all but a hangup end this process with it."""
+        self._stopping = self._stopping or number != signal.SIGHUP
+        if self._child:
+            os.kill(self._child, number)
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._stopping and time.monotonic() < until:
+            time.sleep(_POLL_S)
+
+    def _given_up(self, code: int) -> int:
+        self._say(
+            "CRITICAL",
+            f"the daemon ended with {_told(code)}, {BURST} times within {INTERVAL_S:g} s; it is not"
+            " started again. irdaemon start --detach does",
+        )
+        return max(code, 1)
+
+    def _say(self, level: str, text: str) -> None:
+        said = f"{time.strftime('%Y-%m-%d %H:%M:%S')},000 {level} irdaemon.supervisor: {text}\n"
+        try:
+            log = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.write(log, said.encode())
+            os.close(log)
+        except OSError:  # a full disk is no reason to leave the daemon down
+            pass
+
+
+def _told(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
+
+
+def _is_awaited() -> bool:
+    """Say whether somebody still waits for the first child to serve."""
+    os.set_blocking(0, False)
+    try:
+        return bool(os.read(0, 1))
+    except BlockingIOError:
+        return True
+
+
+def main(words: Sequence[str]) -> int:
+    """Hold the lock and supervise; return the exit code."""
+    lock, log, *command = words
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.write(2, b"irdaemon: it is being started already\n")
+        return 1
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return Supervisor(log, command).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

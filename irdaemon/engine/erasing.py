@@ -1,0 +1,110 @@
+"""Erasing: what was forgotten is to be in no file any more, within a minute.
+
+`secure_delete` overwrites what is deleted where it lies. Left are the write-ahead log, which holds
+pages as they were; pages in which SQLite has moved rows about, and left a copy behind; words in the
+vocabulary; and images. So the log is folded into the ledger soon after each change, and the ledger
+is written anew (VACUUM) once something was forgotten. Both wait for a quiet moment, and not for
+long; writing anew gives way to a change, and gets no more than a hundredth of the time.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from irdaemon.engine.mending import Mending
+from irdaemon.engine.state import Notify, Options
+from irdaemon.ledger import Ledger
+
+log = logging.getLogger(__name__)
+
+# Where it is quiet, and at the latest.
+_FOLDED_WITHIN_S = (5.0, 20.0)
+_FORGOTTEN_WITHIN_S = (15.0, 40.0)
+_REPLACED_WITHIN_S = (600.0, 900.0)  # agents edit all day
+_SHARE_OF_TIME = 0.01
+_TRIED_AGAIN_AFTER_S = 2.0
+
+
+@dataclass(slots=True)
+class Wish:
+    """Something to be done when it is quiet, `quiet_s` after it was first wanted, or else by then.
+
+    Times are Unix seconds.
+    """
+
+    quiet_s: float
+    latest_s: float
+    since: float | None = None
+
+    def due(self, wanted: bool, quiet: bool, now: float) -> bool:
+        """Say whether to do it now."""
+        if not wanted:
+            self.since = None
+            return False
+        if self.since is None or self.since > now:  # beyond that the clock was set back
+            self.since = now
+        return now - self.since >= (self.quiet_s if quiet else self.latest_s)
+
+    def overdue(self, now: float) -> bool:
+        """Say whether it can wait no longer."""
+        return self.since is not None and now - self.since >= self.latest_s
+
+
+class Erasing(Mending):
+    """Keep forgotten text out of the files. It belongs to the writer."""
+
+    def __init__(
+        self, ledger: Ledger, options: Options, clock: Callable[[], float], notify: Notify
+    ):
+        super().__init__(ledger, options, clock, notify)
+        self._fold = Wish(*_FOLDED_WITHIN_S)
+        self._forgotten = Wish(*_FORGOTTEN_WITHIN_S)
+        self._replaced = Wish(*_REPLACED_WITHIN_S)
+        self._erased_again_at = 0.0
+
+    def _keep_ledger(self) -> None:
+        super()._keep_ledger()
+        self._erase_if_due()
+
+    def _erase_if_due(self) -> None:
+        """Fold the log, write the ledger anew, or neither; a fault is met again by the next job."""
+        now, quiet = self._clock(), not self._work.waiting
+        try:
+            if self._fold.due(self.ledger.log_grew(), quiet, now):
+                self.ledger.fold()
+            if now >= self._erased_again_at and self._erasing_is_due(quiet, now):
+                self._erase(now)
+        except (sqlite3.Error, OSError) as error:
+            log.debug("not erased yet: %s", error)
+            self._erased_again_at = now + _TRIED_AGAIN_AFTER_S
+
+    def _erasing_is_due(self, quiet: bool, now: float) -> bool:
+        forgotten, replaced = self.ledger.forgotten()
+        due = [self._forgotten.due(forgotten > 0, quiet, now)]
+        due += [self._replaced.due(replaced > 0, quiet, now)]
+        return any(due)
+
+    def _erase(self, now: float) -> None:
+        started = time.monotonic()
+        self._blank_images()
+        self.ledger.forget_unused_terms()
+        must = self._forgotten.overdue(now) or self._replaced.overdue(now)
+        self.ledger.vacuum(None if must else lambda: self._work.change_waits)
+        took_s = time.monotonic() - started
+        self._erased_again_at = now + took_s / _SHARE_OF_TIME
+
+    def _blank_images(self) -> None:
+        """Overwrite in images what the snapshot knows to be gone; nobody reads that any more."""
+        if self._images is None:
+            return
+        for name, index in self.snapshot.corpora.items():
+            buried = index.rows.buried
+
+            def gone(after: int, name: str = name, buried: int = buried) -> list[int]:
+                return self.ledger.gone_since(name, after, buried)[0]
+
+            self._images.blank(name, gone)

@@ -1,0 +1,175 @@
+"""The configuration file under many hands, and with what no path may hold."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+
+import pytest
+
+from irclient.errors import IRError, NotFound
+from tests.e2e.running import Running, until
+
+_RACE_S = 3.0
+
+
+def written(home):
+    """Return the names of the corpora in the configuration file."""
+    return set(tomllib.loads(home.config.read_text()).get("corpora", {}))
+
+
+def at_once(*tasks):
+    """Run tasks in threads that begin together; return what each raised or None."""
+    ready, raised = threading.Barrier(len(tasks)), dict.fromkeys(range(len(tasks)))
+
+    def run(number, task):
+        ready.wait()
+        try:
+            task()
+        except Exception as error:
+            raised[number] = error
+
+    threads = [threading.Thread(target=run, args=each) for each in enumerate(tasks)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return list(raised.values())
+
+
+def followed(client, jobs):
+    """Wait until jobs have been done."""
+    until(lambda: all(client.progress(job)["state"] == "done" for job in jobs))
+
+
+def added(home, name):
+    """Return a task that adds a corpus and has it looked at, as `irc add` does."""
+
+    def run():
+        root = home.path / "roots" / name
+        root.mkdir(parents=True, exist_ok=True)
+        with home.client() as client:
+            followed(client, client.add(name, "files", [str(root)]))
+            followed(client, client.build(name))
+
+    return run
+
+
+def removed(home, name):
+    def run():
+        with home.client() as client:
+            followed(client, client.rm(name))
+
+    return run
+
+
+def test_of_twenty_corpora_added_at_once_all_are_kept_and_each_is_answered_for(home, daemon):
+    names = {f"c{number}" for number in range(20)}
+    raised = at_once(*(added(home, name) for name in names))
+    assert [error for error in raised if error] == []
+    assert written(home) >= names
+
+
+def test_a_corpus_removed_beside_one_that_is_added_stays_removed(home, daemon):
+    rounds, until_s = 0, time.monotonic() + _RACE_S
+    while time.monotonic() < until_s:
+        added(home, "private")()
+        assert at_once(removed(home, "private"), added(home, f"n{rounds}")) == [None, None]
+        assert "private" not in written(home), f"it was back in round {rounds}"
+        assert f"n{rounds}" in written(home)
+        removed(home, f"n{rounds}")()
+        rounds += 1
+    assert rounds >= 5
+
+
+# Edit the file from a process of its own, again and again, as `irdaemon keys` does.
+_KEYS = """
+import os, sys, time
+from irdaemon.cli import main
+rounds, until = 0, time.monotonic() + float(sys.argv[1])
+sys.stdout = open(os.devnull, "w")
+sys.stderr = open(os.devnull, "w")
+while time.monotonic() < until:
+    if main(["keys", "add", f"k{rounds}", "--token"]) or main(["keys", "rm", f"k{rounds}"]):
+        os._exit(9)
+    rounds += 1
+os._exit(0 if rounds >= 5 else 8)
+"""
+
+
+def test_edits_of_the_daemon_and_of_a_command_do_not_undo_each_other(home, daemon):
+    command = [sys.executable, "-c", _KEYS, str(_RACE_S)]
+    with subprocess.Popen(command, env=home.env) as keys:
+        rounds = 0
+        while keys.poll() is None:
+            added(home, "mine")()
+            assert "mine" in written(home), f"it was gone in round {rounds}"
+            removed(home, "mine")()
+            assert "mine" not in written(home), f"it was back in round {rounds}"
+            rounds += 1
+    assert (keys.returncode, rounds >= 5) == (0, True)
+    assert "client" not in tomllib.loads(home.config.read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "root"), [("m", "/tmp/\0"), ("m", "/tmp/\x1b[1m"), ("m\n", "/tmp")]
+)
+def test_a_control_character_in_what_is_added_is_refused_and_costs_nothing(
+    home, daemon, name, root
+):
+    before = home.config.read_text()
+    with home.client() as client, pytest.raises(IRError) as refused:
+        client.add(name, "files", [root])
+    assert refused.value.code == "config"
+    assert str(home.config) in refused.value.message
+    assert home.config.read_text() == before
+    with home.client() as client:
+        assert client.ping()
+
+
+def test_a_root_with_a_nul_in_the_file_marks_its_corpus_and_the_others_are_served(home):
+    home.skill("kayaks", "How to roll a kayak")
+    home.config.write_text(
+        'embedder = "hashing"\n[corpora.bad]\nkind = "files"\nroots = ["/tmp/\\u0000"]\n'
+    )
+    with Running(home) as running:
+        running.wait_idle()
+        assert home.irc("discover", "roll a kayak").returncode == 0
+        status = home.answer("status")
+        (bad,) = (each for each in status["health"]["corpora"] if each["name"] == "bad")
+        assert bad["level"] == "dark"
+        assert bad["dark"][0]["path"] == str(home.config)
+        assert "line 4: roots holds the control character U+0000" in bad["dark"][0]["reason"]
+        doctor = home.run("irdaemon", "doctor").stdout
+        assert "bad cannot be used: line 4: roots holds" in doctor
+        assert home.irc("rm", "bad").returncode == 0
+        with home.client() as client, pytest.raises(NotFound):
+            client.info("bad")
+        assert "bad" not in written(home)
+        assert running.process.poll() is None
+
+
+def test_a_pipe_in_the_place_of_the_configuration_is_refused_at_once(home):
+    home.config.unlink()
+    os.mkfifo(home.config)
+    refused = home.run("irdaemon", "start", "--config", str(home.config))
+    assert refused.returncode == 2
+    assert f"{home.config} is no regular file" in refused.stderr
+
+
+def test_a_configuration_that_cannot_be_written_is_a_typed_error_with_the_cure(home, daemon):
+    lock = home.config.parent / f".{home.config.name}.lock"
+    lock.mkdir()  # what nobody, root among them, can open for writing
+    with home.client() as client, pytest.raises(IRError) as refused:
+        client.add("c", "files", ["/tmp"])
+    assert (refused.value.code, "cannot be written" in refused.value.message) == ("config", True)
+    assert "IRDAEMON_CONFIG" in refused.value.hint
+    lock.rmdir()
+    until(lambda: client_adds(home))
+
+
+def client_adds(home):
+    with home.client() as client:
+        return client.add("c", "files", ["/tmp/nothing-here"])
