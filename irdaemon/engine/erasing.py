@@ -30,7 +30,7 @@ _TRIED_AGAIN_AFTER_S = 2.0
 
 
 @dataclass(slots=True)
-class Wish:
+class Deferred:
     """Something to be done when it is quiet, `quiet_s` after it was first wanted, or else by then.
 
     Times are Unix seconds.
@@ -61,9 +61,9 @@ class Erasing(Mending):
         self, ledger: Ledger, options: Options, clock: Callable[[], float], notify: Notify
     ):
         super().__init__(ledger, options, clock, notify)
-        self._fold = Wish(*_FOLDED_WITHIN_S)
-        self._forgotten = Wish(*_FORGOTTEN_WITHIN_S)
-        self._replaced = Wish(*_REPLACED_WITHIN_S)
+        self._fold = Deferred(*_FOLDED_WITHIN_S)
+        self._forgotten = Deferred(*_FORGOTTEN_WITHIN_S)
+        self._replaced = Deferred(*_REPLACED_WITHIN_S)
         self._erased_again_at = 0.0
 
     def _keep_ledger(self) -> None:

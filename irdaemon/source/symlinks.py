@@ -53,12 +53,12 @@ class Symlinks:
         """Say whether a link that is not dangerous is followed."""
         if self._is_inside(target) or self.policy == "any":
             return True
-        return self.policy == "direct" and self._is_direct(link)
+        return self.policy == "direct" and self.is_direct(link)
 
     def _is_inside(self, target: str) -> bool:
         return any(at_or_under(target, top) for top in (*self.roots, *self.within))
 
-    def _is_direct(self, link: str) -> bool:
+    def is_direct(self, link: str) -> bool:
         """Say whether a link lies directly in a root, or in a scope (`@name`) of npm's there."""
         directory = os.path.dirname(link)
         if os.path.basename(directory).startswith("@"):

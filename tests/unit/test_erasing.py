@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.engine import erasing
-from irdaemon.engine.erasing import Wish
+from irdaemon.engine.erasing import Deferred
 from irdaemon.index import Images
 from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger
@@ -180,7 +180,7 @@ def test_writing_anew_takes_no_more_than_a_hundredth_of_the_time(kept, monkeypat
 
 
 def test_a_wish_waits_for_quiet_and_not_for_long():
-    wish = Wish(quiet_s=5, latest_s=20)
+    wish = Deferred(quiet_s=5, latest_s=20)
     assert not wish.due(False, True, 0)
     assert not wish.due(True, True, 100)
     assert not wish.due(True, True, 104)

@@ -151,3 +151,17 @@ def test_known_roots_are_those_that_exist(tmp_path):
     assert found == {str(tmp_path / ".claude/agents"), str(tmp_path / ".config/opencode/agent")}
     moved = known_roots(str(tmp_path), {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")})
     assert str(tmp_path / "moved/agents") in {root.path for root in moved}
+
+
+def test_a_link_to_an_agent_is_followed_directly_in_a_root_and_elsewhere_only_to_its_name(tmp_path):
+    written = write(tmp_path / "dotfiles/my-reviewer.md", REVIEWER)
+    root = tmp_path / ".claude/agents"
+    (root / "team").mkdir(parents=True)
+    (root / "rev.md").symlink_to(written)
+    made, _ = all_of(Agents, root)
+    assert set(made) == {"reviewer"}
+    (root / "rev.md").unlink()
+    (root / "team" / "rev.md").symlink_to(written)
+    assert not all_of(Agents, root)[0]
+    (root / "team" / "my-reviewer.md").symlink_to(written)
+    assert set(all_of(Agents, root)[0]) == {"reviewer"}

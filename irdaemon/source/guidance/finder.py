@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.opening import same_name
+from irdaemon.source.opening import followed
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
 from irdaemon.source.skills.finder import rank
 from irdaemon.source.symlinks import Symlinks
@@ -22,7 +22,7 @@ from irdaemon.source.tree import (
     real_path,
     stamp_of,
 )
-from irdaemon.types import Entry, Problem, Root, SourceError
+from irdaemon.types import Entry, Problem, Refused, Root, SourceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +130,20 @@ class Finder:
             self.problems.append(Problem(entry.path, reason))
 
     def _target(self, entry: os.DirEntry[str]) -> str:
-        """Return where a file really is, "" for a link to what is no guidance of this kind."""
-        real = real_path(entry)
-        if self.kind.may_be(real) or same_name(entry.path, real):
-            return real
-        self.problems.append(Problem(entry.path, f"a link to {real}, which is of another kind"))
-        return ""
+        """Return where a file really is, "" for a link that is not followed.
+
+        Beside what every link may lead to, one directly in a root may lead to any file of the kind,
+        and any to a file that is guidance where it lies: AGENTS.md under the name of CLAUDE.md.
+        """
+        try:
+            return followed(entry.path, self.symlinks.roots)
+        except Refused as error:
+            real = real_path(entry)
+            direct = self.symlinks.is_direct(entry.path) and self.kind.may_be(real)
+            if direct or self.kind.product(real, own=False):
+                return real
+            self.problems.append(Problem(entry.path, error.message))
+            return ""
 
     def _keep(self, path: str, known: str, top: Top) -> None:
         """Keep a file that is of the kind, in the best scope it was met in."""
