@@ -61,9 +61,9 @@ class Home:
 class Running:
     """A daemon in the foreground of a process of its own."""
 
-    def __init__(self, home: Home, **environment: str):
+    def __init__(self, home: Home, *options: str, **environment: str):
         self.home = home
-        command = [sys.executable, "-m", "irdaemon", "start"]
+        command = [sys.executable, "-m", "irdaemon", "start", *options]
         self.process = subprocess.Popen(
             command, env={**home.env, **environment}, stderr=subprocess.PIPE, text=True
         )
