@@ -59,7 +59,7 @@ clean:
 	    echo "  Debian, Ubuntu: sudo apt install python3-dev    Fedora: sudo dnf install python3-devel" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "Debian, Ubuntu: sudo apt install python3-venv" >&2; rm -rf .venv; exit 1; }
 
-.venv/.installed: .venv/bin/python pyproject.toml client/pyproject.toml
+.venv/.installed: .venv/bin/python setup.py pyproject.toml client/pyproject.toml
 	@echo "installing into .venv (hnswlib is compiled, a minute or two) ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e .
 	@touch $@

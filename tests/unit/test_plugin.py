@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ MANIFEST_KEYS = {
     *("license", "keywords", "metadata", "dependencies", "defaultEnabled", "userConfig"),
     *("skills", "commands", "agents", "hooks", "mcpServers", "outputStyles", "lspServers"),
 }
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def data(name):
@@ -95,15 +93,3 @@ def test_every_command_that_is_taught_exists(name, capsys):
             main([command, "--help"])
         assert ended.value.code == 0
     capsys.readouterr()
-
-
-def test_every_file_of_the_plugin_is_installed_in_its_place():
-    installed = PROJECT["tool"]["setuptools"]["data-files"]
-    placed = {
-        path
-        for target, globs in installed.items()
-        for pattern in globs
-        for path in ROOT.glob(pattern)
-        if target == f"share/irdaemon/{path.parent.relative_to(ROOT)}"
-    }
-    assert placed >= {path for path in PLUGIN.rglob("*") if path.is_file()}
