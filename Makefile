@@ -1,13 +1,14 @@
 # make run: install into .venv, start the daemon, ask it something.   make test: run the whole suite.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 .PHONY: help run test lint bench bench-quality peer clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
 	@echo "make test   run the whole test suite"
-	@echo "make lint   ruff and mypy"
+	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against the floors, write bench/results/"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make clean  stop the daemon and remove everything make and the daemon made"
@@ -61,11 +62,12 @@ clean:
 
 .venv/.installed: .venv/bin/python setup.py pyproject.toml client/pyproject.toml
 	@echo "installing into .venv (hnswlib is compiled, a minute or two) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e .
+	@$(PIP) "pip>=25.1" # which knows --group
+	@$(PIP) -e ./client -e .
 	@touch $@
 
 .venv/.tested: .venv/.installed
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e ".[test]"
+	@$(PIP) -e "./client[mcp]" -e ".[mcp]" --group test
 	@touch $@
 
 # For the example in another language; its tests are skipped where npm or its registry is not there.
@@ -74,5 +76,5 @@ examples/node/node_modules: examples/node/package-lock.json
 	  npm ci --prefix $(@D) --no-audit --no-fund --loglevel=error --fetch-retries=1 && touch $@ || rm -rf $@
 
 .venv/.linted: .venv/.tested
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[lint]"
+	@$(PIP) --group lint
 	@touch $@
