@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-quality peer clean
+.PHONY: help run test lint bench bench-quality peer release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -11,6 +11,7 @@ help:
 	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against the floors, write bench/results/"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
+	@echo "make release-check  build both packages, install them into an empty environment and use them there"
 	@echo "make clean  stop the daemon and remove everything make and the daemon made"
 
 run: .venv/.installed
@@ -36,6 +37,10 @@ bench: .venv/.installed peer
 
 bench-quality: .venv/.installed peer
 	@$(BIN)/python bench/quality.py $(ARGS)
+
+# From the source distribution to an answer, without a directory of this checkout on any path.
+release-check: .venv/.releasing
+	@$(BIN)/python tests/release_check.py
 
 # What the benchmarks compare with, in an environment of its own.
 peer:
@@ -77,4 +82,8 @@ examples/node/node_modules: examples/node/package-lock.json
 
 .venv/.linted: .venv/.tested
 	@$(PIP) --group lint
+	@touch $@
+
+.venv/.releasing: .venv/.installed
+	@$(PIP) --group release
 	@touch $@
