@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[1]
 INSIDE = ("systemd", "plugin")
 SKILL = "---\nname: pdf\ndescription: Fill in, merge and split PDF forms and documents\n---\n"
 
-# Imports every module of a package; only what serves MCP clients may need an extra.
+# Imports every module of a package but its scripts, and but what serves MCP clients: an extra.
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 package = importlib.import_module(sys.argv[1])
 names = [found.name for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
 for name in names:
-    if not name.startswith(sys.argv[2]) and not name.endswith("__main__"):
+    if not name.startswith(sys.argv[2]) and not name.endswith(("__main__", "hook.start")):
         importlib.import_module(name)
 print(package.__version__, package.__path__[0])
 """
