@@ -1,15 +1,17 @@
 # make run: install into .venv, start the daemon, ask it something.   make test: run the whole suite.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-quality peer clean
+.PHONY: help run test lint bench bench-quality peer release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
 	@echo "make test   run the whole test suite"
-	@echo "make lint   ruff and mypy"
+	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against the floors, write bench/results/"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
+	@echo "make release-check  build both packages, install them into an empty environment and use them there"
 	@echo "make clean  stop the daemon and remove everything make and the daemon made"
 
 run: .venv/.installed
@@ -36,6 +38,10 @@ bench: .venv/.installed peer
 bench-quality: .venv/.installed peer
 	@$(BIN)/python bench/quality.py $(ARGS)
 
+# From the source distribution to an answer, without a directory of this checkout on any path.
+release-check: .venv/.releasing
+	@$(BIN)/python tests/release_check.py
+
 # What the benchmarks compare with, in an environment of its own.
 peer:
 	@test -x .bench/peer/bin/python || $(PYTHON) -m venv .bench/peer
@@ -59,13 +65,14 @@ clean:
 	    echo "  Debian, Ubuntu: sudo apt install python3-dev    Fedora: sudo dnf install python3-devel" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "Debian, Ubuntu: sudo apt install python3-venv" >&2; rm -rf .venv; exit 1; }
 
-.venv/.installed: .venv/bin/python pyproject.toml client/pyproject.toml
+.venv/.installed: .venv/bin/python setup.py pyproject.toml client/pyproject.toml
 	@echo "installing into .venv (hnswlib is compiled, a minute or two) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e .
+	@$(PIP) "pip>=25.1" # which knows --group
+	@$(PIP) -e ./client -e .
 	@touch $@
 
 .venv/.tested: .venv/.installed
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ./client -e ".[test]"
+	@$(PIP) -e "./client[mcp]" -e ".[mcp]" --group test
 	@touch $@
 
 # For the example in another language; its tests are skipped where npm or its registry is not there.
@@ -74,5 +81,9 @@ examples/node/node_modules: examples/node/package-lock.json
 	  npm ci --prefix $(@D) --no-audit --no-fund --loglevel=error --fetch-retries=1 && touch $@ || rm -rf $@
 
 .venv/.linted: .venv/.tested
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[lint]"
+	@$(PIP) --group lint
+	@touch $@
+
+.venv/.releasing: .venv/.installed
+	@$(PIP) --group release
 	@touch $@

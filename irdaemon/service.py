@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import irdaemon
 from irclient.errors import Unavailable
 
 UNIT = "irdaemon.service"
@@ -79,11 +80,9 @@ def unit_text() -> str:
 
 
 def _template() -> Path:
-    """Find the unit where it was installed, or beside the package in a source checkout."""
-    places = (
-        Path(sys.prefix, "share", "irdaemon", "systemd", UNIT),
-        Path(__file__).parents[1] / "systemd" / UNIT,
-    )
+    """Find the unit in the installed package, or beside the package in a source checkout."""
+    package = Path(irdaemon.__file__).parent
+    places = (package / "systemd" / UNIT, package.parent / "systemd" / UNIT)
     for place in places:
         if place.exists():
             return place
