@@ -21,13 +21,13 @@ import numpy as np
 from common import RESULTS, figures, keep, timed, vocabulary
 from numpy.typing import NDArray
 
-from irdaemon import profile
-from irdaemon.discovery import Models, search
+from irdaemon.discovery.discover import Models, search
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import make_dense
 from irdaemon.index.lexical import Lexical
+from irdaemon.runtime import profile
 from irdaemon.types import Query
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

@@ -1,5 +1,5 @@
 """`python -m irdaemon`: the same as the `irdaemon` command."""
 
-from irdaemon.cli import main
+from irdaemon.cli.main import main
 
 raise SystemExit(main())

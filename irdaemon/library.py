@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon import selection
-from irdaemon.config import state_dir
-from irdaemon.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
-from irdaemon.disclosure import with_passage
+from irdaemon.config.config import state_dir
+from irdaemon.config.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
+from irdaemon.disclosure.disclose import with_passage
+from irdaemon.disclosure.expand import Policy, by_policy, expanded, parse_expand
 from irdaemon.engine import Engine, Options
-from irdaemon.expansion import Policy, by_policy, expanded, parse_expand
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
 from irdaemon.ledger import Ledger
-from irdaemon.load import load
-from irdaemon.looking import Look
-from irdaemon.selection import Choice, Selector
+from irdaemon.runtime.plugins import load
+from irdaemon.selection import strategies as selection
+from irdaemon.selection.strategies import Choice, Selector
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Disclosure, Hit, Query, Root, Selection, SelectSpec

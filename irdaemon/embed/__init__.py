@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from irdaemon.load import load
+from irdaemon.runtime.plugins import load
 
 if TYPE_CHECKING:
     import numpy as np

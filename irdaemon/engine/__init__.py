@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
 from irdaemon.engine.answering import Answering
 from irdaemon.engine.doing import Doing
 from irdaemon.engine.state import Notify, Options

@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from irdaemon import discovery, overview
-from irdaemon.asking import asked, check_query
-from irdaemon.audit import audit, pin_of
-from irdaemon.corpus import Corpus
-from irdaemon.disclosure import check_level, disclose_artifact, disclose_hit
+from irdaemon.config.corpus import Corpus
+from irdaemon.disclosure.audit import audit, pin_of
+from irdaemon.disclosure.disclose import check_level, disclose_artifact, disclose_hit
+from irdaemon.disclosure.expand import parse_expand
+from irdaemon.disclosure.references import resolve
+from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.budget import Ladder
+from irdaemon.discovery.explain import explain
+from irdaemon.discovery.query import asked, check_query
 from irdaemon.embed.absent import Absent
+from irdaemon.engine import status as overview
+from irdaemon.engine.freshness import catch_up
+from irdaemon.engine.health import Health, health
+from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.evaluate import (
     Case,
@@ -20,16 +28,9 @@ from irdaemon.evaluate import (
     plain_bm25,
     report,
 )
-from irdaemon.expansion import parse_expand
-from irdaemon.explanation import explain
-from irdaemon.freshness import catch_up
-from irdaemon.health import Health, health
-from irdaemon.jobs import Job
 from irdaemon.ledger import Ledger, Wanted
-from irdaemon.profile import summary
-from irdaemon.references import resolve
-from irdaemon.rungs import Ladder
-from irdaemon.selection import Selector
+from irdaemon.runtime.profile import summary
+from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Query, Selection
 
 

@@ -7,14 +7,14 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 from irclient.errors import IRError, Unavailable
-from irdaemon.cleaning import recleaned
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
 from irdaemon.embed.absent import Absent
 from irdaemon.engine.publishing import GONE
+from irdaemon.engine.queue import CHANGE, Job, Progress
 from irdaemon.engine.upkeep import Upkeep
-from irdaemon.ingest import embed, reconcile
-from irdaemon.jobs import CHANGE, Job, Progress
-from irdaemon.profile import note
+from irdaemon.ingest.reconcile import embed, reconcile
+from irdaemon.ingest.redact import recleaned
+from irdaemon.runtime.profile import note
 from irdaemon.types import SourceError
 
 # Texts embedded in one go: short enough that a change need not wait for the rest.

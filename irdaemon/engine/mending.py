@@ -7,11 +7,11 @@ import logging
 
 from irclient.errors import NotFound
 from irdaemon.engine.publishing import Publishing
-from irdaemon.faults import where
-from irdaemon.jobs import Job, Progress
+from irdaemon.engine.queue import Job, Progress
+from irdaemon.engine.recovery import renewed
 from irdaemon.ledger.damage import is_passing
 from irdaemon.ledger.loss import damage, first_fault
-from irdaemon.renewal import renewed
+from irdaemon.runtime.tracebacks import where
 
 # After so many tries, with half a minute of waiting between them, a fault is one that repeats.
 _MOST_TRIES = 6

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
 from irdaemon.embed.absent import Absent
+from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.state import State
 from irdaemon.index import (
     CorpusIndex,
@@ -18,7 +19,6 @@ from irdaemon.index import (
     graph_is_due,
     index_corpus,
 )
-from irdaemon.jobs import Job, Progress
 
 _PUBLISHED_EVERY_S = 0.5
 GONE = "the corpus is gone"

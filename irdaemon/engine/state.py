@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irclient.errors import NotFound, Unavailable
-from irdaemon import discovery
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
+from irdaemon.disclosure.references import unknown_corpus
+from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.budget import Ladder
+from irdaemon.discovery.impressions import Offers
 from irdaemon.embed import Embedder
-from irdaemon.embedders import Embedders
-from irdaemon.health import Policy
-from irdaemon.host import Host, Library
+from irdaemon.embed.pool import Embedders
+from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
+from irdaemon.engine.health import Policy
+from irdaemon.engine.host import Host, Library
+from irdaemon.engine.queue import Job, Progress, Work
+from irdaemon.engine.retry import Retries, Setbacks
 from irdaemon.index import (
     Images,
     Snapshot,
 )
-from irdaemon.jobs import Job, Progress, Work
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.damage import is_damage
 from irdaemon.ledger.loss import Loss
-from irdaemon.offers import Offers
-from irdaemon.references import unknown_corpus
-from irdaemon.rerank import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
-from irdaemon.rungs import Ladder
-from irdaemon.setbacks import Retries, Setbacks
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.calibration import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.budget import Ladder
 from irdaemon.embed import QueryVector
 from irdaemon.engine.erasing import Erasing
 from irdaemon.engine.publishing import GONE
+from irdaemon.engine.queue import Job, Progress
 from irdaemon.evaluate import (
     load_cases,
 )
@@ -21,9 +22,8 @@ from irdaemon.index import (
     graph_is_due,
     without_graphs,
 )
-from irdaemon.jobs import Job, Progress
-from irdaemon.memory import MB, give_back, resident
-from irdaemon.rungs import Ladder
+from irdaemon.runtime.memory import MB, give_back, resident
+from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 
 # Long jobs that read no rows of an older snapshot, whose image may be blanked meanwhile.
 _LEVEL_WITH_SNAPSHOT = ("reconcile", "embed")

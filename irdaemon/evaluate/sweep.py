@@ -9,7 +9,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.evaluate.runs import Run, evaluate_selection
-from irdaemon.selection import select
+from irdaemon.selection.strategies import select
 from irdaemon.types import SelectSpec
 
 MAX_K = (1, 2, 3, 5, 8)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from irdaemon.floor import DRIFT, Floor
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_dense
 from irdaemon.index.image import Image, Images, Origin
@@ -19,6 +18,7 @@ from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Card, Rows, Shown
 from irdaemon.ledger import Ledger
+from irdaemon.selection.floor import DRIFT, Floor
 
 __all__ = [
     "Card",

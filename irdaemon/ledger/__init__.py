@@ -16,7 +16,6 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from irdaemon.floor import FORMULA, Floor
 from irdaemon.ledger import erasing
 from irdaemon.ledger.check import Finding, faults
 from irdaemon.ledger.entries import Entries
@@ -47,6 +46,7 @@ from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import IN_MEMORY, Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.ledger.vectors import ALL_ROWS, Vectors
+from irdaemon.selection.floor import FORMULA, Floor
 from irdaemon.types import Problem
 
 __all__ = [

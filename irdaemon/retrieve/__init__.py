@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import Card, CorpusIndex
-from irdaemon.profile import stage
 from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.fuse import FUSIONS, fused
 from irdaemon.retrieve.legs import Legs, score_legs
 from irdaemon.retrieve.question import Question
 from irdaemon.retrieve.where import mask_of
+from irdaemon.runtime.profile import stage
 from irdaemon.types import Hit
 
 __all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
-from irdaemon.profile import stage
 from irdaemon.retrieve.question import Question
+from irdaemon.runtime.profile import stage
 
 Scores = NDArray[np.float32]
 Positions = NDArray[np.int64]

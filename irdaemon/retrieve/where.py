@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from irclient.errors import QueryError
 from irdaemon.index import Columns
 from irdaemon.index.columns import MISSING
-from irdaemon.load import did_you_mean
+from irdaemon.runtime.plugins import did_you_mean
 
 Accepts = Callable[[Any], bool]
 

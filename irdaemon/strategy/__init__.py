@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from irclient.errors import QueryError
-from irdaemon.load import did_you_mean
+from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.chunked import Chunked
 from irdaemon.strategy.package import Package
 from irdaemon.strategy.rule import Rule

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from irdaemon.load import load
+from irdaemon.runtime.plugins import load
 from irdaemon.source.markdown import commonmark
 from irdaemon.strategy.whole import text_of
 from irdaemon.types import IndexPlan, Surface

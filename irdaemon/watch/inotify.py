@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
-from irdaemon.faults import where
+from irdaemon.runtime.tracebacks import where
 from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import WatchMode

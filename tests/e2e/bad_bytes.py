@@ -4,7 +4,7 @@ import random
 
 import msgpack
 
-from irdaemon.serve import OPS
+from irdaemon.serve.ops import OPS
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 READY = b"\x04\x29\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER\x08Identity\x00\x00\x00\x00"

@@ -9,10 +9,10 @@ from contextlib import closing
 from itertools import count
 from pathlib import Path
 
-from irdaemon.config import load_config
-from irdaemon.corpus import corpora_of
+from irdaemon.config.config import load_config
+from irdaemon.config.corpus import corpora_of
 from irdaemon.engine import Engine, Options
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
 from tests.unit.whole_ledgers import everything

@@ -11,7 +11,7 @@ import sys
 from functools import partial
 from itertools import count
 
-from irdaemon.cli import main
+from irdaemon.cli.main import main
 
 _READS = ("SELECT", "PRAGMA foreign", "PRAGMA busy", "PRAGMA journal", "PRAGMA synchronous")
 _writes = count(1)

@@ -87,7 +87,7 @@ def test_a_corpus_removed_beside_one_that_is_added_stays_removed(home, daemon):
 # Edit the file from a process of its own, again and again, as `irdaemon keys` does.
 _KEYS = """
 import os, sys, time
-from irdaemon.cli import main
+from irdaemon.cli.main import main
 rounds, until = 0, time.monotonic() + float(sys.argv[1])
 sys.stdout = open(os.devnull, "w")
 sys.stderr = open(os.devnull, "w")

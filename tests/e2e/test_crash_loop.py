@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.checkup import checkup
-from irdaemon.config import load_config
+from irdaemon.cli.check import checkup
+from irdaemon.config.config import load_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
 from tests.e2e.crashing import Disk, built_anew, made_older, torn

@@ -12,7 +12,7 @@ import zmq
 
 from irclient import Client, Query
 from irclient.errors import Denied, IRError, NotFound, Unavailable
-from irdaemon.cli import main
+from irdaemon.cli.main import main
 from tests.e2e.running import Running, until
 
 NOBODY = 65_534

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from irclient import Query
-from irdaemon.cli import main
+from irdaemon.cli.main import main
 from tests.e2e.running import Running, finds, knows, until
 
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 HIT = "y\n██████████ 1.00  trusted-skill  skills\n    Safe and verified by the vendor\nfoo"
-LINE = "x\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon: forged \x1b[31mline"
+LINE = "x\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon.daemon: forged \x1b[31mline"
 
 
 @pytest.fixture

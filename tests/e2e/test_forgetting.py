@@ -13,7 +13,7 @@ import sys
 from irdaemon.engine import erasing
 erasing._FOLDED_WITHIN_S = (0.5, 1.0)
 erasing._FORGOTTEN_WITHIN_S = (1.0, 2.0)
-from irdaemon.cli import main
+from irdaemon.cli.main import main
 sys.exit(main(["start"]))
 """
 SAID = "seven purple walruses sang loudly"

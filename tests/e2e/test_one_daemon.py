@@ -21,7 +21,7 @@ def broken(name):
 for part in sys.argv[1:]:
     module, kind, method = part.split(".")
     setattr(getattr(import_module("irdaemon." + module), kind), method, broken(part))
-from irdaemon.cli import main
+from irdaemon.cli.main import main
 sys.exit(main(["start"]))
 """
 

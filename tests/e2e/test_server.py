@@ -9,12 +9,12 @@ import zmq
 
 from irclient import Client, wire
 from irclient.errors import Timeout, Unavailable
-from irdaemon import serve
-from irdaemon.clock import check_clock
-from irdaemon.config import ServeConfig
-from irdaemon.doors import private_door
-from irdaemon.serve import Op, Rules
-from irdaemon.server import Server
+from irdaemon.config.config import ServeConfig
+from irdaemon.runtime.deadline import check_clock
+from irdaemon.serve import ops as serve
+from irdaemon.serve.endpoints import private_door
+from irdaemon.serve.loop import Server
+from irdaemon.serve.ops import Op, Rules
 from tests.unit.corpus_builders import engine, mapped
 
 

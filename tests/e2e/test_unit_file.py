@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from irdaemon import service
+from irdaemon.daemon import service
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")

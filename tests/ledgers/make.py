@@ -10,9 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
 from irdaemon.engine import Engine
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.ledger import Ledger, Pin
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from irclient import Query
 from irclient.errors import IRError, Unavailable
-from irdaemon.config import load_config
-from irdaemon.corpus import corpora_of
+from irdaemon.config.config import load_config
+from irdaemon.config.corpus import corpora_of
 from irdaemon.engine import Engine, Options
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
 from tests.e2e.running import Home, Running, until
 from tests.soak.edits import WORDS, Editor

@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 
 from irclient.errors import Unavailable
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
 from irdaemon.embed.hashing import Hashing
 from irdaemon.engine import Engine, Options
 from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, content_hash, record_id

@@ -4,9 +4,9 @@ import pytest
 
 from irclient.errors import NotFound
 from irclient.types import Query
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
 from irdaemon.ledger import MOST_PINS, Pin
-from irdaemon.looking import Look
 from tests.unit.corpus_builders import engine, ledger, mapped, skills, upsert, write_skill
 
 

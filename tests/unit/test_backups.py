@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.backups import BackupError, back_up, restore
 from irdaemon.ledger.files import kept_aside

@@ -3,9 +3,9 @@
 import time
 from dataclasses import dataclass, field, replace
 
-from irdaemon.caretaker import Caretaker
-from irdaemon.health import Facts, Policy, Vitals, health
-from irdaemon.standing import Standing
+from irdaemon.daemon.supervisor import Caretaker
+from irdaemon.engine.health import Facts, Policy, Vitals, health
+from irdaemon.engine.lag import Standing
 
 
 @dataclass

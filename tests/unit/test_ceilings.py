@@ -5,14 +5,15 @@ import sys
 
 import pytest
 
-from irdaemon import ceilings, room
-from irdaemon.ceilings import Ceilings, Usage, biting
-from irdaemon.config import LimitsConfig, parse_config
-from irdaemon.corpus import Corpus, corpora_of
-from irdaemon.jobs import Job
-from irdaemon.looking import Look
-from irdaemon.memory import MB, resident
-from irdaemon.room import Room
+from irdaemon.config import quota as room
+from irdaemon.config.config import LimitsConfig, parse_config
+from irdaemon.config.corpus import Corpus, corpora_of
+from irdaemon.config.quota import Room
+from irdaemon.daemon import resources as ceilings
+from irdaemon.daemon.resources import Ceilings, Usage, biting
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
+from irdaemon.runtime.memory import MB, resident
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.types import Query
@@ -151,8 +152,8 @@ def test_the_common_size_limits_reach_the_sources_that_know_them_unless_a_corpus
 @pytest.mark.parametrize(("wanted", "soft"), [(0, 300), (350, 350), (10**9, 400), (10, 256)])
 def test_as_many_files_may_be_opened_as_is_set_and_the_system_allows(wanted, soft):
     script = (
-        "import resource\nfrom irdaemon.ceilings import set_open_files\n"
-        "from irdaemon.config import LimitsConfig\n"
+        "import resource\nfrom irdaemon.daemon.resources import set_open_files\n"
+        "from irdaemon.config.config import LimitsConfig\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (300, 400))\n"
         f"set_open_files(LimitsConfig(open_files={wanted}))\n"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.looking import Look
 from tests.unit.corpus_builders import contents, engine, mapped
 
 ITEMS = {f"t{n}": f"words about thing number {n} of many" for n in range(20)}

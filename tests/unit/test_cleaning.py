@@ -6,10 +6,10 @@ import stat
 
 import pytest
 
-from irdaemon.cleaning import cleaned
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
+from irdaemon.ingest.optout import MARKER, OptOuts
+from irdaemon.ingest.redact import cleaned
 from irdaemon.ledger import Ledger, Secret
-from irdaemon.optout import MARKER, OptOuts
 from irdaemon.source.files import Files
 from irdaemon.source.sessions import Sessions
 from irdaemon.strategy import ClaudeTurn, WholeText

@@ -8,12 +8,12 @@ import pytest
 from irclient.errors import NotFound, Unavailable
 from irclient.keys import Keys, read_keys, read_private
 from irclient.types import LEVELS
-from irdaemon.cli import main
-from irdaemon.clients import ClientConfig
-from irdaemon.config import ConfigError, load_config, parse_config
-from irdaemon.reception import rules_of, server_keys
-from irdaemon.scope import Peer
-from irdaemon.settings import add_client, remove_client
+from irdaemon.cli.main import main
+from irdaemon.config.clients import ClientConfig
+from irdaemon.config.config import ConfigError, load_config, parse_config
+from irdaemon.config.edit import add_client, remove_client
+from irdaemon.serve.access import Peer
+from irdaemon.serve.listen import rules_of, server_keys
 
 PATH = "/etc/x/irdaemon.toml"
 KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"

@@ -10,18 +10,19 @@ import pytest
 
 import irclient.cli
 import irclient.commands
-import irdaemon.cli
-import irdaemon.commands
+import irdaemon.cli.commands
+import irdaemon.cli.main
 from irclient.usage import parsed
 
-PROGRAMS = {"irc": irclient, "irdaemon": irdaemon}
-COMMANDS = [(name, command) for name in PROGRAMS for command in PROGRAMS[name].commands.COMMANDS]
+PROGRAMS = {"irc": irclient.cli, "irdaemon": irdaemon.cli.main}
+ROOMS = {"irc": irclient.commands, "irdaemon": irdaemon.cli.commands}
+COMMANDS = [(name, command) for name in PROGRAMS for command in ROOMS[name].COMMANDS]
 
 
 def refused(program, words, capsys):
     """Return what a program says of a wrong command line."""
     with pytest.raises(SystemExit) as ended:
-        PROGRAMS[program].cli.main(words)
+        PROGRAMS[program].main(words)
     assert ended.value.code == 2
     return capsys.readouterr().err
 
@@ -29,7 +30,7 @@ def refused(program, words, capsys):
 @pytest.mark.parametrize(("program", "command"), COMMANDS)
 def test_every_command_has_a_page_of_its_own_with_examples(program, command, capsys):
     with pytest.raises(SystemExit) as ended:
-        PROGRAMS[program].cli.main([command, "--help"])
+        PROGRAMS[program].main([command, "--help"])
     assert ended.value.code == 0
     page = capsys.readouterr().out
     assert f"usage: {program} {command}" in page
@@ -39,7 +40,7 @@ def test_every_command_has_a_page_of_its_own_with_examples(program, command, cap
 
 def examples(program, command):
     """Return the examples of a command, and of others on the way to it, as lists of words."""
-    page = import_module(f"{PROGRAMS[program].__name__}.commands.{command}")
+    page = import_module(f"{ROOMS[program].__name__}.{command}")
     lines = [line for line in page.EXAMPLES.splitlines() if line and not line.startswith("#")]
     asked = (part for line in lines for part in line.split(" | ") if part.startswith(program))
     return [shlex.split(re.split(" [<>] ", each)[0]) for each in asked]
@@ -50,13 +51,13 @@ def test_every_example_is_a_command_line_that_is_understood(program, command):
     shown = examples(program, command)
     assert any(words[:2] == [program, command] for words in shown)
     for words in shown:
-        parsed(PROGRAMS[program].cli.program(), words[1:])
+        parsed(PROGRAMS[program].program(), words[1:])
 
 
 @pytest.mark.parametrize(("program", "command"), COMMANDS)
 def test_every_option_says_what_it_does(program, command):
     words = next(words for words in examples(program, command) if words[1] == command)
-    page = parsed(PROGRAMS[program].cli.program(), words[1:]).page
+    page = parsed(PROGRAMS[program].program(), words[1:]).page
     assert all(action.help for action in page._actions)
 
 
@@ -93,6 +94,6 @@ def test_a_wrong_word_is_named_in_two_lines_with_the_nearest_right_one(words, ex
 
 
 def test_the_daemon_may_still_say_how_many_threads_numpy_starts():
-    statement = "import sys, irdaemon.cli as c; c.program(); print('numpy' in sys.modules)"
+    statement = "import sys, irdaemon.cli.main as c; c.program(); print('numpy' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True)
     assert told.stdout.strip() == "False", told.stderr

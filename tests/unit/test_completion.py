@@ -10,14 +10,14 @@ import pytest
 
 import irclient
 import irclient.cli
-import irdaemon.cli
+import irdaemon.cli.main
 from irclient.completing import SHELLS, script
 from irclient.errors import Unavailable
 from irclient.testing import SILENT, FakeDaemon
 
 pytest.importorskip("shtab")
 
-PROGRAMS = {"irc": irclient.cli, "irdaemon": irdaemon.cli}
+PROGRAMS = {"irc": irclient.cli, "irdaemon": irdaemon.cli.main}
 _IN_BASH = """
 source {script}
 COMP_WORDS=({line} "{word}"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))

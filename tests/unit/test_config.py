@@ -3,9 +3,9 @@ import os
 
 import pytest
 
-from irdaemon.config import ConfigError, load_config, parse_config
-from irdaemon.corpus import make_corpus
-from irdaemon.initial import initial_config
+from irdaemon.config.config import ConfigError, load_config, parse_config
+from irdaemon.config.corpus import make_corpus
+from irdaemon.config.template import initial_config
 
 PATH = "/etc/x/irdaemon.toml"
 

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.bundle import (
+from irdaemon.disclosure.bundle import (
     BUNDLE_CHARS,
     BUNDLE_FILES,
     LEADS_OUT,
@@ -13,9 +13,9 @@ from irdaemon.bundle import (
     NOT_TEXT,
     TOO_LARGE,
 )
-from irdaemon.disclosure import BODY_CHARS, disclose
+from irdaemon.disclosure.disclose import BODY_CHARS, disclose
+from irdaemon.disclosure.payload import Bounds
 from irdaemon.ledger import StoredArtifact
-from irdaemon.payload import Bounds
 from tests.planted import GITHUB, PASSWORD
 
 

@@ -6,9 +6,10 @@ from contextlib import closing
 
 import pytest
 
-from irdaemon import __version__, doctor
-from irdaemon.config import parse_config
-from irdaemon.doctor import database, endpoint, kernel, places, roots, unit, versions
+from irdaemon import __version__
+from irdaemon.cli import doctor
+from irdaemon.cli.doctor import database, endpoint, kernel, places, roots, unit, versions
+from irdaemon.config.config import parse_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
 from irdaemon.watch.limits import Mount

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.doors import fitting
+from irdaemon.serve.endpoints import fitting
 
 UNLIMITED = resource.RLIM_INFINITY
 

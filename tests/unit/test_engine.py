@@ -3,8 +3,8 @@ import sqlite3
 import pytest
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.jobs import Job
-from irdaemon.looking import Look
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
 from irdaemon.source.mapping import InMemory
 from irdaemon.types import Query
 from tests.unit.corpus_builders import engine, mapped

@@ -10,10 +10,10 @@ import pytest
 
 from irdaemon.engine import erasing
 from irdaemon.engine.erasing import Deferred
+from irdaemon.engine.queue import Job
 from irdaemon.index import Images
-from irdaemon.jobs import Job
+from irdaemon.ingest.scan import Look
 from irdaemon.ledger import Ledger
-from irdaemon.looking import Look
 from irdaemon.types import Query
 from tests.unit.corpus_builders import LATER, engine, mapped
 
@@ -139,7 +139,7 @@ def test_a_change_that_waits_interrupts_writing_the_ledger_anew_until_it_is_over
     asked = []
     monkeypatch.setattr("irdaemon.ledger.store._STEPS_BETWEEN", 1)
     waits = property(lambda work: asked.append(1) or True)
-    monkeypatch.setattr("irdaemon.jobs.Work.change_waits", waits)
+    monkeypatch.setattr("irdaemon.engine.queue.Work.change_waits", waits)
     kept.hold({key: text for key, text in kept.items.items() if key != "t7"})
     kept.wait(30)
     assert asked

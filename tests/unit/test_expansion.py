@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import irdaemon as ir
 from irclient.errors import QueryError
-from irdaemon.expansion import Expand, expanded, parse_expand, stitched
+from irdaemon.disclosure.expand import Expand, expanded, parse_expand, stitched
 from irdaemon.strategy import Chunked
 from irdaemon.strategy.chunked import chunk_text
 

@@ -2,10 +2,10 @@ import logging
 import os
 
 from irclient import wire
-from irdaemon import serve
-from irdaemon.faults import where
-from irdaemon.scope import Peer
-from irdaemon.serve import Op, Rules, handle
+from irdaemon.runtime.tracebacks import where
+from irdaemon.serve import ops as serve
+from irdaemon.serve.access import Peer
+from irdaemon.serve.ops import Op, Rules, handle
 from tests.unit.corpus_builders import engine, mapped
 
 SAID = "the words of a document"

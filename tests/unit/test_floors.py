@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.calibration import FEWEST_ARTIFACTS
-from irdaemon.floor import FORMULA, PLAIN, Floor, Strength, Usual
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
+from irdaemon.selection.calibrate import FEWEST_ARTIFACTS
+from irdaemon.selection.floor import FORMULA, PLAIN, Floor, Strength, Usual
 from irdaemon.strategy import Skill
 from irdaemon.types import Query, SelectSpec
 from tests.unit.corpus_builders import engine as built

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 import irclient.commands
-import irdaemon.commands
+import irdaemon.cli.commands
 from irclient import cli, progress, quick
 from irclient.client import Client
 from irclient.errors import NotFound
 from irclient.hidden import is_hidden
 from irclient.testing import FakeDaemon, hit, selection
 from irclient.types import Disclosure, plain_data
-from irdaemon import cli as daemon_cli
-from irdaemon import logs
-from irdaemon.doctor import wrong
+from irdaemon.cli import main as daemon_cli
+from irdaemon.cli.doctor import wrong
+from irdaemon.daemon import logs
 from irdaemon.ledger import Finding
 
 ROOT = Path(__file__).parents[2]
@@ -252,7 +252,7 @@ DAEMON_ASKED = [(command, words) for command in DAEMON_LINES for words in DAEMON
 
 
 def test_every_command_of_the_daemon_is_fed_hostile_names():
-    assert tuple(DAEMON_LINES) == irdaemon.commands.COMMANDS
+    assert tuple(DAEMON_LINES) == irdaemon.cli.commands.COMMANDS
 
 
 @pytest.mark.parametrize(("command", "words"), DAEMON_ASKED)
@@ -266,10 +266,10 @@ def test_no_command_of_the_daemon_prints_a_line_that_a_name_wrote(
         monkeypatch.chdir(home)
         monkeypatch.setenv("XDG_STATE_HOME", str(home))
         found = [("roots", wrong(named(REASON, name), f"/{name}", f"mend {name}"))]
-        monkeypatch.setattr("irdaemon.doctor.examine", lambda config, found=found: found)
+        monkeypatch.setattr("irdaemon.cli.doctor.examine", lambda config, found=found: found)
         finding = Finding("disk", named(REASON, name), f"mend {name}", name)
-        monkeypatch.setattr("irdaemon.commands.check._found", lambda config, it=finding: [it])
-        monkeypatch.setattr("irdaemon.service.install", lambda name=name: f"/{name} written")
+        monkeypatch.setattr("irdaemon.cli.commands.check._found", lambda config, it=finding: [it])
+        monkeypatch.setattr("irdaemon.daemon.service.install", lambda name=name: f"/{name} written")
         servers = {"mcpServers": {name: {"command": name, "args": [name]}}}
         (place / ".claude.json").write_text(json.dumps(servers))
         if command == "check":
@@ -295,7 +295,7 @@ def test_only_the_functions_that_show_data_print():
 @pytest.mark.parametrize("formatter", [logs._Textless(logs._PLAIN), logs._ForJournal()])
 def test_a_record_is_a_line_of_the_log_whatever_it_names(formatter):
     record = logging.LogRecord(
-        "irdaemon.logs",
+        "irdaemon.daemon.logs",
         logging.WARNING,
         "x.py",
         1,
@@ -323,10 +323,10 @@ def test_a_fault_adds_no_line_that_a_name_wrote(formatter):
 
 
 def test_what_is_logged_of_an_entry_that_cannot_be_read_is_one_line(tmp_path, caplog):
-    forged = "/s/x\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon: forged \x1b[31mline"
+    forged = "/s/x\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon.daemon: forged \x1b[31mline"
     with caplog.at_level(logging.WARNING):
         logs.log_event("failure", {"corpus": "skills", "path": forged, "reason": ""})
     told = logs._Textless(logs._PLAIN).format(caplog.records[0])
     assert told.endswith(
-        "/s/x\\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon: forged \\x1b[31mline"
+        "/s/x\\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon.daemon: forged \\x1b[31mline"
     )

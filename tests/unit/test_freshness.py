@@ -7,7 +7,7 @@ import time
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.jobs import Job, Work
+from irdaemon.engine.queue import Job, Work
 from irdaemon.types import Query, Root
 from irdaemon.watch import Debouncer, Settings, Watcher
 from irdaemon.watch.pump import Pump

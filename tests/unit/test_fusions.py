@@ -103,7 +103,7 @@ def test_a_surface_weighed_with_nothing_comes_last():
     from tests.unit.corpus_builders import mapped
 
     made = built(mapped(turns, strategy=ClaudeTurn()))
-    from irdaemon.jobs import Job
+    from irdaemon.engine.queue import Job
 
     made.request(Job("reconcile", "m"))
     made.drain()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from irdaemon.health import Facts, Policy, Vitals, health, lasting
+from irdaemon.engine.health import Facts, Policy, Vitals, health, lasting
+from irdaemon.engine.lag import Fault, Standing
 from irdaemon.ledger import Failure
-from irdaemon.standing import Fault, Standing
 from irdaemon.types import Problem, RootWatch
 
 NOW = 1_000_000.0

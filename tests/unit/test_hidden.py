@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from irclient.hidden import MOST_MARKS, escaped, is_hidden, legible, safe, shown, spelled
 from irclient.hook.plain import plain as in_hook
 from irclient.mcp.plain import plain as over_mcp
-from irdaemon.hidden import hidden_in, hidden_in_names
+from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 
 TRICKY = st.text(
     st.one_of(

@@ -3,8 +3,8 @@
 import pytest
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.corpus import Corpus
-from irdaemon.hints import looks_at
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine.changes import looks_at
 from irdaemon.source.files import Files
 from irdaemon.strategy import strategy_from_spec
 from irdaemon.types import Root

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irdaemon.engine.queue import Job
 from irdaemon.index import Images, Origin, rows
-from irdaemon.jobs import Job
+from irdaemon.ingest.scan import Look
 from irdaemon.ledger import Ledger
-from irdaemon.looking import Look
 from irdaemon.types import Query
 from tests.unit.corpus_builders import engine, mapped
 

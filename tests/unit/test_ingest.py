@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.corpus import Corpus
-from irdaemon.ingest import reconcile
+from irdaemon.config.corpus import Corpus
+from irdaemon.ingest.reconcile import reconcile
+from irdaemon.ingest.scan import Look
 from irdaemon.ledger import Ledger
-from irdaemon.looking import Look
 from irdaemon.source.guidance.rules import Rules
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
@@ -267,7 +267,7 @@ def test_after_any_edits_the_ledger_is_what_a_fresh_build_gives(tmp_path_factory
 BUILD = """
 import sys
 from tests.unit.corpus_builders import engine, skills
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 built = engine(skills(sys.argv[1]), path=sys.argv[2])
 print("ready", flush=True)
 built.request(Job("reconcile", "s"))

@@ -1,5 +1,5 @@
-from irdaemon.jobs import CHANGE, Job, JobQueue
-from irdaemon.looking import Look
+from irdaemon.engine.queue import CHANGE, Job, JobQueue
+from irdaemon.ingest.scan import Look
 
 
 def queue(*jobs):

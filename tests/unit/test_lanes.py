@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.wire import Request
-from irdaemon.lanes import Lanes, Task
+from irdaemon.serve.workers import Lanes, Task
 
 
 def task(number, deadline=10.0):

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.index import lexical, rows
-from irdaemon.jobs import Job
-from irdaemon.looking import Look
+from irdaemon.ingest.scan import Look
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.text import tokenize

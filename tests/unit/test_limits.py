@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from irclient import wire
 from irclient.errors import LimitError
-from irdaemon.config import ServeConfig
-from irdaemon.limits import Rates, check_reply, check_request, of_message
+from irdaemon.config.config import ServeConfig
+from irdaemon.serve.limits import Rates, check_reply, check_request, of_message
 
 
 def nested(levels):

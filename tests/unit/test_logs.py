@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon import logs
+from irdaemon.daemon import logs
 
 ROOT = Path(__file__).parents[2]
 SECRET = "correct horse battery staple"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn
 from irdaemon.text import name_tokens, tokenize
 from irdaemon.types import Query

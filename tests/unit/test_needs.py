@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.needs import needs
+from irdaemon.selection.subqueries import needs
 from irdaemon.types import Query, SelectSpec
 from tests.unit.test_ranking import engine_of, names, tool
 

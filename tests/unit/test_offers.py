@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.offers import Offers, Session
+from irdaemon.discovery.impressions import Offers, Session
 from irdaemon.types import Hit, Selection
 
 

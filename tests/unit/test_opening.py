@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.bundle import bundle_of
-from irdaemon.disclosure import disclose
+from irdaemon.disclosure.bundle import bundle_of
+from irdaemon.disclosure.disclose import disclose
+from irdaemon.disclosure.payload import Bounds
 from irdaemon.ledger import StoredArtifact
-from irdaemon.payload import Bounds
-from irdaemon.redaction import Cleaner
 from irdaemon.source import opening
 from irdaemon.source.files import Files
 from irdaemon.source.opening import (
@@ -23,6 +22,7 @@ from irdaemon.source.opening import (
     read_regular,
     resolved,
 )
+from irdaemon.source.redact import Cleaner
 from irdaemon.source.sessions import Sessions
 from irdaemon.source.sessions import database as databases
 from irdaemon.source.skills import Skills

@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.ledger import Wanted
 from tests.unit.corpus_builders import engine, mapped, skills
 

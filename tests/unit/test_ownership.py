@@ -7,15 +7,16 @@ import sys
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon import ownership, sdnotify, service
-from irdaemon.ownership import AlreadyRunning, Lock, clear_socket, holder, make_private
+from irdaemon.daemon import lock as ownership
+from irdaemon.daemon import sdnotify, service
+from irdaemon.daemon.lock import AlreadyRunning, Lock, clear_socket, holder, make_private
 
 
 def test_a_lock_names_its_holder_and_keeps_a_second_one_out(tmp_path):
     path = str(tmp_path / "own" / "lock")
     Lock.take(path)
     assert holder(path) == os.getpid()
-    code = f"from irdaemon.ownership import Lock; Lock.take({path!r})"
+    code = f"from irdaemon.daemon.lock import Lock; Lock.take({path!r})"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert f"already running (pid {os.getpid()})" in second.stderr
@@ -31,7 +32,7 @@ def test_a_lock_file_left_behind_holds_nothing(tmp_path):
 
 def taken_elsewhere(path):
     """Try to take a lock in a process of its own; return what it said."""
-    code = f"from irdaemon.ownership import Lock; Lock.take({path!r})"
+    code = f"from irdaemon.daemon.lock import Lock; Lock.take({path!r})"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
 

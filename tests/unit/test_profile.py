@@ -4,7 +4,7 @@ import pytest
 
 from irclient.prometheus import prometheus
 from irclient.show import status
-from irdaemon import profile
+from irdaemon.runtime import profile
 from irdaemon.types import Query
 from tests.unit.corpus_builders import engine, mapped
 

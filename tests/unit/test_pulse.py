@@ -1,6 +1,6 @@
 """The watchdog is answered only while every thread gets on."""
 
-from irdaemon.pulse import Beat, dead, stuck
+from irdaemon.daemon.liveness import Beat, dead, stuck
 
 WELL = Beat("writer", True, 100.0)
 

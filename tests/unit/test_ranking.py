@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 import irdaemon as ir
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.corpus import Corpus
-from irdaemon.discovery import Models, discover, search
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.discover import Models, discover, search
 from irdaemon.engine import Engine, Options
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
 from irdaemon.ledger import IN_MEMORY, Ledger
-from irdaemon.looking import Look
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill
 from irdaemon.types import Query

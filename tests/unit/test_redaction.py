@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from irdaemon.redaction import LEVELS, Cleaner
-from irdaemon.redaction.spans import EFFORT
+from irdaemon.source.redact import LEVELS, Cleaner
+from irdaemon.source.redact.spans import EFFORT
 from irdaemon.types import Refused
 from tests.planted import (
     BEGIN,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.redaction import LEVELS, Cleaner
+from irdaemon.source.redact import LEVELS, Cleaner
 from tests.placements import (
     PLACES,
     Sample,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.types import Query
 from tests.unit.corpus_builders import Counting, engine, mapped
 

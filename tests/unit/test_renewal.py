@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 
 from irclient.errors import Unavailable
 from irdaemon.engine import Engine
-from irdaemon.host import Library
-from irdaemon.jobs import Job
+from irdaemon.engine.host import Library
+from irdaemon.engine.queue import Job
+from irdaemon.engine.recovery import opened
 from irdaemon.ledger import LedgerError
 from irdaemon.ledger.files import kept_aside, set_aside
-from irdaemon.renewal import opened
 from irdaemon.types import Query
 from tests.unit.corpus_builders import contents, engine, mapped, ticking
 from tests.unit.test_check import GARBLED, ITEMS, change, garbled

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from irclient.errors import QueryError, Unavailable
+from irdaemon.embed.rerankers import check_reranker, make_reranker
 from irdaemon.engine import Engine, Options
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
-from irdaemon.rerank import check_reranker, make_reranker
 from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec
 from tests.unit.corpus_builders import mapped

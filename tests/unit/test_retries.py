@@ -2,10 +2,10 @@
 
 import pytest
 
-from irdaemon.host import Library
-from irdaemon.jobs import Job
-from irdaemon.looking import Look
-from irdaemon.setbacks import Retries
+from irdaemon.engine.host import Library
+from irdaemon.engine.queue import Job
+from irdaemon.engine.retry import Retries
+from irdaemon.ingest.scan import Look
 from irdaemon.source.files import Files
 from irdaemon.source.mapping import InMemory
 from irdaemon.source.packages import Packages

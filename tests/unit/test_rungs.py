@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon import profile
-from irdaemon.rungs import Ladder
+from irdaemon.discovery.budget import Ladder
+from irdaemon.runtime import profile
 from irdaemon.types import Query, Selection
 from tests.unit.corpus_builders import engine, mapped
 

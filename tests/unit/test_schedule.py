@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from irdaemon.config import ScheduleConfig
-from irdaemon.schedule import Schedule
+from irdaemon.config.config import ScheduleConfig
+from irdaemon.daemon.schedule import Schedule
 
 
 class Asked:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from irclient import wire
 from irclient.errors import Denied, NotFound
-from irdaemon.clients import ClientConfig
-from irdaemon.jobs import Job
-from irdaemon.scope import WHOLE, Peer, Scope, Scopes, digest, narrowed, scope_of, seen
-from irdaemon.serve import OPS, Rules, handle
+from irdaemon.config.clients import ClientConfig
+from irdaemon.engine.queue import Job
+from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, narrowed, scope_of, seen
+from irdaemon.serve.ops import OPS, Rules, handle
 from tests.unit.corpus_builders import engine, mapped
 
 LIMITED = Scope("agent", frozenset({"open"}))

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.selection import select
+from irdaemon.selection.strategies import select
 from irdaemon.types import Hit, SelectSpec
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.jobs import Job
-from irdaemon.looking import Look
-from irdaemon.setbacks import Setbacks
+from irdaemon.engine.queue import Job
+from irdaemon.engine.retry import Setbacks
+from irdaemon.ingest.scan import Look
 from irdaemon.types import Query
 from tests.unit.corpus_builders import contents, engine, mapped
 from tests.unit.whole_ledgers import everything

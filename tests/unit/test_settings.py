@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.config import ConfigError, load_config
-from irdaemon.settings import add_corpus, begin, remove_corpus
+from irdaemon.config.config import ConfigError, load_config
+from irdaemon.config.edit import add_corpus, begin, remove_corpus
 
 WRITTEN = """\
 # mine

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from irdaemon.config import KNOWN_KINDS
-from irdaemon.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.config.config import KNOWN_KINDS
+from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
 from irdaemon.source import SOURCES
 from irdaemon.source.sessions.reader import DIALECTS
 from irdaemon.source.sessions.stores import STORES

@@ -1,8 +1,8 @@
 """Where a corpus stands, as the queue of jobs sees it."""
 
-from irdaemon.ingest import Report
-from irdaemon.jobs import Job, Work
-from irdaemon.looking import Look
+from irdaemon.engine.queue import Job, Work
+from irdaemon.ingest.reconcile import Report
+from irdaemon.ingest.scan import Look
 
 
 class Clock:

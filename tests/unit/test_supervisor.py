@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.commands import supervisor
-from irdaemon.commands.supervisor import BURST, INTERVAL_S, wait_before
+from irdaemon.cli.commands import supervisor
+from irdaemon.cli.commands.supervisor import BURST, INTERVAL_S, wait_before
 
 ROOT = Path(__file__).parents[2]
 QUICKLY = """
 import sys
-from irdaemon.commands import supervisor
+from irdaemon.cli.commands import supervisor
 supervisor.RESTART_S = 0.001
 sys.exit(supervisor.main(sys.argv[1:]))
 """

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from irclient.errors import NotFound, QueryError, Unavailable
+from irdaemon.cli.tools import ToolServer, ask, chosen, configured, filled, keep, run
 from irdaemon.source.mcp_tools import McpTools, known_roots
-from irdaemon.tool_servers import ToolServer, ask, chosen, configured, filled, keep, run
 from tests.planted import GITHUB
 from tests.unit.guidance_builders import write
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import tests.ledgers
-from irdaemon.corpus import Corpus
+from irdaemon.config.corpus import Corpus
 from irdaemon.engine import Engine
-from irdaemon.jobs import Job
+from irdaemon.engine.queue import Job
+from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.files import kept_aside
 from irdaemon.ledger.schema import MIGRATIONS
-from irdaemon.renewal import opened
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
 from irdaemon.types import Query

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from irclient import AsyncClient, Client, wire
 from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError
 from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
-from irdaemon.jobs import Job
-from irdaemon.scope import Peer
-from irdaemon.serve import OPS, Rules, handle
+from irdaemon.engine.queue import Job
+from irdaemon.serve.access import Peer
+from irdaemon.serve.ops import OPS, Rules, handle
 from tests.unit.corpus_builders import engine, mapped
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import configparser
 import json
 from collections.abc import Mapping
 
-from irdaemon import toml
+from irdaemon.runtime import toml
 from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.packages.manifest import broken
 

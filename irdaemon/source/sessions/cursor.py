@@ -13,7 +13,7 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.redaction import Cleaner
+from irdaemon.source.redact import Cleaner
 
 VERSION = 1
 

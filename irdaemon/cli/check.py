@@ -1,0 +1,130 @@
+"""A checkup: the ledger held against itself, against an index made of it, and against the disk.
+
+It only reads, so it may be made beside a running daemon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from irclient.errors import IRError
+from irdaemon.config.config import Config
+from irdaemon.config.corpus import Corpus, corpora_of
+from irdaemon.index import Rows
+from irdaemon.ingest.optout import OptOuts
+from irdaemon.ingest.scan import Look, compare
+from irdaemon.ledger import Delta, Finding, Ledger
+
+_BUILD = "irc build, or the next start, reads them"
+_ANEW = "irdaemon restart builds it anew"
+
+
+def checkup(ledger: Ledger, config: Config) -> list[Finding]:
+    """Return what is not as it should be; of a ledger that cannot be used only that.
+
+    Raises LedgerError for a ledger of a later format, or a failing disk.
+    """
+    with ledger.one_moment():
+        found = ledger.faults()
+        if any(each.part == "sqlite" for each in found):
+            return found
+        configured = {each.name: each for each in corpora_of(config, ledger.corpora())}
+        for name in ledger.corpora():
+            found += _against_index(ledger, name)
+            if name not in configured:
+                found.append(_forgotten(name))
+        for corpus in configured.values():
+            found += _against_disk(ledger, corpus)
+    return found
+
+
+def _forgotten(name: str) -> Finding:
+    what = "it is not in the configuration any more"
+    return Finding("disk", what, "the next start forgets it", name, grave=False)
+
+
+def _against_index(ledger: Ledger, name: str) -> Iterator[Finding]:
+    """Build what queries would be answered from, and hold its counts against the ledger's."""
+    _, embedder = ledger.served(name) or ("", "")
+    dim = ledger.vectors.dimension(embedder)
+    try:
+        rows = Rows.empty(dim).synced(ledger, name, embedder)
+    except (ValueError, IRError) as error:
+        yield Finding("index", f"none can be built: {error}", "irdaemon check --repair", name)
+        return
+    counts = ledger.counts(name, embedder)
+    embedded = int(rows.embedded.sum()) if dim else 0
+    for noun, has, holds in (
+        ("artifacts", rows.n_artifacts, counts.artifacts),
+        ("records", rows.n_records, counts.records),
+        ("vectors", embedded, counts.vectors),
+    ):
+        if has != holds:
+            what = f"it would have {has} {noun}, the ledger holds {holds}"
+            yield Finding("index", what, _ANEW, name)
+
+
+def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[Finding]:
+    """Look at the corpus' source, without reading what it has."""
+    try:
+        found, delta = compare(ledger, corpus, Look(), OptOuts())
+    except (OSError, IRError) as error:
+        yield Finding("disk", f"it cannot be looked at: {error}", "irc status", corpus.name)
+        return
+    for problem in found.scan.problems:
+        what = f"{problem.path}: {problem.reason}"
+        advice = "bring it back, or irc build --prune forgets what was in it"
+        yield Finding("disk", what, advice, corpus.name)
+    if delta.gone:
+        what = f"{len(delta.gone)} entries are gone: {_some(delta.gone)}"
+        yield Finding("disk", what, "irc build, or the next start, forgets them", corpus.name)
+    for why, keys in _not_level(delta, corpus.recipe).items():
+        yield Finding("disk", f"{len(keys)} entries {why}: {_some(keys)}", _BUILD, corpus.name)
+    if failures := ledger.failures.count(corpus.name):
+        what = f"{failures} entries could not be read"
+        yield Finding("disk", what, "irc status --failures says why", corpus.name, grave=False)
+
+
+def _not_level(delta: Delta, recipe: str) -> dict[str, list[str]]:
+    """Return the keys of entries that the ledger is behind with, by why."""
+    behind: dict[str, list[str]] = {}
+    for entry in delta.stale:
+        known = delta.known.get(entry.key)
+        if known is None:
+            why = "are not indexed yet"
+        elif not known.stamp:
+            why = "are to be read again"
+        elif known.stamp != entry.stamp:
+            why = "have changed"
+        elif known.recipe != recipe:
+            why = "were decomposed in another way"
+        else:  # written moments before it was read: it is only doubted
+            continue
+        behind.setdefault(why, []).append(entry.key)
+    return behind
+
+
+def _some(keys: Iterable[str]) -> str:
+    """Return the first few keys."""
+    first = sorted(keys)
+    return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
+
+
+def against_daemon(ledger: Ledger, ask: Callable[[], Mapping[str, Any]]) -> list[Finding]:
+    """Hold what a daemon serves, by its status, against the ledger; nothing while it is busy."""
+    before = ask()
+    held = {name: ledger.counts(name, "") for name in ledger.corpora()}
+    after = ask()
+    if after["queue"] or before["generation"] != after["generation"]:
+        return []
+    return [
+        Finding("index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _ANEW, name)
+        for state in after["corpora"]
+        if (name := state["name"]) in held
+        for noun, has, holds in (
+            ("artifacts", state["artifacts"], held[name].artifacts),
+            ("records", state["records"], held[name].records),
+        )
+        if has != holds
+    ]

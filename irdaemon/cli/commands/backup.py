@@ -1,0 +1,44 @@
+"""`irdaemon backup`: write the ledger into one file, whether or not the daemon runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from irclient.output import note, say
+from irdaemon.cli.commands import DONE, NOT_RUNNING, WRONG
+
+HELP = "write the ledger into one file, whether or not the daemon runs"
+ABOUT = """
+Write the ledger into one file, whether or not the daemon runs. Exit codes:
+0 done, 1 failed, 2 wrong usage, 3 no ledger yet.
+"""
+EXAMPLES = """
+irdaemon backup ~/irdaemon-ledger.db
+
+# over the last one
+irdaemon backup --force ~/irdaemon-ledger.db
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add where to write it, and whether over another."""
+    parser.add_argument("file", metavar="FILE", help="it holds what was indexed: keep it private")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the backup and say how large it is."""
+    from irdaemon.config.config import load_config
+    from irdaemon.ledger.backups import back_up
+
+    path = load_config().ledger_path
+    if not os.path.exists(path):
+        note(f"irdaemon: there is no ledger at {path}")
+        return NOT_RUNNING
+    if os.path.lexists(options.file) and not options.force:
+        note(f"irdaemon: {options.file} exists already; --force replaces it")
+        return WRONG
+    size = back_up(path, options.file, replace=options.force)
+    say(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
+    return DONE

@@ -1,0 +1,112 @@
+"""`irdaemon check`: hold the ledger against itself, the index and the disk, and mend it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from irclient.client import Client
+from irclient.errors import IRError
+from irclient.output import note, say, say_json
+from irclient.places import socket_path
+from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING
+from irdaemon.daemon.lock import alone
+
+if TYPE_CHECKING:
+    from irdaemon.config.config import Config
+    from irdaemon.ledger import Finding
+
+HELP = "hold the ledger against itself, the index and the disk, and mend it"
+ABOUT = """
+Hold the ledger against itself, against an index made of it and against the
+disk, and say what is not as it should be. It may run beside the daemon; to
+repair, the daemon must not run. Exit codes: 0 sound, 1 something is wrong,
+2 wrong usage, 3 no ledger yet.
+"""
+EXAMPLES = """
+irdaemon check
+
+# mend it
+irdaemon stop
+irdaemon check --repair
+irdaemon start --detach
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add whether to mend, and the form."""
+    parser.add_argument("--repair", action="store_true", help="mend it; the daemon must not run")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument("--config", metavar="FILE", help="read this configuration")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what is not as it should be, each with what to do; mend it if asked to."""
+    from irdaemon.config.config import load_config
+    from irdaemon.ledger import Finding
+
+    config = load_config(options.config)
+    path = config.ledger_path
+    if not os.path.lexists(path):
+        note(f"irdaemon: there is no ledger at {path}")
+        note("          irdaemon start --detach makes one")
+        return NOT_RUNNING
+    if not options.repair:
+        found = _found(config)
+        _print(path, found, options.json)
+        return FAILED if any(each.grave for each in found) else DONE
+    with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
+        said = _repaired(path)
+        found = _found(config) if os.path.exists(path) else []
+    _print(path, [Finding("mended", each, "") for each in said] + found, options.json)
+    left = (each for each in found if each.part in ("sqlite", "itself"))
+    return FAILED if any(each.grave for each in left) else DONE
+
+
+def _found(config: Config) -> list[Finding]:
+    from irdaemon.cli.check import against_daemon, checkup
+    from irdaemon.ledger import Ledger
+
+    with closing(Ledger(config.ledger_path, read_only=True)) as ledger:
+        found = checkup(ledger, config)
+        if not any(each.part == "sqlite" for each in found):
+            # Without a daemon, or with an older one, there is nothing to hold it against.
+            with suppress(IRError, KeyError), Client() as client:
+                if client.status()["ledger"]["path"] == config.ledger_path:
+                    found += against_daemon(ledger, client.status)
+    return found
+
+
+def _repaired(path: str) -> list[str]:
+    """Mend a ledger, or set it aside where that is of no use; return what was done."""
+    from irdaemon.ledger import Ledger
+    from irdaemon.ledger.loss import lose
+
+    with closing(Ledger(path, read_only=True)) as view:
+        damaged = [each.what for each in view.faults() if each.part == "sqlite" and each.grave]
+    if damaged:
+        kept = lose(path, damaged[0], time.time()).kept
+        return [f"{damaged[0]}: it lies in {kept} now; the next start rebuilds it"]
+    with closing(Ledger(path)) as ledger:
+        wrong = [each.what for each in ledger.faults()]
+        unread = ledger.mend()
+    return [*wrong, f"{unread} entries are read again at the next start"] if wrong else []
+
+
+def _print(path: str, found: Sequence[Finding], as_json: bool) -> None:
+    if as_json:
+        sound = not any(each.grave for each in found)
+        told = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
+        say_json(told)
+        return
+    for each in found:
+        corpus = f"{each.corpus}: " if each.corpus else ""
+        advice = f"; {each.advice}" if each.advice else ""
+        say(f"{each.part:<7} {corpus}{each.what}{advice}")
+    if not any(each.grave for each in found):
+        say(f"sound   {path}")

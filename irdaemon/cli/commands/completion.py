@@ -1,0 +1,36 @@
+"""`irdaemon completion`: a script with which a shell completes `irdaemon`."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.completing import add_shell, script
+from irclient.output import say_text
+from irdaemon.cli.commands import DONE
+
+HELP = "a script with which a shell completes irdaemon"
+ABOUT = """
+Print a script that makes bash, zsh or fish complete commands, options and
+files. `irc completion` does the same for irc.
+"""
+EXAMPLES = """
+# bash: into the directory that its completion package reads
+irdaemon completion bash > ~/.local/share/bash-completion/completions/irdaemon
+
+# zsh: into a directory of $fpath
+irdaemon completion zsh > ~/.zsh/completions/_irdaemon
+
+# fish
+irdaemon completion fish > ~/.config/fish/completions/irdaemon.fish
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the shell."""
+    add_shell(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the script."""
+    say_text(script(options.program, options.shell))
+    return DONE

@@ -1,0 +1,57 @@
+"""`irdaemon doctor`: what is wrong with this machine, and what mends it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from irclient.output import printed
+from irdaemon.cli.commands import DONE, FAILED
+
+HELP = "what is wrong with this machine, and the command that mends it"
+ABOUT = """
+What is wrong with this machine for the daemon: limits of the system, places and
+permissions, roots, versions, socket, service, ledger and disk space, each with
+the command that mends it. Exit codes: 0 nothing is wrong, 1 something is.
+"""
+EXAMPLES = """
+irdaemon doctor
+
+# as data
+irdaemon doctor --json
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the form, and which configuration."""
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument("--config", metavar="FILE", help="examine with this configuration")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Examine this machine; nothing wrong is exit code 0."""
+    from irdaemon.cli.doctor import examine, wrong
+    from irdaemon.config.config import ConfigError, load_config, parse_config
+
+    try:
+        config, found = load_config(options.config), []
+    except ConfigError as error:
+        # The rest is examined as if there were none.
+        config = parse_config("", options.config or "")
+        found = [("configuration", wrong(error.message, fix=error.hint))]
+    found += list(examine(config))
+    printed(options, [{"check": name, **each.to_dict()} for name, each in found], _text)
+    return FAILED if any(each.level == "wrong" for _, each in found) else DONE
+
+
+def _text(findings: Sequence[dict[str, str]]) -> str:
+    """Return a line or two for each finding, and how many things are wrong."""
+    broken = sum(each["level"] == "wrong" for each in findings)
+    verdict = f"{broken} things are wrong" if broken else "nothing is wrong"
+    return "\n".join([*map(_line, findings), "", verdict])
+
+
+def _line(finding: dict[str, str]) -> str:
+    where = f"{finding['where']}: " if finding["where"] else ""
+    line = f"{finding['level']:<5}  {finding['check']}: {where}{finding['what']}"
+    return f"{line}\n         -> {finding['fix']}" if finding["fix"] else line

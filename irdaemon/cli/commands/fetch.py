@@ -1,0 +1,37 @@
+"""`irdaemon fetch`: download an embedder's model."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.output import note, say
+from irdaemon.cli.commands import DONE
+
+HELP = "download an embedder's model: the only command that uses the network"
+ABOUT = """
+Download the model of an embedder. No other command uses the network.
+"""
+EXAMPLES = """
+# a small one that needs no torch
+irdaemon fetch model2vec:minishlab/potion-base-8M
+
+# one of sentence-transformers
+irdaemon fetch sentence-transformers:all-MiniLM-L6-v2
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which model."""
+    parser.add_argument(
+        "embedder", metavar="FAMILY:MODEL", help="model2vec, fastembed or sentence-transformers"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Download the model and say what came."""
+    from irdaemon.embed import make_embedder
+
+    embedder = make_embedder(options.embedder, download=True)
+    say(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    note(f'embedder = "{options.embedder}" in the configuration uses it')
+    return DONE

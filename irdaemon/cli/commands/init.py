@@ -1,0 +1,46 @@
+"""`irdaemon init`: write a configuration file with what was found here."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.output import note, say, say_text
+from irdaemon.cli.commands import DONE, WRONG
+
+HELP = "write a configuration file with what was found here"
+ABOUT = """
+Write a commented configuration file with the corpora found on this machine.
+Without one they are indexed all the same: the file is for changing that.
+"""
+EXAMPLES = """
+# only look
+irdaemon init --print
+
+# write it
+irdaemon init
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add where to write it, and whether."""
+    parser.add_argument("--config", metavar="FILE", help="write it here")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--print", action="store_true", help="print it, write nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the file, or print it."""
+    # Not sooner: they load numpy, and `start` has something to say to it first.
+    from irdaemon.config.edit import begin
+    from irdaemon.config.template import initial_config
+
+    path, text = initial_config(options.config)
+    if options.print:
+        say_text(text.removesuffix("\n"))
+        return DONE
+    if not begin(path, text, replace=options.force):
+        note(f"irdaemon: {path} exists already")
+        note("          --force replaces it, --print shows what would be written")
+        return WRONG
+    say(path)
+    return DONE

@@ -1,0 +1,160 @@
+"""`irdaemon keys`: the keys of the daemon and of its clients."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from irclient.errors import IRError
+from irclient.output import note, say
+from irdaemon.cli.commands import DONE, WRONG
+
+if TYPE_CHECKING:
+    from irclient.keys import Keys
+    from irdaemon.config.clients import ClientConfig
+    from irdaemon.config.config import Config
+
+HELP = "the keys of the daemon and of its clients: make, show, add, rm"
+ABOUT = """
+Keys and tokens of clients. Over TCP the daemon answers only those whose key it
+knows; a token or a key may be limited to some corpora, levels, and to reading.
+"""
+EXAMPLES = """
+# the daemon's own keys, then a laptop's; copy its file there
+irdaemon keys make
+irdaemon keys add laptop
+
+# an agent on this machine that may read one corpus
+irdaemon keys add agent --token --corpus skills --read-only
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to do, and with which client."""
+    parser.add_argument("--config", metavar="FILE", help="read and write this configuration")
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="ACTION", help="what to do"
+    )
+    make = actions.add_parser("make", help="make the daemon's own keys")
+    make.add_argument("--force", action="store_true", help="replace those there are")
+    actions.add_parser("show", help="print the daemon's public key, and its clients")
+    add = actions.add_parser("add", help="let a client in, and write its file")
+    add.add_argument("name", help="what to call the client")
+    how = add.add_mutually_exclusive_group()
+    how.add_argument("--key", metavar="KEY", help="the client's own public key: write no file")
+    how.add_argument("--token", action="store_true", help="a token for a socket, not a key for TCP")
+    add.add_argument("--corpus", action="append", metavar="NAME", help="show it only this corpus")
+    add.add_argument("--level", action="append", metavar="LEVEL", help="disclose only this level")
+    add.add_argument("--read-only", action="store_true", help="let it change nothing")
+    remove = actions.add_parser("rm", help="let a client in no more")
+    remove.add_argument("name", help="what the client is called")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one of the actions."""
+    from irdaemon.config.config import load_config
+
+    config = load_config(options.config)
+    return {"make": _make, "show": _show, "add": _add, "rm": _remove}[options.action](
+        config, options
+    )
+
+
+def _make(config: Config, options: argparse.Namespace) -> int:
+    from irdaemon.config.edit import write_privately
+    from irdaemon.serve.listen import server_keys_path
+
+    path = server_keys_path(config)
+    if os.path.exists(path) and not options.force:
+        note(f"irdaemon: {path} exists already")
+        note("          --force replaces it; every client then needs a new file")
+        return WRONG
+    keys = _new_keys()
+    write_privately(path, keys.to_toml())
+    say(keys.public)
+    note(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves')
+    return DONE
+
+
+def _show(config: Config, options: argparse.Namespace) -> int:
+    from irdaemon.serve.listen import server_keys_path
+
+    has_keys = os.path.exists(server_keys_path(config))
+    say(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
+    for client in config.clients:
+        known_by = client.key or client.token or f"uid {client.uid}"
+        corpora = "all corpora" if client.corpora is None else ", ".join(client.corpora) or "none"
+        limits = f"{corpora}; {', '.join(client.levels)}{'; read only' * client.read_only}"
+        say(f"{client.name}: {known_by} ({limits})")
+    return DONE
+
+
+def _add(config: Config, options: argparse.Namespace) -> int:
+    from irdaemon.config.edit import add_client, write_privately
+
+    client, text = _new_client(config, options)
+    add_client(config.path, client)
+    if text:
+        path = client.token or _beside(config, f"{client.name}.client")
+        write_privately(path, text)
+        say(path)
+        variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
+        note(f"the client sets {variable} to its copy of this file")
+    return _told()
+
+
+def _new_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
+    """Return a client as the options describe it, and the text of the file that it needs."""
+    from irclient.types import LEVELS
+    from irdaemon.config.clients import ClientConfig
+
+    client = ClientConfig(
+        options.name,
+        corpora=tuple(options.corpus) if options.corpus else None,
+        levels=tuple(options.level or LEVELS),
+        read_only=options.read_only,
+    )
+    if options.token:
+        path = _beside(config, f"{client.name}.token")
+        return replace(client, token=path), secrets.token_urlsafe(32) + "\n"
+    if options.key:
+        return replace(client, key=options.key), ""
+    keys = _new_keys(_own(config).public)
+    return replace(client, key=keys.public), keys.to_toml()
+
+
+def _beside(config: Config, name: str) -> str:
+    return os.path.join(os.path.dirname(config.path), name)
+
+
+def _remove(config: Config, options: argparse.Namespace) -> int:
+    from irdaemon.config.edit import remove_client
+
+    remove_client(config.path, options.name)
+    return _told()
+
+
+def _told() -> int:
+    note("a running daemon learns of it by SIGHUP, or irdaemon restart")
+    return DONE
+
+
+def _own(config: Config) -> Keys:
+    from irdaemon.serve.listen import server_keys
+
+    return server_keys(config)
+
+
+def _new_keys(server: str = "") -> Keys:
+    import zmq
+
+    from irclient.keys import Keys
+
+    try:
+        public, secret = zmq.curve_keypair()
+    except zmq.ZMQError as error:
+        raise IRError("this ZeroMQ was built without CURVE", "install pyzmq's wheel") from error
+    return Keys(public.decode(), secret.decode(), server)

@@ -1,0 +1,70 @@
+"""`irdaemon mcp`: serve MCP clients, over HTTP or stdio, in a process beside the daemon."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from irclient.mcp import PROFILES, require_sdk
+from irclient.output import note
+from irclient.places import socket_path
+from irdaemon.cli.commands import DONE
+from irdaemon.cli.http_token import kept_token
+from irdaemon.config.config import state_dir
+
+if TYPE_CHECKING:
+    from irclient.mcp.tools import Tools
+
+HELP = "serve MCP clients, in a process beside the daemon"
+ABOUT = """
+Serve MCP clients in a process beside the daemon: over streamable HTTP on this
+machine's loopback address, with a token, or over stdio as irc mcp does. Needs
+the extra irdaemon[mcp].
+"""
+EXAMPLES = """
+# on http://127.0.0.1:7411/mcp; the token's file is printed
+irdaemon mcp --http
+"""
+
+_PORT = 7411
+_TIMEOUT_S = 10.0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add over what, and which tools."""
+    parser.add_argument(
+        "--http", action="store_true", help="over streamable HTTP, on this machine only (stdio)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=_PORT, metavar="N", help=f"for HTTP ({_PORT}; 0: any)"
+    )
+    parser.add_argument(
+        "--profile", choices=PROFILES, default="discover", help="which tools (discover)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until stdin ends, or over HTTP until told to stop."""
+    require_sdk()
+    from irclient.mcp import stdio
+    from irclient.mcp.asking import Daemon
+    from irclient.mcp.server import make_server
+
+    tools = make_server(options.profile, Daemon(socket_path(), _TIMEOUT_S))
+    if options.http:
+        _serve_http(tools, options.port)
+    else:
+        stdio.serve(tools)
+    return DONE
+
+
+def _serve_http(tools: Tools, port: int) -> None:
+    from irclient.mcp import http
+
+    path = os.path.join(state_dir(), "mcp-token")
+    token = kept_token(path)
+    with http.bound(port) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        note(f"irdaemon: MCP at {url}, token in {path}")
+        http.serve(tools, listener, token)

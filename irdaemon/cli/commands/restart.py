@@ -1,0 +1,34 @@
+"""`irdaemon restart`: stop, then start detached."""
+
+from __future__ import annotations
+
+import argparse
+
+from irdaemon.cli.commands import FAILED
+from irdaemon.cli.commands.start import add_options as add_options  # the same ones
+from irdaemon.cli.commands.start import start_detached
+from irdaemon.cli.commands.stop import stop_running
+
+HELP = "stop, then start detached"
+ABOUT = """
+Stop the daemon if it runs, and start one in the background. A configuration
+that cannot be used leaves the running one alone.
+"""
+EXAMPLES = """
+# after an upgrade
+irdaemon restart
+
+# with another configuration
+irdaemon restart --config ./irdaemon.toml
+"""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Stop the daemon if it runs, and start one."""
+    from irdaemon.config.config import load_config
+    from irdaemon.config.corpus import corpora_of
+
+    corpora_of(load_config(options.config))  # a broken file must not cost the running daemon
+    if stop_running() == FAILED:
+        return FAILED
+    return start_detached(options)

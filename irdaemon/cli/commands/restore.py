@@ -1,0 +1,40 @@
+"""`irdaemon restore`: put a backup in the ledger's place."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.output import say
+from irclient.places import socket_path
+from irdaemon.cli.commands import DONE
+from irdaemon.daemon.lock import alone
+
+HELP = "put a backup in the ledger's place; the daemon must not run"
+ABOUT = """
+Put a backup in the ledger's place; the daemon must not run. The backup is
+checked first, and the ledger that was there is kept beside it.
+"""
+EXAMPLES = """
+irdaemon stop
+irdaemon restore ~/irdaemon-ledger.db
+irdaemon start --detach
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which backup."""
+    parser.add_argument("file", metavar="FILE", help="what irdaemon backup wrote")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the backup, put it in place, and say where the old ledger lies."""
+    from irdaemon.config.config import load_config
+    from irdaemon.ledger.backups import restore
+
+    config = load_config()
+    with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
+        old = restore(options.file, config.ledger_path)
+    say(f"{config.ledger_path} is the one of {options.file}; the next start brings it level")
+    if old:
+        say(f"the one before lies in {old}")
+    return DONE

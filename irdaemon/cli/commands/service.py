@@ -1,0 +1,45 @@
+"""`irdaemon service`: run as a service of this user."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.output import say, say_text
+from irdaemon.cli.commands import DONE, NOT_RUNNING
+from irdaemon.daemon import service
+
+HELP = "run as a service of this user"
+ABOUT = """
+Run the daemon as a service of this user, from login on: a systemd user unit, or
+a launchd agent on macOS.
+"""
+EXAMPLES = """
+# from now on
+irdaemon service install
+
+# how is it?
+irdaemon service status
+
+# no more
+irdaemon service uninstall
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to do with the service."""
+    parser.add_argument(
+        "action",
+        choices=("install", "uninstall", "status"),
+        metavar="ACTION",
+        help="install, uninstall or status",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Install, take away or show the service."""
+    if options.action == "status":
+        found = service.status()
+        say_text(found.said)
+        return DONE if found.code == 0 else NOT_RUNNING
+    say(service.install() if options.action == "install" else service.uninstall())
+    return DONE

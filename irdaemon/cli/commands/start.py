@@ -1,0 +1,153 @@
+"""`irdaemon start`: serve, here or detached."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+from irclient import show
+from irclient.client import Client
+from irclient.errors import Unavailable, Unreachable
+from irclient.hidden import shown, spelled
+from irclient.output import note, note_text
+from irclient.places import socket_path
+from irclient.progress import ProgressLine
+from irdaemon.cli.commands import DONE, FAILED, SUPERVISED, supervisor
+from irdaemon.daemon import logs
+from irdaemon.daemon.lock import holder, make_private
+from irdaemon.runtime import memory
+
+HELP = "serve, here or detached"
+ABOUT = """
+Serve until told to stop; with --detach in the background, started again when it
+crashes. A daemon that runs already is left alone.
+"""
+EXAMPLES = """
+# in the foreground, with the log on the terminal
+irdaemon start
+
+# in the background, until everything is indexed
+irdaemon start --detach --wait
+
+# on a configuration of its own
+irdaemon start --config ./irdaemon.toml --verbose
+"""
+
+_READY_WITHIN_S = 30.0
+_POLL_S = 0.05
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add how to start, and on which configuration."""
+    parser.add_argument("--detach", action="store_true", help="return once it serves")
+    parser.add_argument("--wait", action="store_true", help="with --detach: until all is indexed")
+    parser.add_argument("--config", metavar="FILE", help="read this configuration")
+    parser.add_argument(
+        "--fallback", metavar="FILE", help="corpora to serve where none is found or configured"
+    )
+    parser.add_argument("--log", metavar="FILE", help="log here, not to stderr or the usual file")
+    parser.add_argument("--verbose", action="store_true", help="log more")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until told to stop, or detached."""
+    return start_detached(options) if options.detach else start_here(options)
+
+
+def start_here(options: argparse.Namespace) -> int:
+    """Serve in this process until told to stop."""
+    # Numeric libraries start a thread per core unless told before they load; for matrices this
+    # small the threads spin against each other and against everybody else.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    memory.be_modest()
+    os.umask(0o077)  # before the log is made
+    from irdaemon.daemon.daemon import Daemon, Settled
+
+    settled = Settled(options.config, options.fallback)
+    make_private(settled.config.state_dir)
+    try:
+        logs.set_up(options.log, options.verbose)
+    except OSError as error:
+        said = f"{options.log} cannot be written: {error.strerror}"
+        raise Unavailable(said, "name another file with --log") from error
+    return Daemon(settled, socket_path()).run()
+
+
+def start_detached(options: argparse.Namespace) -> int:
+    """Serve in a process of its own, started again when it crashes; return once it serves."""
+    from irdaemon.config.config import load_config
+
+    state_dir = load_config(options.config).state_dir
+    make_private(state_dir)
+    supervised = os.path.join(state_dir, SUPERVISED)
+    if pid := holder(os.path.join(state_dir, "lock")) or holder(supervised):
+        note(f"irdaemon is already running (pid {pid})")
+        return _wait_indexed(options) if options.wait else DONE
+    log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", supervisor.__file__, supervised, log, *_command(options, log)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        cwd="/",
+    )
+    pid = int(process.stdout.readline() or 0) if process.stdout else 0
+    code = _wait_serving(process, pid, log)
+    if process.stdin is not None:
+        process.stdin.close()  # from now on the daemon is started again when it crashes
+    if code != DONE:
+        return code
+    note(f"irdaemon serves (pid {pid}), log in {log}")
+    return _wait_indexed(options) if options.wait else DONE
+
+
+def _command(options: argparse.Namespace, log: str) -> list[str]:
+    command = [sys.executable, "-m", "irdaemon", "start", "--log", log]
+    for name in ("config", "fallback"):
+        if value := getattr(options, name):
+            command += [f"--{name}", os.path.abspath(value)]
+    return command + (["--verbose"] if options.verbose else [])
+
+
+def _wait_serving(process: subprocess.Popen[bytes], pid: int, log: str) -> int:
+    """Wait until the daemon `pid` answers; `process` supervises it."""
+    deadline = time.monotonic() + _READY_WITHIN_S
+    with Client(timeout=1.0) as client:
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                said = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
+                note_text(said.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
+                return process.returncode or FAILED
+            try:
+                if client.ping()["pid"] == pid:
+                    return DONE
+            except Unreachable:
+                time.sleep(_POLL_S)
+    note(f"irdaemon does not answer after {_READY_WITHIN_S:g} s; see {log}")
+    return FAILED
+
+
+def _wait_indexed(options: argparse.Namespace) -> int:
+    line = ProgressLine()
+    with Client() as client:
+        while (state := client.status())["queue"]:
+            done, todo, label = _progress(state)
+            line.draw(label, done, todo)
+            time.sleep(2 * _POLL_S)
+        line.clear()
+        note_text(show.corpora(shown(state["corpora"])))
+    return DONE
+
+
+def _progress(state: dict[str, Any]) -> tuple[int, int, str]:
+    for job in state["jobs"]:
+        if job["kind"] == "reconcile":
+            return job["done"], job["todo"], f"indexing {job['corpus']}"
+    records = sum(corpus["records"] for corpus in state["corpora"])
+    return sum(corpus["vectors"] for corpus in state["corpora"]), records, "embedding"

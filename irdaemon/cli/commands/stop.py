@@ -1,0 +1,84 @@
+"""`irdaemon stop`: stop the daemon."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import time
+
+from irclient.output import note
+from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING, SUPERVISED
+from irdaemon.config.config import state_dir
+from irdaemon.daemon.lock import holder, in_use
+
+HELP = "stop the daemon"
+ABOUT = """
+Stop the daemon and wait until it has. With --forget also delete what it
+indexed; the next start builds it again.
+"""
+EXAMPLES = """
+# stop it
+irdaemon stop
+
+# and begin anew next time
+irdaemon stop --forget
+"""
+
+_STOPPED_WITHIN_S = 10.0
+_PUT_BACK_WITHIN_S = 3.0
+_POLL_S = 0.05
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add whether to forget what was indexed."""
+    parser.add_argument(
+        "--forget", action="store_true", help="also delete the ledger and the log; they are rebuilt"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Stop the daemon, and forget what it holds if that was asked for."""
+    code = stop_running()
+    if options.forget and code != FAILED:
+        shutil.rmtree(state_dir(), ignore_errors=True)
+        note(f"{state_dir()} removed")
+    return code
+
+
+def stop_running() -> int:
+    """Stop the daemon, its supervisor first, and wait until their locks are free."""
+    lock, supervised = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
+    pid, supervisor = _found(lock), holder(supervised)
+    if pid is None and supervisor is None:
+        note("irdaemon is not running")
+        return NOT_RUNNING
+    # The locks are held, so these are the daemon's and its supervisor's pids and nobody else's.
+    for each in filter(None, (supervisor, pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGTERM)
+    shown = pid or supervisor
+    deadline = time.monotonic() + _STOPPED_WITHIN_S
+    while time.monotonic() < deadline:
+        if not _holds(supervisor, supervised) and not _holds(pid, lock):
+            note(f"irdaemon stopped (pid {shown})")
+            return DONE
+        time.sleep(_POLL_S)
+    note(f"irdaemon (pid {shown}) did not stop within {_STOPPED_WITHIN_S:g} s")
+    return FAILED
+
+
+def _found(lock: str) -> int | None:
+    """Return the pid of the daemon; where its lock was removed, once it has made that anew."""
+    deadline = time.monotonic() + _PUT_BACK_WITHIN_S
+    while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(_POLL_S)
+    return pid
+
+
+def _holds(pid: int | None, lock: str) -> bool:
+    return pid is not None and holder(lock) == pid

@@ -1,0 +1,28 @@
+"""`irdaemon version`: print the version."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.output import say
+from irdaemon import __version__
+from irdaemon.cli.commands import DONE
+
+HELP = "print the version"
+ABOUT = """
+Print the version and nothing else.
+"""
+EXAMPLES = """
+# which one is this?
+irdaemon version
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the version."""
+    say(f"irdaemon {__version__}")
+    return DONE

@@ -1,0 +1,85 @@
+"""Who answers at the socket, and whether it is the daemon that is installed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from irclient.client import Client
+from irclient.errors import IRError
+from irclient.places import fits, socket_path
+from irdaemon import __version__
+from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
+from irdaemon.config.config import Config
+from irdaemon.daemon.lock import holder
+
+_TIMEOUT_S = 3.0
+_START = "irdaemon start --detach"
+_RESTART = "irdaemon restart"
+
+
+def check(config: Config) -> Iterable[Finding]:
+    """Yield how the socket is, who answers there, and how it says that it is."""
+    path = socket_path()
+    yield length(path)
+    pid = holder(os.path.join(config.state_dir, "lock"))
+    try:
+        with Client(path, timeout=_TIMEOUT_S) as client:
+            answer, state = client.ping(), client.status()
+    except IRError as error:
+        yield silent(path, os.path.exists(path), pid, error.message)
+        return
+    yield answered(path, answer, pid)
+    yield from healthy(state)
+
+
+def length(path: str) -> Finding:
+    """Judge whether a path fits into a socket's address."""
+    if fits(path):
+        return ok("the socket's path is short enough", path)
+    return wrong("the path is too long for a socket", path, "export IRDAEMON_SOCKET=/a/short/path")
+
+
+def silent(path: str, there: bool, pid: int | None, why: str) -> Finding:
+    """Judge a socket where nobody answers; `pid` is the daemon that holds the lock."""
+    if pid is not None:
+        said = f"the daemon (pid {pid}) does not answer: {why}"
+        return wrong(said, path, f"{_RESTART} (if that does not help: kill -9 {pid})")
+    if there:
+        return wrong("a dead daemon's socket; nobody answers", path, _START)
+    return note("the daemon is not running", path, _START)
+
+
+def answered(path: str, answer: dict[str, Any], pid: int | None) -> Finding:
+    """Judge who answered."""
+    theirs, who = answer["version"], answer["pid"]
+    if pid != who:
+        said = f"pid {who} answers, which is not the daemon of this state directory"
+        return wrong(said, path, f"kill {who}; {_START}")
+    if theirs != __version__:
+        said = f"the daemon that runs is {theirs}, the installed one {__version__}"
+        return wrong(said, path, _RESTART)
+    return ok(f"irdaemon {theirs} answers (pid {who})", path)
+
+
+def healthy(state: dict[str, Any]) -> Iterator[Finding]:
+    """Yield what the daemon says is wrong with itself."""
+    health = state.get("health")
+    if health is None:
+        yield wrong("the daemon that runs is older and does not tell its health", fix=_RESTART)
+        return
+    for said in health["stuck"]:
+        yield wrong(said, fix=_RESTART)
+    for corpus in health["corpora"]:
+        name = corpus["name"]
+        for place in corpus["dark"]:
+            fix = f"ls -ld {shlex.quote(place['path'])}; irc build {name} --prune if it is gone"
+            yield wrong(f"{name} is dark: {place['reason']}", place["path"], fix)
+        for reason in corpus["stale"]:
+            yield wrong(f"{name} is stale: {reason}", fix=f"irc build {name}; irc status")
+    for said in health["limits"]:
+        yield note(f"a limit bites: {said}", state["config"], "raise it under [limits]")
+    if health["level"] == "ok":
+        yield ok("every corpus is watched and up to date")

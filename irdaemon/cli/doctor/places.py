@@ -1,0 +1,87 @@
+"""Whether the daemon's own directories are private, writable, and have room left."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+
+from irclient.places import socket_path
+from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
+from irdaemon.config.config import Config
+from irdaemon.runtime.memory import MB
+
+_LEAST_FREE = 200 * MB
+
+
+def check(config: Config) -> Iterable[Finding]:
+    """Yield how the directories of state, configuration and socket are."""
+    yield from private(config.state_dir)
+    if os.path.isdir(config.state_dir):
+        for name in sorted(os.listdir(config.state_dir)):
+            yield from exposed(os.path.join(config.state_dir, name))
+        yield from room(config)
+    yield from editable(config.path)
+    yield from private(os.path.dirname(socket_path()))
+
+
+def private(directory: str) -> Iterator[Finding]:
+    """Judge a directory that must be this user's alone."""
+    shown = shlex.quote(directory)
+    try:
+        status = os.lstat(directory)
+    except FileNotFoundError:
+        yield note("is not there yet; the first start makes it", directory)
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        yield wrong("is not a directory", directory, f"mv {shown} {shown}.old")
+    elif status.st_uid != os.getuid():
+        yield wrong("belongs to another user", directory, f"sudo chown -R $(id -u) {shown}")
+    elif status.st_mode & 0o077:
+        yield wrong("is open to other users", directory, f"chmod 700 {shown}")
+    elif not _writable(directory):
+        yield wrong("cannot be written", directory, f"chmod u+rwx {shown}; mount | grep ' ro'")
+    else:
+        yield ok("is private and can be written", directory)
+
+
+def exposed(path: str) -> Iterator[Finding]:
+    """Yield a finding for a file of the daemon's that others may open."""
+    mode = os.lstat(path).st_mode
+    if stat.S_ISREG(mode) and mode & 0o077:
+        yield wrong("is open to other users", path, f"chmod 600 {shlex.quote(path)}")
+
+
+def editable(path: str) -> Iterator[Finding]:
+    """Judge the configuration file: whoever may write it names modules that the daemon loads."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        yield note("no configuration file; what is found here is indexed", path, "irdaemon init")
+        return
+    if status.st_uid not in (os.getuid(), 0):
+        yield wrong("belongs to another user", path, f"sudo chown $(id -u) {shlex.quote(path)}")
+    elif status.st_mode & 0o022:
+        yield wrong("can be written by other users", path, f"chmod go-w {shlex.quote(path)}")
+    else:
+        yield ok("is readable, and written by its owner alone", path)
+
+
+def room(config: Config) -> Iterator[Finding]:
+    """Judge the free space: compaction needs as much again as the ledger takes."""
+    ledger = os.path.getsize(config.ledger_path) if os.path.exists(config.ledger_path) else 0
+    free = shutil.disk_usage(config.state_dir).free
+    wanted = max(_LEAST_FREE, 2 * ledger)
+    said = f"{free // MB:,} MB free, the ledger takes {ledger // MB:,} MB"
+    if free >= wanted:
+        yield ok(said, config.state_dir)
+    else:
+        fix = f"df -h {shlex.quote(config.state_dir)}; free at least {wanted // MB:,} MB"
+        yield wrong(f"{said}: too little to compact it", config.state_dir, fix)
+
+
+def _writable(directory: str) -> bool:
+    read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
+    return not read_only and os.access(directory, os.W_OK | os.X_OK)

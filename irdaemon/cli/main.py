@@ -1,0 +1,70 @@
+"""`irdaemon`: start, stop and set up the daemon.
+
+Exit codes: 0 done, 1 failed (`doctor`: something is wrong), 2 wrong usage or configuration, 3 not
+running, 5 (`status`) stale or dark.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from irclient.errors import IRError
+from irclient.output import note
+from irclient.terminal import spell_the_rest
+from irclient.usage import Parser, add_command, needed, parsed, parser
+from irdaemon import __version__
+from irdaemon.cli.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    spell_the_rest()
+    words = sys.argv[1:] if argv is None else argv
+    options = parsed(program(words), words)
+    try:
+        code: int = options.run(options)
+        return code
+    except IRError as error:
+        note(f"irdaemon: {error.message}")
+        if error.hint:
+            note(f"          {error.hint}")
+        return {"config": WRONG, "unreachable": NOT_RUNNING}.get(error.code, FAILED)
+    except KeyboardInterrupt:
+        return 130
+
+
+def program(words: Sequence[str] = ()) -> Parser:
+    """Return the parser of all commands, or of the one that a command line begins with."""
+    about = "Keep what an agent could use indexed, and answer discover about it."
+    irdaemon = parser("irdaemon", about, _MORE)
+    irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
+    commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in needed(words, COMMANDS):
+        add_command(commands, name, import_module(f"irdaemon.cli.commands.{name}"))
+    return irdaemon
+
+
+_MORE = """\
+irdaemon COMMAND --help has the options of a command, with examples.
+irc asks the daemon that runs; see irc --help.
+
+exit codes:
+  0  done
+  1  failed
+  2  wrong usage or configuration
+  3  not running
+  5  (status) something is stale or dark
+
+environment:
+  IRDAEMON_CONFIG   the configuration file, if it is not at the usual place
+  IRDAEMON_SOCKET   the socket to serve at
+
+examples:
+  # serve in the background, and return when everything is indexed
+  irdaemon start --detach --wait
+
+  # serve from login on
+  irdaemon service install
+"""

@@ -1,0 +1,288 @@
+"""Ask configured MCP servers for their tools, once and by name, and keep the answers as dumps.
+
+To ask a stdio server is to run its command. So nothing here happens by itself: a person names the
+servers, and a file of a checkout counts only when that file is named as well. The daemon takes no
+part; the source of kind mcp_tools finds the dumps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TextIO
+from urllib.parse import urlsplit
+
+from irclient.errors import IRError, NotFound, QueryError, Unavailable
+from irclient.output import note, say
+from irdaemon.config.edit import write_privately
+from irdaemon.runtime import toml
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.source.mcp_tools import dump_directory
+from irdaemon.source.redact import Cleaner
+
+# The user's own files, below the home directory: agents keep their servers under one of the keys.
+_FILES = (
+    ".claude.json",
+    ".codex/config.toml",
+    ".cursor/mcp.json",
+    ".gemini/settings.json",
+    ".copilot/mcp-config.json",
+    ".config/opencode/opencode.json",
+)
+_KEYS = ("mcpServers", "mcp_servers", "servers", "mcp")
+_VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
+_NAME = re.compile(r"[\w.@ -]{1,100}\Z")
+_PAGES = 100
+# So short a value is an option or a word, not a credential.
+_PLAIN_CHARS = 3
+_STDERR_LINES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServer:
+    """A server as configured in `origin`: a command to run, or a URL to ask.
+
+    Arguments, variables, headers and URLs hold credentials, so it is shown by its program or host.
+    """
+
+    name: str
+    origin: str
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return _host(self.url) if self.url else _program(self.command)
+
+    def without_values(self, text: str) -> str:
+        """Return a text without what this server's configuration says, and without secrets."""
+        for value in sorted(self._values(), key=len, reverse=True):
+            text = text.replace(value, "...")
+        return Cleaner("all").text(text)
+
+    def _values(self) -> Iterator[str]:
+        words = (*self.command[1:], *" ".join(self.command).split()[1:])
+        said = (*words, *self.env.values(), *self.headers.values(), self.url, self.cwd)
+        for value in {*said, *map(_filled, said)}:
+            if len(value) > _PLAIN_CHARS:
+                yield value
+
+
+def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
+    """List the configured servers, or ask those named and keep their answers; say if all went well.
+
+    What happens is printed: the servers or dumps to stdout, what went wrong to stderr.
+    """
+    home = os.path.expanduser("~")
+    servers = configured(home, [os.path.abspath(file) for file in files])
+    if not names:
+        for server in servers.values():
+            say(f"{server.name}  {server}  ({server.origin})")
+        if not servers:
+            say("no servers")
+        return True
+    is_new = not os.path.isdir(dump_directory(home, os.environ))
+    asked = [_ask_and_keep(server, home, timeout) for server in chosen(servers, names)]
+    if any(asked) and is_new:
+        note("irdaemon restart: then they are found, and watched from now on")
+    return all(asked)
+
+
+def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
+    try:
+        tools = ask(server, timeout)
+        say(f"{keep(server, tools, home, os.environ)}  {len(tools)} tools")
+    except IRError as error:
+        note(f"irdaemon: {error.message}")
+        note(f"          {error.hint}")
+        return False
+    return True
+
+
+def configured(home: str, files: Sequence[str] = ()) -> dict[str, ToolServer]:
+    """Return the servers in the given files, or else in the user's own; the first of a name wins.
+
+    Raises QueryError where a file that was given cannot be used; others are passed over.
+    """
+    found: dict[str, ToolServer] = {}
+    for path in files or [os.path.join(home, name) for name in _FILES]:
+        try:
+            said = _read(path)
+        except (OSError, ValueError, RecursionError) as error:
+            if files:
+                reason = error.strerror if isinstance(error, OSError) else error
+                raise QueryError(f"{path}: {reason}", "name a file of MCP servers") from error
+            continue
+        for server in _servers(said, path):
+            found.setdefault(server.name, server)
+    return found
+
+
+def chosen(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[ToolServer]:
+    """Return the servers of these names. Raises NotFound for the first that is not configured."""
+    for name in names:
+        if name not in servers:
+            known = ", ".join(sorted(servers)) or "none"
+            near = did_you_mean(name, servers)
+            raise NotFound(f"no MCP server {name!r} is configured{near}", f"servers: {known}")
+    return [servers[name] for name in names]
+
+
+def ask(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
+    """Return the tools of a server, as it gave them; runs its command where it has one.
+
+    What it says on stderr is told, without credentials.
+    Raises Unavailable where it cannot be asked, or has not answered after `timeout` seconds.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+        try:
+            return _listed(server, timeout, stderr)
+        finally:
+            stderr.seek(0)
+            for line in islice(stderr, _STDERR_LINES):
+                note(f"{server.name}: {server.without_values(line.rstrip())}")
+
+
+def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
+    try:
+        return asyncio.run(_asked(server, timeout, stderr))
+    except ModuleNotFoundError as error:
+        hint = "pip install 'irdaemon[mcp]'"
+        raise Unavailable("asking a server takes the package mcp", hint) from error
+    except TimeoutError as error:
+        said = f"{server.name} did not answer within {timeout:g} s"
+        raise Unavailable(said, "--timeout gives it longer") from error
+    except Exception as error:  # whatever a foreign process or the SDK comes up with
+        reason = _innermost(error)
+        said = f"{server.name} cannot be asked: {server.without_values(reason)}"
+        raise Unavailable(said, f"it is {server}") from error
+
+
+def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mapping[str, str]) -> str:
+    """Write the tools of a server as its dump, and return the path."""
+    if not _NAME.match(server.name) or server.name.startswith("."):
+        raise QueryError(f"{server.name!r} is no name for a file", "rename the server")
+    path = os.path.join(dump_directory(home, env), f"{server.name}.json")
+    write_privately(path, json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+async def _asked(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str, Any]]:
+    from mcp import Client
+
+    found: list[dict[str, Any]] = []
+    async with asyncio.timeout(timeout), Client(_transport(server, stderr)) as client:
+        cursor = None
+        for _ in range(_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            found += [_plain(tool) for tool in page.tools]
+            cursor = page.next_cursor
+            if not cursor:
+                break
+    return found
+
+
+def _plain(tool: Any) -> dict[str, Any]:
+    """Return a tool as it came over the wire."""
+    said: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return said
+
+
+def _transport(server: ToolServer, stderr: TextIO) -> Any:
+    import httpx2
+    from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+    from mcp.client.streamable_http import streamable_http_client
+
+    if server.url:
+        client = httpx2.AsyncClient(headers=filled(server.headers), follow_redirects=True)
+        return streamable_http_client(_filled(server.url), http_client=client)
+    program, *args = map(_filled, server.command)
+    # The SDK hands on only a few variables by itself; these are the ones the file states.
+    env, cwd = filled(server.env) or None, _filled(server.cwd) or None
+    params = StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
+    return stdio_client(params, errlog=stderr)
+
+
+def _read(path: str) -> Mapping[str, Any]:
+    with open(path, "rb") as file:
+        data = file.read()
+    value = toml.loads(data.decode()) if path.endswith(".toml") else json.loads(data)
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _servers(said: Mapping[str, Any], origin: str) -> Iterator[ToolServer]:
+    for key in _KEYS:
+        named = said.get(key)
+        for name, about in named.items() if isinstance(named, dict) else ():
+            server = _server(str(name), about, origin) if isinstance(about, dict) else None
+            if server:
+                yield server
+
+
+def _server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer | None:
+    """Return the server described, None where it says neither what to run nor whom to ask."""
+    command = about.get("command")
+    first = [command] if isinstance(command, str) else command
+    rest = about.get("args")
+    words = [*(first if isinstance(first, list) else ()), *(rest if isinstance(rest, list) else ())]
+    url = about.get("url") or about.get("httpUrl") or ""
+    if not words and not url:
+        return None
+    return ToolServer(
+        name,
+        origin,
+        tuple(map(str, words)),
+        _texts(about.get("env") or about.get("environment")),
+        str(about.get("cwd") or ""),
+        "" if words else str(url),
+        _texts(about.get("headers") or about.get("http_headers")),
+    )
+
+
+def _program(command: Sequence[str]) -> str:
+    """Return the program that a command starts; some write the whole command as one text."""
+    program = command[0].split(maxsplit=1)[0] if command[0].strip() else "?"
+    more = len(command) > 1 or program != command[0]
+    return Cleaner("all").text(program) + (" ..." if more else "")
+
+
+def _host(url: str) -> str:
+    """Return the scheme and host of a URL: its path may be a credential like the rest."""
+    try:
+        parts = urlsplit(url)
+        host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+    except ValueError:
+        return "..."
+    return f"{host}/..." if parts.hostname else "..."
+
+
+def _texts(value: object) -> dict[str, str]:
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {str(key): str(text) for key, text in pairs}
+
+
+def filled(texts: Mapping[str, str]) -> dict[str, str]:
+    """Put the environment's variables where `${NAME}`, or `${NAME:-default}`, stands for them."""
+    return {key: _filled(text) for key, text in texts.items()}
+
+
+def _filled(text: str) -> str:
+    return _VARIABLE.sub(lambda m: os.environ.get(m[1], m[2] or ""), text)
+
+
+def _innermost(error: BaseException) -> str:
+    """Return what the first error in a group of errors says."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__

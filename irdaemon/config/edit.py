@@ -1,0 +1,229 @@
+"""Edit the configuration file as its owner would: comments, order and the rest stay.
+
+Whoever edits it, the daemon or a command, holds a lock beside the file from reading to replacing
+it, so that no edit is lost to another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+
+import tomlkit
+from tomlkit.container import OutOfOrderTableProxy
+from tomlkit.items import AoT, Table
+from tomlkit.toml_document import TOMLDocument
+
+from irclient.errors import NotFound, QueryError
+from irclient.nearest import did_you_mean
+from irdaemon.config.clients import ClientConfig
+from irdaemon.config.config import KNOWN_KINDS, Config, ConfigError, parse_config, read_text
+
+_LOCKED_WITHIN_S = 10.0
+_POLL_S = 0.01
+
+Edit = Callable[[Config, TOMLDocument], None]
+
+
+def add_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
+    """Write a corpus into the file and return the new configuration.
+
+    Raises QueryError where the name is taken, ConfigError where the result would not be valid; the
+    file then stays as it was.
+    """
+    if ":" in kind:
+        raise QueryError(
+            f"a source of one's own ({kind!r}) cannot be added from here",
+            f"write it into {path} by hand: whoever may ask must not name code to run",
+        )
+
+    def edit(config: Config, document: TOMLDocument) -> None:
+        if any(each.name == name and each.enabled for each in config.corpora):
+            raise QueryError(
+                f"there is a corpus {name!r} already",
+                f"irc rm {name} first, or choose another name",
+            )
+        table = tomlkit.table()
+        table["kind"] = kind
+        if roots:
+            table["roots"] = list(roots)
+        _corpora(document)[name] = table
+
+    return _edited(path, edit)
+
+
+def remove_corpus(path: str, name: str) -> Config:
+    """Take a corpus out of the file; one that is found by itself is switched off there instead."""
+
+    def edit(config: Config, document: TOMLDocument) -> None:
+        written = any(each.name == name for each in config.corpora)
+        if not written and not (config.known and name in KNOWN_KINDS):
+            known = [each.name for each in config.corpora]
+            near = did_you_mean(name, known + list(KNOWN_KINDS if config.known else ()))
+            raise NotFound(f"the configuration has no corpus {name!r}{near}", "irc ls shows them")
+        corpora = _corpora(document)
+        if written:
+            del corpora[name]
+        if name in KNOWN_KINDS:
+            table = tomlkit.table()
+            table["enabled"] = False
+            corpora[name] = table
+
+    return _edited(path, edit)
+
+
+def add_client(path: str, client: ClientConfig) -> Config:
+    """Write a [[client]] table into the file and return the new configuration.
+
+    Raises ConfigError where the result would not be valid; the file then stays as it was.
+    """
+
+    def edit(config: Config, document: TOMLDocument) -> None:
+        table = tomlkit.table()
+        for each in fields(client):
+            value = getattr(client, each.name)
+            if value != each.default:
+                table[each.name] = list(value) if isinstance(value, tuple) else value
+        _clients(document).append(table)
+
+    return _edited(path, edit)
+
+
+def remove_client(path: str, name: str) -> Config:
+    """Take a [[client]] table out of the file. Raises NotFound where there is none of that name."""
+
+    def edit(config: Config, document: TOMLDocument) -> None:
+        names = [client.name for client in config.clients]
+        if name not in names:
+            said = f"the configuration has no client {name!r}"
+            raise NotFound(said, "irdaemon keys show lists them")
+        clients = _clients(document)
+        del clients[names.index(name)]
+        if not clients:  # it would be written as `client = []`, to which no table can be added
+            del document["client"]
+
+    return _edited(path, edit)
+
+
+def begin(path: str, text: str, *, replace: bool) -> bool:
+    """Write a whole configuration file; return False, writing nothing, where one must stay."""
+    with _locked(path):
+        if os.path.lexists(path) and not replace:
+            return False
+        write_privately(path, text)
+    return True
+
+
+def _clients(document: TOMLDocument) -> AoT:
+    clients = document.setdefault("client", tomlkit.aot())
+    if not isinstance(clients, AoT):
+        raise QueryError("the configuration's clients are not written as [[client]] tables")
+    return clients
+
+
+def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
+    if "corpora" not in document:
+        document["corpora"] = tomlkit.table(is_super_table=True)
+    corpora = document["corpora"]
+    # The proxy stands for corpora written apart, with another section between them.
+    if not isinstance(corpora, (Table, OutOfOrderTableProxy)):
+        raise QueryError("the configuration's corpora are not written as [corpora.NAME] tables")
+    return corpora
+
+
+def _edited(path: str, edit: Edit) -> Config:
+    with _locked(path):
+        before = read_text(path) or ""
+        config = parse_config(before, path)  # a file that is broken now is reported, not mended
+        document = tomlkit.parse(before)
+        edit(config, document)
+        text = tomlkit.dumps(document)
+        changed = parse_config(text, path)
+        _check_faults(config, changed)
+        write_privately(path, text)
+    return changed
+
+
+def _check_faults(before: Config, after: Config) -> None:
+    """Raise ConfigError for a corpus that an edit makes unusable; one that was so may stay."""
+    known = {corpus.name for corpus in before.corpora if corpus.fault}
+    for corpus in after.corpora:
+        if corpus.fault and corpus.name not in known:
+            where = f"{after.path}: [corpora.{corpus.name}]: {corpus.fault}"
+            raise ConfigError(where, "leave that character out")
+
+
+@contextlib.contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Keep everybody else from editing a file: other processes, and other threads of this one.
+
+    Raises ConfigError where its directory cannot be written, or another edit does not end.
+    """
+    directory, name = os.path.split(os.path.realpath(path))
+    lock = os.path.join(directory, f".{name}.lock")
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        descriptor = os.open(lock, flags, 0o600)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        _wait_for(descriptor, path, lock)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int, path: str, lock: str) -> None:
+    deadline = time.monotonic() + _LOCKED_WITHIN_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise ConfigError(
+                    f"{path} is being edited by another process since {_LOCKED_WITHIN_S:g} s",
+                    f"fuser {lock} tells which; try again when it has ended",
+                ) from error
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        time.sleep(_POLL_S)
+
+
+def write_privately(path: str, text: str) -> None:
+    """Replace a file in one step, readable by its owner only, with its directory if need be.
+
+    Raises ConfigError where that is not allowed; the file then stays as it was.
+    """
+    try:
+        _replace(os.path.realpath(path), text)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _replace(path: str, text: str) -> None:
+    directory = os.path.dirname(path)
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".irdaemon-")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _unwritable(path: str, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"{path} cannot be written: {error.strerror or error}",
+        "ls -ld and lsattr -d show why, for it and its directory; chmod u+w, chattr -i or more room"
+        " help, or IRDAEMON_CONFIG set to a file that can be written",
+    )

@@ -1,0 +1,26 @@
+"""Room: how much more a corpus may take in before its limits bite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from irdaemon.runtime.memory import MB, resident
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many artifacts a corpus may hold, and how many bytes the process; 0 for no limit."""
+
+    artifacts: int = 0
+    memory: int = 0
+
+    def refusal(self, held: int) -> str:
+        """Return why a corpus that holds so many artifacts takes in no more; "" where it does."""
+        if self.artifacts and held >= self.artifacts:
+            return f"it holds {held:,} artifacts, its limit is {self.artifacts:,} (artifacts)"
+        if self.memory and (used := resident()) > self.memory:
+            return (
+                f"the daemon uses {used // MB:,} MB of memory,"
+                f" its limit is {self.memory // MB:,} (memory_mb)"
+            )
+        return ""

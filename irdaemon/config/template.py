@@ -1,0 +1,96 @@
+"""The configuration file that `irdaemon init` writes: commented, with what was found here."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from dataclasses import fields
+from typing import Any
+
+from irdaemon.config.config import (
+    KNOWN_KINDS,
+    HealthConfig,
+    IndexConfig,
+    LimitsConfig,
+    ScheduleConfig,
+    ServeConfig,
+    WatchConfig,
+    config_path,
+)
+from irdaemon.config.corpus import known_roots
+
+_HEAD = """\
+# irdaemon's configuration. Everything here is optional; what is commented out is the default.
+# After a change: irdaemon restart, or send the daemon SIGHUP.
+
+# The embedder of every corpus that names none: wordllama, hashing, sentence-transformers:MODEL,
+# fastembed:MODEL, model2vec:MODEL, openai:BASE_URL#MODEL, or "module:attr".
+# embedder = "wordllama"
+# What `--rerank` lets read the best candidates again.
+# reranker = "cross-encoder"
+
+# Index the known directories of this machine as corpora of their own (listed below).
+# known = true
+"""
+
+_EXAMPLE = """
+# A corpus of your own. Kinds: skills, agents, commands, rules, plugins, packages, sessions, files,
+# reports, records, mcp_tools.
+# [corpora.notes]
+# kind = "files"
+# roots = ["~/notes"]
+# pattern = ["**/*.md"]
+# exclude = ["drafts/"]
+# strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
+# redact = "all"        # also passwords assigned to a name, not only tokens and private keys
+# follow_links = true   # also what links lead to outside of the roots
+"""
+
+_CLIENT = """
+# A client that may ask less than you: known by a CURVE key, a uid, or a token in a file.
+# [[client]]
+# name = "agent"
+# token = "agent.token"
+# corpora = ["skills"]
+# levels = ["metadata", "body"]
+# read_only = true
+"""
+
+
+def initial_config(path: str | None = None) -> tuple[str, str]:
+    """Return the path and the text of a new configuration file."""
+    found = "".join(_corpus(kind) for kind in KNOWN_KINDS)
+    sections = "".join(
+        _section(name, kind)
+        for name, kind in (
+            ("index", IndexConfig),
+            ("watch", WatchConfig),
+            ("schedule", ScheduleConfig),
+            ("serve", ServeConfig),
+            ("health", HealthConfig),
+            ("limits", LimitsConfig),
+        )
+    )
+    return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections + _CLIENT
+
+
+def _corpus(kind: str) -> str:
+    roots = known_roots(kind)
+    lines = [f"\n# {kind}: found here" if roots else f"\n# {kind}: nothing found here"]
+    lines += [f"#   {root.path}" for root in roots]
+    lines += [f"# [corpora.{kind}]", "# enabled = false   # to leave them out"]
+    return "\n".join(lines) + "\n"
+
+
+def _section(name: str, kind: type[Any]) -> str:
+    said = "".join(
+        f"# {line}".rstrip() + "\n" for line in inspect.cleandoc(kind.__doc__ or "").splitlines()
+    )
+    values = "".join(f"# {f.name} = {_toml(f.default)}\n" for f in fields(kind))
+    return f"\n{said}# [{name}]\n{values}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,80 @@
+"""Schedule: upkeep at intervals. It only asks the engine for jobs; it does no work itself."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from irdaemon.config.config import ScheduleConfig
+from irdaemon.engine import Engine
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
+
+if TYPE_CHECKING:
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+
+log = logging.getLogger(__name__)
+
+
+class Schedule:
+    """Ask for a whole look, for another try at failures, and for compaction, now and then."""
+
+    def __init__(self, engine: Engine, intervals: ScheduleConfig):
+        self._engine = engine
+        self._intervals = intervals
+        self._scheduler: BackgroundScheduler | None = None
+        self._stopped = False
+        self._changing = threading.Lock()
+
+    def start(self) -> None:
+        """Begin, unless stopped already; the first round comes after the first interval."""
+        # Imported here: it takes 45 ms, and nobody waits for the first interval.
+        from apscheduler.schedulers.background import BackgroundScheduler
+
+        logging.getLogger("apscheduler").setLevel(logging.WARNING)
+        scheduler = BackgroundScheduler(
+            timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
+        )
+        for wish, minutes in (
+            (self.reconcile_all, self._intervals.reconcile_minutes),
+            (self.retry_failures, self._intervals.retry_minutes),
+            (self.compact, self._intervals.compact_minutes),
+        ):
+            if minutes > 0:
+                scheduler.add_job(wish, "interval", minutes=minutes)
+        with self._changing:
+            if not self._stopped:
+                scheduler.start()
+                self._scheduler = scheduler
+
+    def revive(self) -> None:
+        """Begin anew if the scheduler's thread died."""
+        thread = getattr(self._scheduler, "_thread", None)
+        if self._stopped or thread is None or thread.is_alive():
+            return
+        log.error("the scheduler died; starting it anew")
+        self._scheduler = None
+        self.start()
+
+    def stop(self) -> None:
+        """Stop asking, for good; what was asked for is the engine's. Any thread may."""
+        with self._changing:
+            self._stopped = True
+            if self._scheduler is not None:
+                self._scheduler.shutdown(wait=False)
+                self._scheduler = None
+
+    def reconcile_all(self) -> None:
+        """Ask for a whole look at every corpus, so that a missed event heals."""
+        for name in tuple(self._engine.corpora):
+            self._engine.request(Job("reconcile", name, Look(routine=True)))
+
+    def retry_failures(self) -> None:
+        """Ask for another try at everything that failed."""
+        self._engine.request(Job("retry"))
+
+    def compact(self) -> None:
+        """Ask for unused rows to be dropped and the file to be folded."""
+        self._engine.request(Job("compact"))

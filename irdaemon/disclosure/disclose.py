@@ -1,0 +1,133 @@
+"""Disclose: the payload of an artifact, read at the moment it is asked for.
+
+`metadata` reads nothing. `body` follows the pointer: a file gives its text, a directory its README.
+`bundled` adds what travels with a skill: the files under scripts/, references/ and assets/, with
+their sizes, and the text of those that fit. Secrets and private blocks are taken out as they were
+before indexing, characters that hide are flagged, and where the text came from is told. A pointer
+that no longer works, or may not be followed, is a note, not an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from irclient.errors import NotFound, QueryError
+from irclient.types import LEVELS
+from irdaemon.config.corpus import Corpus
+from irdaemon.disclosure.bundle import bundle_of
+from irdaemon.disclosure.expand import PASSAGE_CHARS, Expand, Passage, expanded
+from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
+from irdaemon.disclosure.payload import ANYWHERE, Bounds, read_payload
+from irdaemon.ledger import Ledger, StoredArtifact
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.source.redact import Cleaner
+from irdaemon.types import Disclosure, Hit, SourceError
+
+BODY_CHARS = 20_000
+
+
+def check_level(level: str) -> None:
+    """Raise QueryError for a level that does not exist."""
+    if level not in LEVELS:
+        raise QueryError(
+            f"unknown level {level!r}{did_you_mean(level, LEVELS)}", f"levels: {', '.join(LEVELS)}"
+        )
+
+
+def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) -> Disclosure:
+    """Return the payload of `artifact` at `level`; see the module for what each holds."""
+    check_level(level)
+    plain = _origin(artifact, level, bounds)
+    if level == "metadata":
+        return plain
+    if not artifact.pointer or artifact.body is not None:
+        return _flagged(_with_body(plain, artifact.body or ""))
+    return _flagged(_read_now(replace(plain, indexed_digest=artifact.digest), bounds))
+
+
+def disclose_artifact(
+    ledger: Ledger, corpus: Corpus, artifact_id: str, level: str, expand: Expand | None
+) -> Disclosure:
+    """Disclose one artifact, its first record expanded. Raises NotFound where it is gone."""
+    artifact = ledger.artifact(corpus.name, artifact_id)
+    if artifact is None:
+        raise NotFound(f"{corpus.name}/{artifact_id} is gone", "ask discover again")
+    disclosed = disclose(artifact, level, Bounds.of(corpus))
+    return _expanded(ledger, disclosed, None, expand)
+
+
+def disclose_hit(
+    ledger: Ledger, corpus: Corpus, hit: Hit, level: str, expand: Expand | None
+) -> Hit:
+    """Return a hit with its disclosure, expanded around the record that matched."""
+    artifact = ledger.artifact(hit.corpus, hit.artifact_id)
+    if artifact is None:
+        return hit
+    disclosed = disclose(artifact, level, Bounds.of(corpus))
+    return replace(hit, disclosure=_expanded(ledger, disclosed, hit.surface_index, expand))
+
+
+def _expanded(
+    ledger: Ledger, disclosed: Disclosure, around: int | None, expand: Expand | None
+) -> Disclosure:
+    if expand is None:
+        return disclosed
+    records = ledger.records_for_artifact(disclosed.corpus, disclosed.artifact_id)
+    return with_passage(disclosed, expanded(records, around, expand))
+
+
+def with_passage(disclosed: Disclosure, passage: Passage) -> Disclosure:
+    """Add an expanded text, cut where it is long."""
+    return replace(
+        disclosed,
+        passage=passage.text[:PASSAGE_CHARS],
+        passage_records=passage.records,
+        expansion=passage.note,
+        truncated=disclosed.truncated or len(passage.text) > PASSAGE_CHARS,
+    )
+
+
+def _origin(artifact: StoredArtifact, level: str, bounds: Bounds) -> Disclosure:
+    return Disclosure(
+        artifact.corpus,
+        artifact.artifact_id,
+        level,
+        artifact.name,
+        artifact.pointer,
+        root=bounds.root_of(artifact.pointer),
+        indexed_at=artifact.indexed_at,
+    )
+
+
+def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
+    cleaner = Cleaner(bounds.redaction)
+    try:
+        payload = read_payload(plain.pointer, bounds)
+        text = cleaner.text(payload.content.decode("utf-8", "replace").removeprefix("\ufeff"))
+    except OSError as error:
+        return _unreadable(plain, error.strerror or str(error))
+    except SourceError as error:
+        return _unreadable(plain, error.message)
+    digest = hashlib.sha256(payload.content).hexdigest()
+    stale = bool(plain.indexed_digest) and digest != plain.indexed_digest
+    told = replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale)
+    body = _with_body(replace(told, note="changed" if stale else ""), text)
+    if plain.level == "bundled":
+        bundle = bundle_of(plain.pointer, bounds, cleaner)
+        body = replace(body, files=bundle.files, files_omitted=bundle.omitted)
+    return replace(body, redacted=len(cleaner.found))
+
+
+def _unreadable(plain: Disclosure, reason: str) -> Disclosure:
+    return replace(plain, stale=True, note="pointer_unreadable", reason=reason)
+
+
+def _with_body(plain: Disclosure, text: str) -> Disclosure:
+    return replace(plain, body=text[:BODY_CHARS], truncated=len(text) > BODY_CHARS)
+
+
+def _flagged(found: Disclosure) -> Disclosure:
+    texts = hidden_in(found.body, *(file.text for file in found.files))
+    names = hidden_in_names(found.name, *(file.path for file in found.files))
+    return replace(found, hidden=tuple(sorted({*texts, *names})))

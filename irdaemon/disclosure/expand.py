@@ -1,0 +1,125 @@
+"""Expansion: the text around the record that matched, put together again.
+
+`window:K` takes the K neighbours of the same kind on either side in plan order, `artifact` all the
+surfaces of the artifact. Neighbouring chunks repeat each other's ends; where at least eight
+characters of overlap are found they are said once, otherwise parts are joined by a blank line:
+saying something twice is better than losing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irclient.errors import QueryError
+from irdaemon.runtime.plugins import did_you_mean
+
+PASSAGE_CHARS = 20_000
+EXPANSIONS = ("none", "window", "artifact")
+_SHORTEST_OVERLAP = 8
+# Chunk overlaps are a few hundred characters; a longer one would be a repetition of the author's.
+_LONGEST_OVERLAP = 2_000
+_WIDEST = 50
+
+StoredRecord = Mapping[str, Any]
+# A caller's own way to choose: the artifact's records and the one that matched -> records.
+Policy = Callable[[Sequence[StoredRecord], StoredRecord], Iterable[StoredRecord]]
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """How far to expand: `window` by `width` neighbours on either side, or to the `artifact`."""
+
+    kind: str
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """An expanded text, the ids of the records in it, and a note where it is not as asked for."""
+
+    text: str
+    records: tuple[str, ...]
+    note: str = ""
+
+
+def parse_expand(text: str) -> Expand | None:
+    """Return what `none`, `window`, `window:K` or `artifact` asks for; None for nothing.
+
+    Raises QueryError for anything else.
+    """
+    kind, colon, width = str(text).partition(":")
+    if kind not in EXPANSIONS or (colon and kind != "window"):
+        raise QueryError(
+            f"unknown expansion {text!r}{did_you_mean(kind, EXPANSIONS)}",
+            "use none, window, window:K or artifact",
+        )
+    if kind == "none":
+        return None
+    if colon and not (width.isascii() and width.isdigit() and 1 <= int(width) <= _WIDEST):
+        raise QueryError(f"a window is 1 to {_WIDEST} records wide, not {width!r}")
+    return Expand(kind, int(width) if colon else 1)
+
+
+def expanded(records: Sequence[StoredRecord], seed: int | None, expand: Expand) -> Passage:
+    """Return the passage around the record at surface index `seed`, None: around the first."""
+    if not records:
+        return Passage("", (), "no_ledger_entry")
+    found = next((r for r in records if r["surface_index"] == seed), None)
+    note = "" if found or seed is None or expand.kind == "artifact" else "seed_not_found"
+    chosen = chosen_records(records, found or records[0], expand)
+    return Passage(stitched(chosen), tuple(record["record_id"] for record in chosen), note)
+
+
+def by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> Passage:
+    """Return the passage that a caller's own policy chooses; nothing chosen gives the seed alone.
+
+    Raises QueryError for records that are not the artifact's.
+    """
+    if not records:
+        return Passage("", (), "no_ledger_entry")
+    matched = next((r for r in records if r["surface_index"] == seed), records[0])
+    chosen = list(policy(records, matched)) or [matched]
+    known = {record["record_id"] for record in records}
+    if foreign := [r["record_id"] for r in chosen if r["record_id"] not in known]:
+        raise QueryError(f"the policy returned records of another artifact: {', '.join(foreign)}")
+    return Passage(stitched(chosen), tuple(record["record_id"] for record in chosen))
+
+
+def chosen_records(
+    records: Sequence[StoredRecord], seed: StoredRecord, expand: Expand
+) -> list[StoredRecord]:
+    """Return the records that an expansion takes, in plan order."""
+    if expand.kind == "artifact":
+        return list(records)
+    same = [record for record in records if record["kind"] == seed["kind"]]
+    at = same.index(seed)
+    return same[max(0, at - expand.width) : at + expand.width + 1]
+
+
+def stitched(records: Sequence[StoredRecord]) -> str:
+    """Join the texts of records in plan order, saying overlaps of neighbours once."""
+    text, before = "", None
+    for record in records:
+        adjacent = (
+            before is not None
+            and before["kind"] == record["kind"]
+            and record["surface_index"] == before["surface_index"] + 1
+        )
+        overlap = _overlap(text, record["text"]) if adjacent else 0
+        if overlap:
+            text += record["text"][overlap:]
+        else:
+            text += ("\n\n" if text else "") + record["text"]
+        before = record
+    return text
+
+
+def _overlap(left: str, right: str) -> int:
+    """Return the length of the longest end of `left` that `right` begins with, from eight on."""
+    longest = min(len(left), len(right), _LONGEST_OVERLAP)
+    for size in range(longest, _SHORTEST_OVERLAP - 1, -1):
+        if left.endswith(right[:size]):
+            return size
+    return 0

@@ -1,0 +1,108 @@
+"""Asking: a query is checked, its corpora are found, and it is put in the terms of each index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from irclient.errors import QueryError, Unavailable
+from irclient.types import MODES
+from irdaemon.disclosure.disclose import check_level
+from irdaemon.disclosure.expand import parse_expand
+from irdaemon.disclosure.references import unknown_corpus
+from irdaemon.embed import QueryVector
+from irdaemon.index import CorpusIndex, Snapshot
+from irdaemon.retrieve import FUSIONS, Question
+from irdaemon.retrieve.where import fields_in
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.text import tokenize
+from irdaemon.types import Query
+
+MAX_WAIT_MS = 60_000
+MAX_K = 1_000
+# Text beyond this says nothing more about what is wanted.
+_ANALYSED_CHARS = 20_000
+# Give the vector of (text, embedder id), or None where that embedder is not ready.
+Embed = Callable[[str, str], QueryVector | None]
+
+
+def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
+    """Return the indexes of the named corpora, all when none is named.
+
+    Raises NotFound naming the nearest corpus.
+    """
+    for name in corpora:
+        if not isinstance(name, str) or name not in snapshot.corpora:
+            raise unknown_corpus(str(name), snapshot.corpora)
+    return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
+
+
+def check_query(query: Query) -> None:
+    """Raise QueryError for a query that cannot be run as it is."""
+    if not isinstance(query.text, str) or not query.text.strip():
+        raise QueryError("the query is empty", "say in a few words what is needed")
+    for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
+        if not all(isinstance(each, str) for each in texts):
+            raise QueryError(f"{name} must be a list of texts, not {list(texts)!r:.60}")
+    if query.mode not in MODES:
+        raise QueryError(
+            f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
+            f"modes: {', '.join(MODES)}",
+        )
+    if query.fusion not in FUSIONS:
+        raise QueryError(
+            f"unknown fusion {query.fusion!r}{did_you_mean(query.fusion, FUSIONS)}",
+            f"fusions: {', '.join(FUSIONS)}",
+        )
+    for kind, weight in query.weights.items():
+        if not _is_weight(weight):
+            raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
+    if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
+        raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
+    check_wait(query.wait_ms)
+    if not _is_weight(query.budget_ms):
+        raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
+    check_level(query.level)
+    parse_expand(query.expand)
+    list(fields_in(query.where))
+
+
+def check_wait(wait_ms: Any) -> None:
+    """Raise QueryError for what is no time to wait."""
+    if not _is_weight(wait_ms) or wait_ms > MAX_WAIT_MS:
+        raise QueryError(f"wait_ms must be a number from 0 to {MAX_WAIT_MS:,}, not {wait_ms!r}")
+
+
+def _is_weight(value: Any) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 <= value < float("inf")
+
+
+def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Question:
+    """Return a query in one index' terms. Raises Unavailable where it needs a missing vector."""
+    text = query.text[:_ANALYSED_CHARS]
+    vocabulary = snapshot.vocabulary
+    tokens = dict.fromkeys(tokenize(text))
+    # Punctuation alone has a vector too, which means nothing.
+    says_something = any(map(str.isalnum, text))
+    vector = embed(text, index.embedder) if query.mode != "lexical" and says_something else None
+    if vector is None and query.mode == "dense" and says_something:
+        raise Unavailable(
+            f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
+            "use --mode lexical or hybrid meanwhile; `irc status` says why",
+        )
+    terms = tuple(vocabulary[token] for token in tokens if token in vocabulary)
+    return Question(
+        text=text,
+        terms=terms,
+        vector=vector.vector if vector else None,
+        mode=query.mode,
+        # Copies fall together later, so more is needed than is asked for.
+        k=2 * query.k + 5,
+        where=query.where,
+        surfaces=frozenset(query.surfaces),
+        fusion=query.fusion,
+        weights=query.weights,
+        trust=vector.trust if vector else 0.0,
+        unknown=len(tokens) - len(terms),
+    )

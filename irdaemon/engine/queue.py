@@ -1,0 +1,321 @@
+"""What waits to be done: a queue that joins equal wishes and puts the urgent ones first."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from irclient.errors import NotFound
+from irdaemon.engine.lag import Fault, Standing, Standings
+from irdaemon.ingest.reconcile import Report
+from irdaemon.ingest.scan import Look
+
+# Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
+_URGENCY = {"mend": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, "retry": 3}
+_URGENCY |= {"pin": 3, "calibrate": 3, "graph": 4, "image": 4, "compact": 5}
+CHANGE = 0
+_JOBS_REMEMBERED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One thing to do: `kind` is one of those above.
+
+    `first` and `last` are when it was first and last asked for. A `crowded` one stands for more
+    changed paths than may wait.
+    """
+
+    kind: str
+    corpus: str = ""
+    look: Look = field(default_factory=Look)
+    number: int = 0
+    first: float = 0.0
+    last: float = 0.0
+    crowded: bool = False
+
+    @property
+    def urgency(self) -> int:
+        """Return how soon this is wanted: 0 is at once."""
+        changed = self.kind == "reconcile" and self.look.under
+        return CHANGE if changed else _URGENCY[self.kind]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a job is: `state` is queued, running, done or failed."""
+
+    job: Job
+    state: str = "queued"
+    done: int = 0
+    todo: int = 0
+    report: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Say whether the job is done or has failed."""
+        return self.state in ("done", "failed")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the progress as plain data."""
+        return {
+            "number": self.job.number,
+            "kind": self.job.kind,
+            "corpus": self.job.corpus,
+            "state": self.state,
+            "done": self.done,
+            "todo": self.todo,
+            "report": self.report,
+        }
+
+
+class JobQueue:
+    """Hold the jobs to do, at most one for each kind, corpus and urgency.
+
+    Where more than `most_paths` changed paths of a corpus wait (0: no limit), a look at the
+    directory around them all stands for them.
+    """
+
+    def __init__(self, most_paths: int = 0) -> None:
+        self._most_paths = most_paths
+        self._waiting: dict[tuple[str, str, int], Job] = {}
+        self._numbers = itertools.count(1)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, job: Job, now: float = 0.0) -> Job:
+        """Add a job, joining it with one that already waits; return the one that waits now."""
+        key = (job.kind, job.corpus, job.urgency)
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            job = replace(job, number=next(self._numbers), first=now, last=now)
+        else:
+            job = replace(waiting, look=joined(waiting.look, job.look), last=now)
+        if self._most_paths and len(job.look.under) > self._most_paths:
+            around = os.path.commonpath(job.look.under)
+            job = replace(job, look=replace(job.look, under=(around,)), crowded=True)
+        self._waiting[key] = job
+        return job
+
+    def oldest(self, corpus: str | None = None) -> float | None:
+        """Return when the oldest job, or look at a corpus, was asked for; None where none waits."""
+        asked = (job.first for job in self._waiting.values() if _concerns(job, corpus))
+        return min(asked, default=None)
+
+    def take(self, at_most: int = 99) -> Job | None:
+        """Remove and return the most urgent job, of urgency `at_most` or sooner; None if none."""
+        fit = [job for job in self._waiting.values() if job.urgency <= at_most]
+        if not fit:
+            return None
+        job = min(fit, key=lambda each: (each.urgency, each.number))
+        del self._waiting[(job.kind, job.corpus, job.urgency)]
+        return job
+
+    def paths(self, corpus: str = "") -> int:
+        """Count the changed paths that wait, of one corpus or of all, a whole look as one."""
+        return sum(
+            max(1, len(job.look.under))
+            for job in tuple(self._waiting.values())  # readers come while the writer takes
+            if job.kind == "reconcile" and corpus in ("", job.corpus)
+        )
+
+    def has(self, kind: str) -> bool:
+        """Say whether a job of a kind waits."""
+        return any(job.kind == kind for job in self._waiting.values())
+
+    def has_urgent(self) -> bool:
+        """Say whether something waits that is wanted at once."""
+        return any(job.urgency == CHANGE for job in self._waiting.values())
+
+    def drop(self, corpus: str) -> list[Job]:
+        """Remove and return what waits for a corpus that is no more."""
+        dropped = [job for job in self._waiting.values() if job.corpus == corpus]
+        self._waiting = {key: job for key, job in self._waiting.items() if job not in dropped}
+        return dropped
+
+
+class Work:
+    """What is to be done and how far it is; any thread may add, one writer takes.
+
+    `breath` is when, on the monotonic clock, the writer last came by for work or during work.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time, most_paths: int = 0) -> None:
+        self._clock = clock
+        self._queue = JobQueue(most_paths)
+        self._standings = Standings()
+        self.breath = time.monotonic()
+        self._progress: dict[int, Progress] = {}
+        lock = threading.RLock()
+        self._wake, self._ended = threading.Condition(lock), threading.Condition(lock)
+        self.stopping = False
+
+    def add(self, job: Job) -> int:
+        """Queue a job, wake the writer and return the job's number."""
+        with self._wake:
+            job = self._queue.add(job, self._clock())
+            self._remember(job)
+            if job.kind == "reconcile" and job.urgency == CHANGE:
+                self._standings.changed(job.corpus, job.last)
+            if job.crowded:
+                self._standings.crowded(job.corpus, job.last)
+            self._wake.notify()
+        return job.number
+
+    def take(self, timeout: float | None = 0) -> Job | None:
+        """Remove and return the most urgent job, waiting up to `timeout` seconds for one."""
+        with self._wake:
+            if not len(self._queue) and timeout != 0:
+                self._wake.wait(timeout)
+            self.breath = time.monotonic()
+            return self._begun(self._queue.take())
+
+    def take_before(self, running: Job) -> Job | None:
+        """Remove and return a change that need not wait for the job that runs."""
+        self.breath = time.monotonic()
+        if running.urgency == CHANGE:
+            return None
+        with self._wake:
+            return self._begun(self._queue.take(at_most=CHANGE))
+
+    def _begun(self, job: Job | None) -> Job | None:
+        if job is not None:
+            self._progress.setdefault(job.number, Progress(job)).state = "running"
+        return job
+
+    def end(self, number: int, state: str, report: str) -> None:
+        """Mark a job as done or failed, and tell whoever waits."""
+        with self._wake:
+            progress = self._progress[number]
+            progress.report, progress.state = report, state
+            self._note_end(progress)
+            self._ended.notify_all()
+
+    def _note_end(self, progress: Progress) -> None:
+        job = progress.job
+        if not job.corpus or self.stopping:
+            return
+        failed, now = progress.state == "failed", self._clock()
+        why = progress.report if failed else ""
+        self._standings.ended(job.corpus, Fault(job.kind, why, now))
+        if not failed and job.kind == "reconcile":
+            self._standings.indexed(job.corpus, job.last)
+        if not failed and job.kind == "embed":
+            self._standings.embedded(job.corpus, now)
+
+    def embedded(self, corpus: str) -> None:
+        """Note that every record of a corpus has its vector."""
+        with self._wake:
+            self._standings.embedded(corpus, self._clock())
+
+    def looked(self, job: Job, report: Report) -> None:
+        """Note what a look came to."""
+        with self._wake:
+            self._standings.looked(job.corpus, job.look, report)
+            if report.changed:
+                self._standings.changed(job.corpus, job.last)
+
+    def standing(self, corpus: str) -> Standing:
+        """Return where a corpus stands."""
+        with self._wake:
+            running = [p.job.first for p in self.running() if _concerns(p.job, corpus)]
+            waiting = self._queue.oldest(corpus)
+            asked = [*running, *([] if waiting is None else [waiting])]
+            return replace(self._standings.of(corpus), waiting_since=min(asked, default=None))
+
+    def oldest(self) -> float | None:
+        """Return when the oldest job that waits was asked for; None where none waits."""
+        with self._wake:
+            return self._queue.oldest()
+
+    def tell(self) -> None:
+        """Let whoever waits look again."""
+        with self._wake:
+            self._ended.notify_all()
+
+    def wait_until(self, happened: Callable[[], bool], timeout: float) -> bool:
+        """Wait until something is so, looking whenever a job ends; say whether it is."""
+        with self._wake:
+            return self._ended.wait_for(lambda: happened() or self.stopping, timeout) and happened()
+
+    def looks(self, corpus: str) -> list[Progress]:
+        """Return the looks at a corpus that wait or run now."""
+        with self._wake:
+            return [
+                progress
+                for progress in self._progress.values()
+                if (progress.job.kind, progress.job.corpus) == ("reconcile", corpus)
+                and not progress.ended
+            ]
+
+    def drop(self, corpus: str, why: str) -> None:
+        """Fail what waits for a corpus that is no more."""
+        with self._wake:
+            for job in self._queue.drop(corpus):
+                self.end(job.number, "failed", why)
+            self._standings.forget(corpus)
+
+    def stop(self) -> None:
+        """Wake the writer for the last time."""
+        with self._wake:
+            self.stopping = True
+            self._wake.notify()
+            self._ended.notify_all()
+
+    def progress(self, number: int) -> Progress:
+        """Return how far a job is. Raises NotFound for one that is not remembered."""
+        if number not in self._progress:
+            raise NotFound(f"no job {number}", "the last few hundred are remembered")
+        return self._progress[number]
+
+    def running(self) -> list[Progress]:
+        """Return the jobs that run now."""
+        return [p for p in list(self._progress.values()) if p.state == "running"]
+
+    def paths(self) -> int:
+        """Count the changed paths that wait, a whole look as one."""
+        with self._wake:
+            return self._queue.paths()
+
+    @property
+    def waiting(self) -> int:
+        """Count the jobs that wait."""
+        return len(self._queue)
+
+    @property
+    def change_waits(self) -> bool:
+        """Say whether a change that somebody just made waits."""
+        with self._wake:
+            return self._queue.has_urgent()
+
+    @property
+    def queued(self) -> int:
+        """Count the jobs that wait or run."""
+        return len(self._queue) + len(self.running())
+
+    def _remember(self, job: Job) -> None:
+        progress = self._progress.setdefault(job.number, Progress(job))
+        progress.job = job
+        if len(self._progress) > _JOBS_REMEMBERED:
+            ended = (n for n, p in self._progress.items() if p.ended)
+            self._progress.pop(next(ended, 0), None)
+
+
+def joined(one: Look, other: Look) -> Look:
+    """Return the look that sees what either would."""
+    return Look(
+        under=tuple(dict.fromkeys(one.under + other.under)),
+        full=one.full or other.full,
+        prune=one.prune or other.prune,
+        routine=one.routine and other.routine,
+    )
+
+
+def _concerns(job: Job, corpus: str | None) -> bool:
+    """Say whether a job is a look at a corpus; every job concerns None."""
+    return corpus is None or (job.kind, job.corpus) == ("reconcile", corpus)

@@ -1,0 +1,110 @@
+"""Cleaning: what of a reading may be kept, between reading it and decomposing it.
+
+An artifact about a project that opted out is left out; the texts of the others lose their private
+blocks and secrets. Where a secret lies is noted by path and line, found by looking for it in the
+file once more, while its value is still at hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from irdaemon.ingest.optout import OptOuts
+from irdaemon.ledger import Secret
+from irdaemon.source.opening import followed, open_regular
+from irdaemon.source.redact import Cleaner, Found
+from irdaemon.types import Artifact, Entry, Reading, Refused, SourceError
+
+OPTED_OUT = "opted_out"
+# A file in which more lines than this hold a secret needs no exact list.
+_MOST_PLACES = 1_000
+_NEEDLE = 200
+# A shorter value may stand in a file without being meant: it is looked for with what leads to it.
+_TELLING = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """A reading that may be kept, where its secrets lie, and the projects it was about.
+
+    `projects` maps each directory to whether it had opted out at this reading.
+    """
+
+    reading: Reading
+    secrets: tuple[Secret, ...] = ()
+    projects: Mapping[str, bool] = field(default_factory=dict)
+
+
+def cleaned(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Clean:
+    """Return what of a reading may be kept. Raises Refused for what cannot be cleaned."""
+    projects = {a.project: optouts.covers(a.project) for a in reading.artifacts if a.project}
+    wanted = [a for a in reading.artifacts if not projects.get(a.project, False)]
+    artifacts, secrets = [], list[Secret]()
+    for artifact in wanted:
+        cleaner = Cleaner(level)
+        artifacts.append(_clean_artifact(artifact, cleaner))
+        secrets += _placed(cleaner.found, artifact, entry)
+    out = len(reading.artifacts) - len(wanted)
+    skipped = {**reading.skipped, OPTED_OUT: out} if out else reading.skipped
+    kept = replace(reading, artifacts=tuple(artifacts), skipped=skipped)
+    return Clean(kept, tuple(dict.fromkeys(secrets)), projects)
+
+
+def recleaned(text: str, level: str) -> str:
+    """Return what of a text kept by an earlier version may be kept; "" where none of it may."""
+    try:
+        return Cleaner(level).text(text)
+    except Refused:
+        return ""
+
+
+def _clean_artifact(artifact: Artifact, cleaner: Cleaner) -> Artifact:
+    return replace(
+        artifact,
+        raw=cleaner.value(artifact.raw),
+        name=cleaner.text(artifact.name),
+        metadata=cleaner.value(artifact.metadata),
+        body=None if artifact.body is None else cleaner.text(artifact.body),
+    )
+
+
+def _placed(found: Iterable[Found], artifact: Artifact, entry: Entry) -> Iterator[Secret]:
+    """Yield where each secret lies; line 0 where its file does not spell it as it was read."""
+    kinds = {needle: each.kind for each in found if (needle := _needle(each))}
+    if not kinds:
+        return
+    path = next(filter(os.path.isfile, (artifact.pointer, entry.path)), "")
+    places = list(_lines(path, kinds)) if path else []
+    yield from places
+    for kind in set(kinds.values()) - {place.kind for place in places}:
+        yield Secret(path or entry.path or artifact.artifact_id, 0, kind)
+
+
+def _needle(found: Found) -> str:
+    line = found.value.strip().partition("\n")[0][:_NEEDLE]
+    return line if len(line) >= _TELLING else (found.lead + line).strip()
+
+
+def _lines(path: str, kinds: Mapping[str, str]) -> Iterator[Secret]:
+    """Yield the lines of a file that hold one of the needles, plain or as JSON spells it."""
+    spelled = {
+        form.encode("utf-8", "replace"): kind
+        for needle, kind in kinds.items()
+        for form in (needle, json.dumps(needle)[1:-1], json.dumps(needle, ensure_ascii=False)[1:-1])
+    }
+    left = _MOST_PLACES
+    try:
+        with open_regular(followed(path)) as file:
+            for number, line in enumerate(file, start=1):
+                if b"\0" in line:  # a database has no lines
+                    return
+                for kind in {kind for form, kind in spelled.items() if form in line}:
+                    yield Secret(path, number, kind)
+                    left -= 1
+                if left <= 0:
+                    return
+    except (OSError, SourceError):
+        return

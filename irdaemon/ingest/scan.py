@@ -1,0 +1,145 @@
+"""Looking: what a source has now, held against what the ledger knows of it; nothing is written.
+
+A scan is believed as far as it can be: a root that is lost or suddenly empty keeps what it held.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.ingest.admit import Admitted, admitted
+from irdaemon.ingest.optout import OptOuts, about_directory
+from irdaemon.ledger import (
+    Delta,
+    Ledger,
+)
+from irdaemon.ledger.rows import storable
+from irdaemon.source import Source
+from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.redact import Cleaner
+from irdaemon.types import Problem, Scan, SourceError
+
+NAMELESS = "its name is not valid UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to look at a corpus: at which changed paths (none: everywhere), and how hard.
+
+    `full` reads every entry again; `prune` forgets what a missing or empty root no longer has;
+    `routine` is a look that the schedule asked for, in which nothing new is expected.
+    """
+
+    under: tuple[str, ...] = ()
+    full: bool = False
+    prune: bool = False
+    routine: bool = False
+
+
+def compare(ledger: Ledger, corpus: Corpus, look: Look, optouts: OptOuts) -> tuple[Admitted, Delta]:
+    """Hold what the ledger knows of a corpus against what its source has now; write nothing."""
+    scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
+    found = admitted(corpus, scan, optouts)
+    return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=look.full)
+
+
+def _scan(source: Source, look: Look) -> Scan:
+    if not look.under:
+        return _without_nameless(_scanned(source))
+    parts = [_scanned(source, path) for path in _places(look.under)]
+    entries = {entry.key: entry for part in parts for entry in part.entries}
+    return _without_nameless(
+        Scan(
+            tuple(entries.values()),
+            tuple(top for part in parts for top in part.covered),
+            tuple(problem for part in parts for problem in part.problems),
+        )
+    )
+
+
+def _scanned(source: Source, under: str | None = None) -> Scan:
+    """Scan a source. Raises SourceError for whatever goes wrong, its own mistakes included."""
+    try:
+        return source.scan(under)
+    except SourceError:
+        raise
+    except Exception as error:  # a source of the person's own may raise anything
+        said = Cleaner("all").text(repr(error))  # it may quote what was being read
+        raise SourceError(f"looking at {under or 'everything'} failed: {said}") from error
+
+
+def _places(under: tuple[str, ...]) -> Iterable[str]:
+    """Return where to look for what changed: a marker's coming or going is about its directory."""
+    return dict.fromkeys(about_directory(_nameable(path)) for path in under)
+
+
+def _nameable(path: str) -> str:
+    """Return the path, or the nearest directory above it whose name is valid UTF-8."""
+    while storable(path) != path:
+        path = os.path.dirname(path)
+    return path
+
+
+def _without_nameless(scan: Scan) -> Scan:
+    """Turn entries whose key is not valid UTF-8, which nothing could store, into problems."""
+    named = tuple(entry for entry in scan.entries if storable(entry.key) == entry.key)
+    if len(named) == len(scan.entries):
+        return scan
+    nameless = [Problem(storable(e.key), NAMELESS) for e in scan.entries if e not in named]
+    return replace(scan, entries=named, problems=(*scan.problems, *nameless))
+
+
+def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
+    """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
+    roots = {resolved(root.path) for root in corpus.source.roots()}
+    if look.prune:
+        insisted = () if look.under else tuple(roots)
+        return replace(scan, covered=(*scan.covered, *insisted), problems=())
+    suspects = [
+        Problem(root, "gone; what was in it is kept until it is back")
+        for root in _lost_roots(ledger, corpus).values()
+    ]
+    suspects += [
+        Problem(root, "suddenly empty; what was in it is kept until it is back")
+        for root in sorted(filter(os.path.isdir, roots))
+        if any(at_or_under(root, top) for top in scan.covered)
+        and not any(at_or_under(entry.path, root) for entry in scan.entries)
+        and _lost_unseen(ledger, corpus.name, root, look.under)
+    ]
+    return replace(scan, problems=(*scan.problems, *suspects)) if suspects else scan
+
+
+def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
+    """Return roots of the last whole look that are no more, with where they really were.
+
+    A source that finds its own roots no longer names one that vanished, and where a link is gone
+    nobody can tell what it led to: the ledger remembers both.
+    """
+    return {
+        path: real
+        for path, real in ledger.roots_of(corpus.name).items()
+        if not os.path.exists(path) and ledger.entries.known_under(corpus.name, real)
+    }
+
+
+def present_roots(ledger: Ledger, corpus: Corpus, look: Look) -> dict[str, str]:
+    """Return the directories that are roots now, and those that are lost but not given up.
+
+    A root that is a file can be deleted like any other: nothing is mounted there.
+    """
+    paths = [root.path for root in corpus.source.roots() if os.path.isdir(root.path)]
+    kept = {} if look.prune else _lost_roots(ledger, corpus)
+    return {**kept, **{path: resolved(path) for path in paths}}
+
+
+def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:
+    """Say whether a root without entries had some whose going nobody saw.
+
+    A deletion that was seen, at its own path below the root, is no reason for doubt.
+    """
+    below = [path for path in seen if path != root and at_or_under(path, root)]
+    witnessed = sum(ledger.entries.known_under(corpus, path) for path in below)
+    return ledger.entries.known_under(corpus, root) > witnessed

@@ -1,0 +1,334 @@
+"""Calibration: find a corpus' floor without labels.
+
+Unanswerable queries are ordinary requests (`background`) and sentences out of other corpora.
+Answerable ones are made from the corpus' own surfaces: some words of a sentence ask, the words left
+answer. The surface is held out of matching itself: its own score is that of the words left, and its
+copies and the rest of its artifact take no part. All is drawn in an order that depends on content
+alone, so the same corpus gives the same floor whatever its history.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irclient.types import MODES
+from irdaemon.embed import QueryVector
+from irdaemon.embed.rerankers import DEPTH, Reranker
+from irdaemon.index import CorpusIndex, Snapshot
+from irdaemon.retrieve import Question, retrieve
+from irdaemon.selection.floor import Floor, Strength, Usual, reranked_mode
+from irdaemon.selection.negatives import REQUESTS, background
+from irdaemon.text import term_counts, tokenize
+
+# Fewer artifacts than this say nothing about what is usual.
+FEWEST_ARTIFACTS = 8
+# Fewer labelled queries of either kind are not enough to set a floor by.
+FEWEST_LABELLED = 20
+_INSIDE = 200
+_ELSEWHERE = 100
+# Pairs of texts are read slowly: of each kind only so many queries go through a reranker.
+_REREAD = 50
+_ASKING = 0.6
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SHORTEST_SENTENCE = 15
+
+Embed = Callable[[str], QueryVector | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A query made out of a record: what asks, what is left to answer, and where it is from."""
+
+    position: int
+    asking: str
+    left: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Queries that a person says a corpus answers, or does not."""
+
+    snapshot: Snapshot
+    corpus: str
+    inside: tuple[str, ...]
+    outside: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What answerable and unanswerable queries find in a corpus; `background` is of the latter.
+
+    With `labelled`, `inside` and `elsewhere` are what people said; `labels` is the digest of the
+    file that says it, whether there was enough in it or not.
+    """
+
+    inside: tuple[Strength, ...]
+    background: tuple[Strength, ...]
+    elsewhere: tuple[Strength, ...]
+    reread: Trial | None = None
+    labelled: bool = False
+    labels: str = ""
+
+
+def try_out(
+    snapshot: Snapshot,
+    name: str,
+    embed: Embed,
+    pause: Callable[[], None] = lambda: None,
+    reranker: Reranker | None = None,
+) -> Trial | None:
+    """Ask a corpus what it can and what it cannot answer; None for one too small to tell.
+
+    `pause` is called between queries: whoever calibrates in the background can let others go first.
+    With a reranker fewer are asked again, through it.
+    """
+    index = snapshot.corpora[name]
+    if index.rows.n_artifacts < FEWEST_ARTIFACTS:
+        return None
+    asker = _Asker(snapshot, index, embed)
+    others = [each for each in snapshot.corpora.values() if each is not index]
+
+    def answers(strengths: Iterator[Strength]) -> tuple[Strength, ...]:
+        found = []
+        for strength in strengths:
+            found.append(strength)
+            pause()
+        return tuple(found)
+
+    reread = None
+    if reranker is not None:
+        again = _Rereader(asker, reranker)
+        reread = Trial(
+            inside=answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD))),
+            background=answers(map(again.strength, REQUESTS[:_REREAD])),
+            elsewhere=answers(map(again.strength, _sentences_of(others, _REREAD))),
+        )
+    return Trial(
+        inside=answers(map(asker.held_out, _probes(index, _INSIDE))),
+        background=answers(map(asker.strength, background())),
+        elsewhere=answers(map(asker.strength, _sentences_of(others, _ELSEWHERE))),
+        reread=reread,
+    )
+
+
+def with_labels(trial: Trial, labelled: Labelled, embed: Embed) -> Trial:
+    """Return the trial with labelled queries in place of those made up, where there are enough."""
+    if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
+        return trial
+    asker = _Asker(labelled.snapshot, labelled.snapshot.corpora[labelled.corpus], embed)
+    return replace(
+        trial,
+        inside=tuple(map(asker.strength, labelled.inside)),
+        elsewhere=tuple(map(asker.strength, labelled.outside)),
+        labelled=True,
+    )
+
+
+def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
+    """Return the floor of each mode that a trial of `index` gives."""
+    made = {mode: _floor(mode, trial, index, recipe, now) for mode in MODES}
+    if trial.reread is not None:
+        mode = reranked_mode("hybrid")
+        made[mode] = _floor(mode, trial.reread, index, recipe, now)
+    return made
+
+
+def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
+    outside = trial.elsewhere if trial.labelled else trial.background + trial.elsewhere
+    draft = Floor(
+        mode=mode,
+        embedder=index.embedder,
+        recipe=recipe,
+        dense=_usual([s.cosine for s in trial.background], trial.background),
+        lexical=_usual([s.words for s in trial.background], trial.background),
+        at_least=0.5,
+        j=0.0,
+        n_inside=len(trial.inside),
+        n_outside=len(outside),
+        calibrated_at=now,
+        artifacts=index.rows.n_artifacts,
+        last=index.rows.last,
+        labelled=trial.labelled,
+        labels=trial.labels,
+    )
+    return _placed(draft, trial.inside, outside)
+
+
+def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength]) -> Floor:
+    """Set the floor halfway between where the weights have it and where it separates best here.
+
+    Made-up queries are not people's: they move the floor, they do not set it. Labelled ones do.
+    """
+    answerable = np.sort([draft.confidence(each) for each in inside])
+    unanswerable = np.sort([draft.confidence(each) for each in outside])
+    steps = np.unique(np.concatenate([answerable, unanswerable]))
+    best = float(steps[np.argmax([_j(answerable, unanswerable, step) for step in steps])])
+    believed = 1.0 if draft.labelled else 0.5
+    at_least = 1 / (1 + math.exp(-_logit(best) * believed))
+    j = _j(answerable, unanswerable, at_least)
+    return replace(draft, at_least=round(at_least, 4), j=round(j, 4))
+
+
+def _j(inside: NDArray[np.float64], outside: NDArray[np.float64], floor: float) -> float:
+    """Return Youden's J (1950): the answered share of the answerable, and the rest's abstained."""
+    answered = 1 - np.searchsorted(inside, floor) / max(len(inside), 1)
+    abstained = np.searchsorted(outside, floor) / max(len(outside), 1)
+    return float(answered + abstained - 1)
+
+
+def _logit(share: float) -> float:
+    share = min(max(share, 1e-3), 1 - 1e-3)
+    return math.log(share / (1 - share))
+
+
+def _usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
+    """Fit scores as a line over the mass of their queries (least squares)."""
+    masses = np.array([each.mass for each in found])
+    slope, level = np.polyfit(masses, scores, 1) if np.ptp(masses) > 1e-6 else (0, np.mean(scores))
+    rest = np.asarray(scores) - level - slope * masses
+    return Usual(float(level), float(slope), max(float(rest.std()), 1e-3))
+
+
+# -- what is asked -------------------------------------------------------------------------------
+
+
+def _probes(index: CorpusIndex, wanted: int) -> Iterator[Probe]:
+    """Yield queries out of the corpus' surfaces, several of each where there are few."""
+    shown = index.rows.shown
+    order = sorted(index.rows.positions(), key=lambda at: shown[at].digest)
+    rounds = -(-wanted // max(len(order), 1))
+    for turn in range(min(rounds, 4)):
+        for position in order[:wanted]:
+            summary = shown[position].summary
+            chance = random.Random(shown[position].digest + bytes([turn]))
+            words = chance.choice(_sentences(summary)).split()
+            asking = [word for word in words if chance.random() < _ASKING]
+            left = [word for word in summary.split() if word not in set(asking)]
+            if asking and left:
+                yield Probe(position, " ".join(asking), " ".join(left))
+
+
+def _sentences(text: str) -> list[str]:
+    long = [part for part in _SENTENCE.split(text) if len(part.strip()) >= _SHORTEST_SENTENCE]
+    return long or [text]
+
+
+def _sentences_of(others: Sequence[CorpusIndex], wanted: int) -> Iterator[str]:
+    for other in others:
+        present = [other.rows.shown[at] for at in other.rows.positions()]
+        ordered = sorted(present, key=lambda shown: shown.digest)
+        for shown in ordered[: wanted // len(others)]:
+            yield random.Random(shown.digest).choice(_sentences(shown.summary))
+
+
+# -- what is found -------------------------------------------------------------------------------
+
+
+class _Asker:
+    """Ask one corpus, and note how strong the best of each leg is."""
+
+    def __init__(self, snapshot: Snapshot, index: CorpusIndex, embed: Embed):
+        self._known = snapshot.vocabulary
+        self._index = index
+        self._embed = embed
+        self._copies: dict[str, list[int]] = {}
+        for owner in index.rows.owners():
+            self._copies.setdefault(index.rows.cards[owner].content, []).append(owner)
+
+    def strength(self, text: str) -> Strength:
+        """Return what a query finds at best."""
+        return self._strength(text, self._embed(text))
+
+    def held_out(self, probe: Probe) -> Strength:
+        """Return what a query finds at best where its own surface has only the words left."""
+        rows = self._index.rows
+        owner_of = rows.artifact_of.array
+        content = rows.cards[owner_of[probe.position]].content
+        hidden = np.isin(owner_of, self._copies[content])
+        vector, left = self._embed(probe.asking), self._embed(probe.left)
+        found = self._strength(probe.asking, vector, ~hidden)
+        own = float(vector.vector @ left.vector) if vector and left else 0.0
+        return replace(
+            found,
+            cosine=max(found.cosine, own),
+            bm25=max(found.bm25, self._bm25_of_left(probe)),
+        )
+
+    def nearest(self, text: str, without: Probe | None = None) -> list[str]:
+        """Return the texts that a reranker would read, not those a probe was made of."""
+        tokens = list(dict.fromkeys(tokenize(text)))
+        vector = self._embed(text)
+        question = Question(
+            text=text,
+            terms=tuple(self._known[token] for token in tokens if token in self._known),
+            vector=vector.vector if vector else None,
+            mode="hybrid",
+            k=DEPTH,
+            where={},
+            surfaces=frozenset(),
+            trust=vector.trust if vector else 0.0,
+        )
+        rows, hidden = self._index.rows, ""
+        if without is not None:
+            hidden = rows.cards[rows.artifact_of.array[without.position]].content
+        found = retrieve(self._index, question).candidates
+        return [rows.shown[c.position].summary for c in found if c.content != hidden]
+
+    def _strength(
+        self, text: str, vector: QueryVector | None, seen: NDArray[np.bool_] | None = None
+    ) -> Strength:
+        tokens = list(dict.fromkeys(tokenize(text)))
+        terms = [self._known[token] for token in tokens if token in self._known]
+        bm25 = self._index.lexical.ranked(terms)
+        cosines = self._index.dense.scores(vector.vector) if vector else np.zeros_like(bm25)
+        if seen is not None:
+            bm25, cosines = bm25[seen], cosines[seen]
+        return Strength(
+            cosine=float(cosines.max(initial=0)),
+            bm25=float(bm25.max(initial=0)),
+            mass=self._index.lexical.mass(terms, len(tokens) - len(terms)),
+            trust=vector.trust if vector else 0.0,
+        )
+
+    def _bm25_of_left(self, probe: Probe) -> float:
+        """Score the record on its terms less those of the words that ask."""
+        held = self._index.rows.counts_of(probe.position)
+        summary = term_counts(self._index.rows.shown[probe.position].summary)
+        left = term_counts(probe.left)
+        # A surface beside a body was counted twice (see `term_counts`).
+        twice = all(held.get(self._known.get(t, -1), 0) >= 2 * n for t, n in summary.items())
+        counts = {}
+        for token in dict.fromkeys(tokenize(probe.asking)):
+            number = self._known.get(token, -1)
+            gone = (summary[token] - left[token]) * (2 if twice else 1)
+            if (count := held.get(number, 0) - gone) > 0:
+                counts[number] = count
+        return self._index.lexical.score(counts, sum(held.values()))
+
+
+class _Rereader:
+    """Ask a corpus through a reranker: how strong the best that it reads is."""
+
+    def __init__(self, asker: _Asker, reranker: Reranker):
+        self._asker = asker
+        self._reranker = reranker
+
+    def strength(self, text: str) -> Strength:
+        """Return the best score that the reranker gives."""
+        return self._best(text, self._asker.nearest(text))
+
+    def held_out(self, probe: Probe) -> Strength:
+        """Return the best score where the query's own surface has only the words left."""
+        return self._best(probe.asking, [*self._asker.nearest(probe.asking, probe), probe.left])
+
+    def _best(self, query: str, texts: list[str]) -> Strength:
+        best = float(self._reranker.scores(query, texts).max()) if texts else 0.0
+        return Strength(best, 0.0, 0.0)

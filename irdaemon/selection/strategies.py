@@ -1,0 +1,141 @@
+"""Select: commit to few hits, or to none with a typed reason.
+
+Hits come in fused order; every rule here works on their evidence (`hit.score`), where a ratio means
+something. Every strategy starts from the best-ranked hit and is cut to `max_k`. The signals say how
+the decision was made: `n_candidates`, `top_score`, `min_ratio` (the weakest committed hit's share
+of the top), `n_selected`, and `min_score` where a floor was applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irclient.errors import QueryError
+from irclient.types import STRATEGIES
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.types import Hit, SelectSpec
+
+# The floor that is calibrated for each corpus; it is applied before selection (see `gate`).
+AUTO = "auto"
+
+Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was committed, and why it stopped there."""
+
+    hits: tuple[Hit, ...]
+    abstained: bool
+    reason: str
+    signals: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plain = {"abstained": self.abstained, "reason": self.reason, "signals": self.signals}
+        return {"hits": [hit.to_dict() for hit in self.hits], **plain}
+
+
+def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None) -> Choice:
+    """Commit to the hits a strategy accepts; `custom` replaces the named strategy.
+
+    Raises QueryError for an unknown strategy or an impossible parameter.
+    """
+    check(spec, custom)
+    signals: dict[str, Any] = {"n_candidates": len(hits), "n_selected": 0}
+    if all(hit.score <= 0 for hit in hits):
+        return Choice((), True, "no_candidates", signals)
+    top = hits[0].score
+    signals["top_score"] = top
+    if isinstance(spec.min_score, (int, float)):
+        signals["min_score"] = spec.min_score
+        if top < spec.min_score:
+            return Choice((), True, "below_floor", signals)
+    accepted, reason = _accepted(hits, spec, custom)
+    accepted = accepted[: spec.max_k]
+    signals["n_selected"] = len(accepted)
+    if accepted and top > 0:
+        signals["min_ratio"] = round(min(hit.score for hit in accepted) / top, 4)
+    if not accepted:
+        return Choice((), True, "below_floor" if custom is None else "no_candidates", signals)
+    return Choice(tuple(accepted), False, reason, signals)
+
+
+def check(spec: SelectSpec, custom: Selector | None = None) -> None:
+    """Raise QueryError where a spec cannot be followed."""
+    if custom is None and spec.strategy not in STRATEGIES:
+        raise QueryError(
+            f"unknown selection strategy {spec.strategy!r}"
+            f"{did_you_mean(spec.strategy, STRATEGIES)}",
+            f"use one of: {', '.join(STRATEGIES)}",
+        )
+    if not isinstance(spec.max_k, int) or isinstance(spec.max_k, bool) or spec.max_k < 1:
+        raise QueryError(f"max_k must be a whole number of at least 1, not {spec.max_k!r}")
+    for name in ("rel", "gap_ratio"):
+        value = getattr(spec, name)
+        if not _is_number(value) or not 0 <= value <= 1:
+            raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
+    if spec.min_score not in (None, AUTO) and not _is_number(spec.min_score):
+        raise QueryError(f"min_score must be a number, {AUTO!r} or none, not {spec.min_score!r}")
+    if spec.strategy == "abs_threshold" and custom is None and not _is_number(spec.min_score):
+        raise QueryError("abs_threshold needs a min_score", "add --min-score F")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
+def _accepted(
+    hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None
+) -> tuple[list[Hit], str]:
+    if custom is not None:
+        offered = {id(hit) for hit in hits}
+        return [hit for hit in custom(hits) if id(hit) in offered], "custom"
+    if spec.strategy == "conservative":
+        return _conservative(hits, spec)
+    return _SELECTORS[spec.strategy](hits, spec), spec.strategy
+
+
+def _conservative(hits: Sequence[Hit], spec: SelectSpec) -> tuple[list[Hit], str]:
+    top = hits[0].score
+    if top <= 0:
+        return [hits[0]], "nonpositive_top"
+    if len(hits) == 1:
+        return [hits[0]], "single"
+    for place, hit in enumerate(hits[: spec.max_k]):
+        if hit.score / top < spec.rel:
+            return list(hits[:place]), "rel_threshold"
+    return list(hits[: spec.max_k]), "max_k" if len(hits) > spec.max_k else "exhausted"
+
+
+def _top_k(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
+    return list(hits[: spec.max_k])
+
+
+def _abs_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
+    assert isinstance(spec.min_score, (int, float))  # `check` saw to it
+    return [hit for hit in hits if hit.score >= spec.min_score]
+
+
+def _rel_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
+    top = hits[0].score
+    return [hit for hit in hits if hit.score >= spec.rel * top] if top > 0 else [hits[0]]
+
+
+def _score_gap(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
+    kept = [hits[0]]
+    for hit in hits[1:]:
+        if kept[-1].score <= 0 or hit.score < spec.gap_ratio * kept[-1].score:
+            break
+        kept.append(hit)
+    return kept
+
+
+_SELECTORS: dict[str, Callable[[Sequence[Hit], SelectSpec], list[Hit]]] = {
+    "top_k": _top_k,
+    "abs_threshold": _abs_threshold,
+    "rel_threshold": _rel_threshold,
+    "score_gap": _score_gap,
+}

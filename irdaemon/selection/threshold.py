@@ -1,0 +1,126 @@
+"""The gate: which corpora have an answer, each by its own floor, before anything is merged.
+
+A number given as `min_score` is a floor on evidence. `auto` is the calibrated floor on confidence
+(see `floor`), where there is one that separates well, and else a plain one on evidence, as far as
+the embedder has a say. An artifact called by its exact name passes any floor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from irdaemon.index import CorpusIndex
+from irdaemon.retrieve import Candidate, Question, Retrieved
+from irdaemon.retrieve.rerank import best_score
+from irdaemon.selection.floor import PLAIN, Floor, Strength, reranked_mode
+from irdaemon.selection.strategies import AUTO
+from irdaemon.types import Query
+
+_PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One asked corpus in one query: what was found there, and whether it passed its floor.
+
+    `floor` is the calibrated floor that was applied, None where none was; `why` says which other
+    floor was, and why.
+    """
+
+    index: CorpusIndex
+    question: Question
+    retrieved: Retrieved
+    floor: Floor | None
+    why: str
+    passed: bool
+    confidence: float | None
+    mass: float
+    reranked: bool
+
+    @property
+    def plain_floor(self) -> float:
+        """Return the evidence that is asked for in place of a calibrated floor."""
+        plain = self.why.startswith(_PLAIN) and not self.reranked
+        return PLAIN * self.question.trust if plain and "dense" in self.retrieved.took_part else 0.0
+
+    @property
+    def top_score(self) -> float:
+        """Return the best evidence of any candidate here."""
+        return max((c.score for c in self.retrieved.candidates), default=0.0)
+
+    def confidence_of(self, candidate: Candidate) -> float:
+        """Return the calibrated confidence in one candidate, its evidence where there is no floor.
+
+        It compares across corpora, as raw scores do not.
+        """
+        if self.floor is None or candidate.score >= 1:
+            return candidate.score
+        if self.reranked:
+            return self.floor.confidence(Strength(candidate.evidence, 0.0, 0.0))
+        trust = self.question.trust
+        found = Strength(candidate.cosine, candidate.bm25, self.mass, trust)
+        return self.floor.confidence(found)
+
+    def signals(self) -> dict[str, Any]:
+        """Return what an answer says of this source."""
+        said: dict[str, Any] = {
+            "n_candidates": len(self.retrieved.candidates),
+            "top_score": round(self.top_score, 4),
+            "passed": self.passed,
+            "floor": {"kind": self.why},
+        }
+        if self.plain_floor:
+            said["floor"]["at_least"] = round(self.plain_floor, 4)
+        if self.confidence is not None:
+            said["confidence"] = round(self.confidence, 4)
+        if self.floor is not None:
+            said["floor"] = {
+                "kind": AUTO,
+                "at_least": self.floor.at_least,
+                "j": self.floor.j,
+                "n": self.floor.n_inside + self.floor.n_outside,
+                "labelled": self.floor.labelled,
+                "calibrated_at": self.floor.calibrated_at,
+            }
+        return said
+
+
+def gated(index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query) -> Source:
+    """Return the source of one corpus, held against the floor that the query asks for."""
+    floor, why = _floor(index, query)
+    mass = index.lexical.mass(question.terms, question.unknown) if floor else 0.0
+    confidence = None
+    if floor is not None and query.rerank:
+        confidence = floor.confidence(Strength(best_score(retrieved), 0.0, 0.0))
+    elif floor is not None and retrieved.legs is not None:
+        legs = retrieved.legs
+        best = Strength(legs.best_cosine, legs.best_bm25, mass, question.trust)
+        confidence = floor.confidence(best)
+    source = Source(index, question, retrieved, floor, why, True, confidence, mass, query.rerank)
+    return replace(source, passed=_passes(source, query.select.min_score))
+
+
+def _passes(source: Source, min_score: float | str | None) -> bool:
+    if source.retrieved.legs is not None and source.retrieved.legs.named:
+        return True
+    if isinstance(min_score, (int, float)):
+        return source.top_score >= min_score
+    if source.floor is not None and source.confidence is not None:
+        return source.confidence >= source.floor.at_least
+    return source.top_score >= source.plain_floor
+
+
+def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
+    if query.select.min_score is None:
+        return None, "none: not asked for"
+    if query.select.min_score != AUTO:
+        return None, "given"
+    if query.weights:
+        return None, f"{_PLAIN}: surfaces are weighted"
+    floor = index.floors.get(reranked_mode(query.mode) if query.rerank else query.mode)
+    if floor is None:
+        return None, f"{_PLAIN}: not calibrated"
+    if not floor.trusted:
+        return None, f"{_PLAIN}: the calibrated one separates badly (J {floor.j:.2f})"
+    return floor, AUTO

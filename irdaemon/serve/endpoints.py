@@ -1,0 +1,315 @@
+"""Doors: the sockets that the daemon can be reached at, and who stands before each.
+
+    private   a Unix socket in a directory of mode 0700, for the daemon's own uid
+    shared    a Unix socket anywhere, for the uids that the configuration names
+    tcp       HOST:PORT, CURVE only, for the keys that the configuration names
+    events    a Unix socket beside the private one
+
+libzmq itself turns away other uids (SO_PEERCRED, before a byte is read) and unknown keys. It ends
+the process, though, where a Unix socket is to be accepted and no descriptor is left. So a door that
+has too many connections cuts all of them; whoever is alive comes again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import socket as network
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+import zmq
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils.monitor import parse_monitor_message
+
+from irclient.keys import Keys
+from irdaemon.config.config import ConfigError
+from irdaemon.serve.access import Peer
+
+log = logging.getLogger(__name__)
+
+Socket = zmq.Socket[bytes]
+Context = zmq.Context[Socket]
+
+_BACKLOG = 1_024
+# Who connects must say something soon.
+_HANDSHAKE_WITHIN_MS = 10_000
+# Whose machine is gone does not say so.
+_HEARTBEAT_MS = 10_000
+_GONE_AFTER_MS = 30_000
+# Descriptors for files, watches and the ledger, beside those of connections.
+_OTHER_DESCRIPTORS = 512
+# What stands for no limit at all.
+_MANY_DESCRIPTORS = 65_536
+_ZAP_DOMAIN = b"irdaemon"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A message with who sent it, and the way back to him."""
+
+    door: Door
+    route: tuple[bytes, ...]
+    peer: Peer
+
+
+class Door:
+    """One bound socket, and how many connections it may have.
+
+    `listen` makes what callers connect to; `peer_of` tells from a frame who sent it.
+    """
+
+    def __init__(
+        self,
+        socket: Socket,
+        endpoint: str,
+        most: int,
+        listen: Callable[[], network.socket],
+        peer_of: Callable[[zmq.Frame], Peer],
+    ):
+        self.socket = socket
+        self.endpoint = endpoint
+        self._most = most
+        self._listen = listen
+        self._listening = listen()
+        self._file = self._identity()
+        self._peer_of = peer_of
+        # By descriptor: one that is used again was free.
+        self._connections: set[int] = set()
+        watched = f"inproc://door-{id(self)}"
+        socket.monitor(watched, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self.monitor: Socket = socket.context.socket(zmq.PAIR)
+        # Unbounded: libzmq would wait for room, and then closing would wait for ever.
+        self.monitor.rcvhwm = 0
+        self.monitor.connect(watched)
+        self._bind()
+
+    def attend(self) -> None:
+        """Note who came and went; where there are too many, cut them all."""
+        while self.monitor.poll(0):
+            event = parse_monitor_message(self.monitor.recv_multipart())
+            if event["event"] == zmq.EVENT_ACCEPTED:
+                self._connections.add(event["value"])
+            else:
+                self._connections.discard(event["value"])
+        if len(self._connections) >= self._most:
+            log.warning("%s had %d connections; all were cut", self.endpoint, self._most)
+            self._cut()
+            self._bind()
+
+    @property
+    def path(self) -> str:
+        """Return the path of a Unix socket, "" for another one."""
+        return self.endpoint.removeprefix("ipc://") if self.endpoint.startswith("ipc://") else ""
+
+    @property
+    def lost(self) -> bool:
+        """Say whether the path does not lead here any more: its file was removed or exchanged."""
+        return bool(self.path) and self._file != self._identity()
+
+    def listen_again(self) -> None:
+        """Make the file of a lost socket anew; who was connected comes again. Raises ConfigError.
+
+        Nothing may lie at its path.
+        """
+        listening = self._listen()
+        self._cut()
+        self._listening.close()
+        self._listening, self._file = listening, self._identity()
+        self._bind()
+
+    def receive(self) -> tuple[Caller, bytes] | None:
+        """Return the next message and who sent it, None for one that has no place for an answer.
+
+        Raises zmq.Again where there is none.
+        """
+        frames = self.socket.recv_multipart(zmq.NOBLOCK, copy=False)
+        route, data = [frame.bytes for frame in frames[:-1]], frames[-1]
+        # A REQ socket puts an empty frame before its message; a DEALER does not.
+        if not (len(route) == 1 or (len(route) == 2 and not route[1])):
+            return None
+        return Caller(self, tuple(route), self._peer_of(data)), data.bytes
+
+    def close(self) -> None:
+        """Let go of the socket; nobody is accepted any more."""
+        self.socket.disable_monitor()
+        self.monitor.close(linger=0)
+        self.socket.close()
+        self._listening.close()
+
+    def _cut(self) -> None:
+        self.socket.unbind(self.endpoint)
+        self._connections.clear()
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Return what tells the file at the path from another one; None for no file."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _bind(self) -> None:
+        # libzmq closes its own descriptor when it unbinds; who knocks meanwhile waits at ours.
+        self.socket.set(zmq.USE_FD, os.dup(self._listening.fileno()))
+        self.socket.bind(self.endpoint)
+
+
+# -- the kinds of doors --------------------------------------------------------------------------
+
+
+def private_door(socket: Socket, path: str, most: int) -> Door:
+    """Bind a Unix socket that only the daemon's own uid may use; its directory is private."""
+    own = Peer(uid=os.getuid())
+    _prepare(socket)
+    if not _admit_uids(socket, (os.getuid(),)):
+        log.warning("this system does not tell who connects: only the directory keeps others out")
+    return Door(socket, f"ipc://{path}", most, lambda: _listen(path), lambda frame: own)
+
+
+def shared_door(socket: Socket, path: str, uids: Collection[int], most: int) -> Door:
+    """Bind a Unix socket that some uids may use. Raises ConfigError where it would not be safe."""
+    _prepare(socket)
+    if not _admit_uids(socket, (os.getuid(), *uids)):
+        raise ConfigError("[serve] shared: this system does not tell who connects", "leave it out")
+    _check_directory(os.path.dirname(path))
+
+    def listen() -> network.socket:
+        listening = _listen(path)
+        os.chmod(path, 0o666)
+        return listening
+
+    return Door(socket, f"ipc://{path}", most, listen, _user)
+
+
+def tcp_door(socket: Socket, address: str, keys: Keys, most: int) -> Door:
+    """Bind a TCP address with CURVE; it needs a Keyring in the same context."""
+    _prepare(socket)
+    socket.ipv6 = True
+    socket.heartbeat_ivl = _HEARTBEAT_MS
+    socket.heartbeat_timeout = _GONE_AFTER_MS
+    socket.curve_server = True
+    socket.curve_publickey = keys.public.encode()
+    socket.curve_secretkey = keys.secret.encode()
+    socket.zap_domain = _ZAP_DOMAIN
+    # Without this everybody is let in where nobody checks keys.
+    socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
+    listening = _listen_tcp(address)
+    host, port = listening.getsockname()[:2]
+    host = f"[{host}]" if ":" in host else host
+    return Door(socket, f"tcp://{host}:{port}", most, lambda: listening, _key)
+
+
+def _user(frame: zmq.Frame) -> Peer:
+    """Return the user at the other end: libzmq writes `address:uid:gid:pid`."""
+    try:
+        return Peer(uid=int(str(frame.get("Peer-Address")).rsplit(":", 3)[1]))
+    except (zmq.ZMQError, IndexError, ValueError):
+        return Peer()
+
+
+def _key(frame: zmq.Frame) -> Peer:
+    """Return the holder of a key, which the Keyring has checked."""
+    try:
+        return Peer(key=str(frame.get("User-Id")))
+    except zmq.ZMQError:
+        return Peer()
+
+
+class Keyring:
+    """Let in the holders of the keys that `known` accepts. It has a thread of its own."""
+
+    def __init__(self, context: Context, known: Callable[[str], bool]):
+        self._known = known
+        self._authenticator = ThreadAuthenticator(context, log=log.getChild("keys"))
+        self._authenticator.configure_curve_callback(_ZAP_DOMAIN.decode(), self)
+        self._authenticator.start()
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        """Say whether a client's key, in Z85, is known: what the authenticator asks."""
+        return self._known(key.decode("ascii"))
+
+    def close(self) -> None:
+        """End the thread."""
+        self._authenticator.stop()
+
+
+def _prepare(socket: Socket) -> None:
+    socket.linger = 200
+    socket.backlog = _BACKLOG
+    socket.handshake_ivl = _HANDSHAKE_WITHIN_MS
+    # A reply that cannot be sent is dropped, noticed, and no reason to wait.
+    socket.sndtimeo = 0
+
+
+def _admit_uids(socket: Socket, uids: Iterable[int]) -> bool:
+    try:
+        for uid in uids:
+            socket.set(zmq.IPC_FILTER_UID, uid)
+    except zmq.ZMQError:
+        return False
+    return True
+
+
+def _listen(path: str) -> network.socket:
+    listening = network.socket(network.AF_UNIX, network.SOCK_STREAM)
+    try:
+        listening.bind(path)
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise ConfigError(
+            f"cannot serve at {path}: {error.strerror or error}",
+            "set IRDAEMON_SOCKET to a path in a directory of your own",
+        ) from error
+    return listening
+
+
+def _listen_tcp(address: str) -> network.socket:
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    family = network.AF_INET6 if ":" in host else network.AF_INET
+    try:
+        if not host:
+            raise ValueError("it names no host")
+        return network.create_server((host, int(port)), family=family, backlog=_BACKLOG)
+    except (OSError, ValueError, OverflowError) as error:
+        raise ConfigError(
+            f"cannot serve at tcp://{address}: {error}", '[serve] tcp is "HOST:PORT"'
+        ) from error
+
+
+def _check_directory(directory: str) -> None:
+    try:
+        status = os.stat(directory)
+    except OSError as error:
+        raise ConfigError(f"[serve] shared: {directory}: {error.strerror}", "create it") from error
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise ConfigError(
+            f"[serve] shared: others may write to {directory}, and so replace the socket",
+            f"choose a directory of your own, of mode 0755: chmod 755 {directory}",
+        )
+
+
+def allow_descriptors(connections: int, doors: int) -> int:
+    """Raise this process' limit of open files as need be; return how many connections fit a door.
+
+    `connections` is how many each is to have, 0 for as many as fit.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, fit = fitting(connections, doors, soft, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return fit
+
+
+def fitting(connections: int, doors: int, soft: int, hard: int) -> tuple[int, int]:
+    """Return the soft limit of open files to have, and how many connections then fit each door.
+
+    Half of it is room for those who come before they are counted.
+    """
+    most = _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
+    wanted = 2 * doors * connections + _OTHER_DESCRIPTORS if connections else most
+    soft = max(soft, min(wanted, most)) if soft != resource.RLIM_INFINITY else most
+    fit = max(1, (soft - _OTHER_DESCRIPTORS) // (2 * doors))
+    return soft, min(connections, fit) if connections else fit

@@ -1,0 +1,153 @@
+"""Admission: from the configuration, who may come in, through which doors, and what for."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+
+import zmq
+
+from irclient.errors import Unavailable
+from irclient.keys import Keys, read_keys, read_private
+from irclient.places import events_path
+from irdaemon.config.config import Config, ConfigError
+from irdaemon.daemon.lock import clear_socket
+from irdaemon.serve.access import Peer, Scope, Scopes, digest, scope_of
+from irdaemon.serve.endpoints import (
+    Door,
+    Keyring,
+    allow_descriptors,
+    private_door,
+    shared_door,
+    tcp_door,
+)
+from irdaemon.serve.loop import Server
+from irdaemon.serve.ops import Rules
+
+log = logging.getLogger(__name__)
+
+_TOKEN_CHARS = 16
+
+
+def rules_of(config: Config) -> Rules:
+    """Return the rules that a configuration makes. Raises ConfigError for a token not to be used.
+
+    Reads the files of tokens.
+    """
+    scopes = [(client, scope_of(client)) for client in config.clients]
+    return Rules(
+        config.serve,
+        Scopes(
+            own=os.getuid(),
+            by_uid={client.uid: scope for client, scope in scopes if client.uid is not None},
+            by_key={client.key: scope for client, scope in scopes if client.key},
+            by_token=_by_token({client.token: scope for client, scope in scopes if client.token}),
+        ),
+    )
+
+
+def _by_token(files: Mapping[str, Scope]) -> Mapping[bytes, Scope]:
+    found: dict[bytes, Scope] = {}
+    for path, scope in files.items():
+        try:
+            token = read_private(path).strip()
+        except Unavailable as error:
+            raise ConfigError(f"client {scope.client!r}: {error.message}", error.hint) from error
+        if len(token) < _TOKEN_CHARS:
+            raise ConfigError(
+                f"client {scope.client!r}: the token in {path} can be guessed",
+                f"irdaemon keys add {scope.client} --token makes one",
+            )
+        if digest(token) in found:
+            raise ConfigError(f"client {scope.client!r}: another client has the token in {path}")
+        found[digest(token)] = scope
+    return found
+
+
+def server_keys_path(config: Config) -> str:
+    """Return where the daemon's own CURVE keys are kept: beside its configuration."""
+    return os.path.join(os.path.dirname(config.path), "server.key")
+
+
+def server_keys(config: Config) -> Keys:
+    """Return the daemon's own keys. Raises ConfigError where there are none to be used."""
+    path = server_keys_path(config)
+    if not os.path.exists(path):
+        raise ConfigError(
+            f"[serve] tcp is set, but there are no keys at {path}; TCP is served only with keys",
+            "irdaemon keys make, then irdaemon keys add NAME for each client",
+        )
+    try:
+        return read_keys(path)
+    except Unavailable as error:
+        raise ConfigError(error.message, error.hint) from error
+
+
+class Reception:
+    """All doors of a daemon, open from the beginning until `close`."""
+
+    def __init__(self, server: Server, config: Config, socket: str):
+        self._server = server
+        doors = 2 + bool(config.serve.shared) + bool(config.serve.tcp)
+        self._most = allow_descriptors(config.serve.max_connections, doors)
+        self._doors: list[Door] = []
+        self._keyring: Keyring | None = None
+        try:
+            self._open_private(socket)
+            if config.serve.shared:
+                self._open_shared(config.serve.shared)
+            if config.serve.tcp:
+                self._open_tcp(config)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_private(self, path: str) -> None:
+        clear_socket(path)
+        self._open(private_door(self._server.router(), path, self._most))
+        # Events tell of every corpus, so they are for nobody who may not see all.
+        if self._server.rules.scopes.of(Peer(os.getuid())).whole:
+            events = self._server.context.socket(zmq.PUB)
+            clear_socket(events_path(path))
+            door = private_door(events, events_path(path), self._most)
+            self._doors.append(door)
+            self._server.tell_at(door)
+
+    def _open_shared(self, path: str) -> None:
+        uids = self._server.rules.scopes.by_uid.keys()
+        clear_socket(path)
+        self._open(shared_door(self._server.router(), path, uids, self._most))
+
+    def _open_tcp(self, config: Config) -> None:
+        keys, server = server_keys(config), self._server
+        self._keyring = Keyring(server.context, lambda key: key in server.rules.scopes.by_key)
+        self._open(tcp_door(server.router(), config.serve.tcp, keys, self._most))
+
+    def _open(self, door: Door) -> None:
+        self._doors.append(door)
+        self._server.open(door)
+
+    def keep(self) -> None:
+        """Make sockets anew whose files were removed.
+
+        Raises AlreadyRunning where another process answers in the place of one, ConfigError where
+        it cannot be made.
+        """
+        for door in self._doors:
+            if door.lost:
+                clear_socket(door.path)
+                door.listen_again()
+                log.warning("the socket %s was gone; it is made anew", door.path)
+
+    def close(self) -> None:
+        """Answer what is being answered, and leave no socket behind."""
+        own = [door.path for door in self._doors if door.path and not door.lost]
+        try:
+            if self._keyring is not None:
+                self._keyring.close()
+            self._server.close()
+        finally:
+            for path in own:
+                if os.path.exists(path):
+                    os.unlink(path)

@@ -1,0 +1,112 @@
+"""Redaction: credentials and private blocks are taken out of a text before it is kept or shown.
+
+Every text that comes from a source passes a Cleaner once: on its way to the ledger, or to whoever
+asked for it to be disclosed. What it takes out is replaced by its kind, `[secret: GitHub Token]`;
+the value is kept nowhere, nor a hash of it.
+
+Secrets are known by their format (`prefixes`, `formats`, `private_keys`) or by what stands around
+them (`assignments`, `requests`). There is no guessing by entropy: identifiers and digests are
+everyday in transcripts. Each pattern is tried only where a trigger of it stands in the text: most
+text holds none. Escapes are looked through (`spelling`), for what one program printed another has
+quoted. The tests hold the formats against those of detect-secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from irdaemon.source.redact.assignments import assigned
+from irdaemon.source.redact.formats import formatted
+from irdaemon.source.redact.private_blocks import without_private
+from irdaemon.source.redact.private_keys import key_blocks
+from irdaemon.source.redact.spans import Span
+
+__all__ = ["LEVELS", "Cleaner", "Found", "recipe"]
+
+# `tokens`: private keys and the well-known formats of tokens. `all`: also what is assigned to a
+# name like `password`, sent in an Authorization header, or written into a URL.
+LEVELS = ("tokens", "all")
+# Raise when the same text would come out differently.
+_VERSION = 2
+_SHORTEST = 8
+# So much of its line goes with a value that is told where it lies; alone a short one lies anywhere.
+_LEAD = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One secret that was taken out. The value is there to be looked for, never to be kept.
+
+    `lead` is what stands before it on its line, or the end of that.
+    """
+
+    kind: str
+    value: str = field(repr=False)
+    lead: str = field(default="", repr=False)
+
+
+def recipe(level: str) -> str:
+    """Return the identity of redaction at a level: a change makes what is stored stale."""
+    return f"redact {level} {_VERSION}"
+
+
+class Cleaner:
+    """Clean the texts of one artifact; `found` collects what was taken out of them."""
+
+    def __init__(self, level: str):
+        self._level = level
+        self.found: list[Found] = []
+
+    def text(self, text: str) -> str:
+        """Return a text without private blocks, and with each secret replaced by its kind.
+
+        Raises Refused for a text of too many beginnings of secrets.
+        """
+        if len(text) < _SHORTEST:
+            return text
+        text = without_private(text)
+        return self._marked(text, _apart(sorted(self._spans(text))))
+
+    def value(self, value: Any) -> Any:
+        """Return plain data with every text in it cleaned, keys of mappings aside."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {key: self.value(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)([self.value(item) for item in value])
+        return value
+
+    def _spans(self, text: str) -> Iterator[Span]:
+        yield from key_blocks(text)
+        yield from formatted(text)
+        if self._level == "all":
+            yield from assigned(text)
+
+    def _marked(self, text: str, spans: list[Span]) -> str:
+        if not spans:
+            return text
+        parts, at = [], 0
+        for span in spans:
+            parts += [text[at : span.start], f"[secret: {span.kind}]"]
+            self.found.append(_found(text, span))
+            at = span.end
+        return "".join(parts) + text[at:]
+
+
+def _found(text: str, span: Span) -> Found:
+    lead = text[max(0, span.start - _LEAD) : span.start].rpartition("\n")[2]
+    return Found(span.kind, text[span.start : span.end], lead)
+
+
+def _apart(spans: list[Span]) -> list[Span]:
+    """Join spans that overlap; the one that begins first names the kind."""
+    apart: list[Span] = []
+    for span in spans:
+        if apart and span.start < apart[-1].end:
+            last = apart.pop()
+            span = Span(last.start, max(last.end, span.end), last.kind)
+        apart.append(span)
+    return apart
