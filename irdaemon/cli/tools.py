@@ -12,7 +12,8 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TextIO
@@ -197,19 +198,29 @@ def _plain(tool: Any) -> dict[str, Any]:
 
 
 def _transport(server: ToolServer, stderr: TextIO) -> Any:
-    import httpx2
     from mcp import StdioServerParameters
     from mcp.client.stdio import stdio_client
-    from mcp.client.streamable_http import streamable_http_client
 
     if server.url:
-        client = httpx2.AsyncClient(headers=filled(server.headers), follow_redirects=True)
-        return streamable_http_client(_filled(server.url), http_client=client)
+        return _http(_filled(server.url), filled(server.headers))
     program, *args = map(_filled, server.command)
     # The SDK hands on only a few variables by itself; these are the ones the file states.
     env, cwd = filled(server.env) or None, _filled(server.cwd) or None
     params = StdioServerParameters(command=program, args=args, env=env, cwd=cwd)
     return stdio_client(params, errlog=stderr)
+
+
+@asynccontextmanager
+async def _http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    """Connect to a server over HTTP; the SDK leaves a client with own headers to be closed here."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with (
+        httpx2.AsyncClient(headers=headers, follow_redirects=True) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
 
 
 def _read(path: str) -> Mapping[str, Any]:

@@ -75,6 +75,7 @@ class OpenAICompatible:
                     content: bytes = answer.read()
                     return content
             except urllib.error.HTTPError as error:
+                error.close()  # it is the answer too, with its connection
                 if error.code in _BUSY and turn < _TRIES - 1:
                     time.sleep(0.2 * 2**turn)
                     continue

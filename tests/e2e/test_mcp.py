@@ -261,9 +261,15 @@ def test_over_http_a_client_with_the_token_is_served_and_another_is_not(served):
         assert Path(path).stat().st_mode & 0o777 == 0o600
         token = Path(path).read_text().strip()
 
-        http = httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"})
-        client = streamable_http_client(url, http_client=http)
-        found = called(client, "discover", query="fill a pdf form")
+        async def ask():
+            headers = {"authorization": f"Bearer {token}"}
+            async with (
+                httpx2.AsyncClient(headers=headers) as http,
+                Client(streamable_http_client(url, http_client=http)) as client,
+            ):
+                return await client.call_tool("discover", {"query": "fill a pdf form"})
+
+        found = anyio.run(ask)
         assert found.structured_content["items"][0]["name"] == "pdf-forms"
         assert httpx2.post(url, json={}).status_code == 401
     finally:

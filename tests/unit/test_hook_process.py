@@ -207,14 +207,24 @@ def test_no_daemon_is_met_with_silence(tmp_path):
     assert silent(hook(PROMPT, tmp_path / "file", "--agent", "claude"))
 
 
+def say_and_wait(listener, says, over):
+    """Say this to the first who connects, and keep the connection open until it is over."""
+    with listener.accept()[0] as connection:
+        connection.sendall(says)
+        over.wait(20)
+
+
 @pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 500])
 def test_a_peer_that_speaks_something_else_or_never_ends_the_wait_at_the_deadline(says):
     with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{short}/s")
         listener.listen()
-        accepted = threading.Thread(target=lambda: listener.accept()[0].sendall(says), daemon=True)
-        accepted.start()
+        over = threading.Event()
+        peer = threading.Thread(target=say_and_wait, args=(listener, says, over), daemon=True)
+        peer.start()
         assert silent(hook(PROMPT, f"{short}/s", "--agent", "claude", "--budget-ms", "80"))
+        over.set()
+        peer.join(5)
 
 
 def test_an_input_that_never_ends_is_not_waited_for(peer):
