@@ -6,7 +6,7 @@ Public nouns (Query, Hit, Selection, Disclosure) live in `irclient.types` and ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from irclient.errors import IRError
@@ -25,6 +25,7 @@ __all__ = [
     "BundledFile",
     "Disclosure",
     "Entry",
+    "Floor",
     "Hit",
     "IndexPlan",
     "LinkPolicy",
@@ -39,6 +40,7 @@ __all__ = [
     "Selection",
     "SourceError",
     "Surface",
+    "Usual",
     "WatchMode",
 ]
 
@@ -184,3 +186,54 @@ class IndexPlan:
 
     filter_fields: Mapping[str, Any]
     surfaces: tuple[Surface, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """The best score that unanswerable queries reach: a line over their mass, and the spread."""
+
+    level: float
+    slope: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A calibrated floor: for which corpus and how searched, on what grounds, and how good.
+
+    `at_least` is the least confidence (0 to 1) at which something is committed; `j` is Youden's J
+    there, over `n_inside` answerable and `n_outside` unanswerable queries, labelled ones if
+    `labelled`; `labels` is the digest of the file of labelled queries that there was, "" for none.
+    `artifacts` and `last` (a ledger row) tell which artifacts there were; `formula` is the number
+    of the formulas that it was made for.
+    """
+
+    mode: str
+    embedder: str
+    recipe: str
+    dense: Usual
+    lexical: Usual
+    at_least: float
+    j: float
+    n_inside: int
+    n_outside: int
+    calibrated_at: float
+    artifacts: int
+    last: int
+    formula: int
+    labelled: bool = False
+    labels: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Floor:
+        """Build a floor from what `to_dict` gave, in this version or another.
+
+        What this version does not know is left out.
+        """
+        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        usual = {leg: Usual(**data[leg]) for leg in ("dense", "lexical")}
+        return cls(**{**known, **usual})

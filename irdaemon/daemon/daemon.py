@@ -19,12 +19,13 @@ from dataclasses import replace
 from typing import Any
 
 from irclient.errors import IRError
+from irdaemon.serve.sockets import AlreadyRunning
 from irdaemon import __version__
 from irdaemon.config.config import Config, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, wanted
 from irdaemon.config.edit import add_corpus, remove_corpus
 from irdaemon.daemon.liveness import Beat, dead, stuck
-from irdaemon.daemon.lock import AlreadyRunning, Lock
+from irdaemon.daemon.lock import Lock
 from irdaemon.daemon.logs import log_event
 from irdaemon.daemon.resources import Ceilings, set_open_files
 from irdaemon.daemon.schedule import Schedule

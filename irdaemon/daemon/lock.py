@@ -9,18 +9,12 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from irclient.errors import IRError, Unavailable
 from irclient.places import check_private
-
-
-class AlreadyRunning(IRError):
-    """Another daemon holds the lock."""
-
-    code = "running"
+from irdaemon.serve.sockets import AlreadyRunning
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,29 +186,3 @@ def _cannot_write(path: str, error: OSError) -> Unavailable:
         "make room there, or point XDG_STATE_HOME (the ledger) and XDG_RUNTIME_DIR or"
         " IRDAEMON_SOCKET (the socket) to directories that can be written",
     )
-
-
-def _remove(path: str) -> None:
-    if os.path.isdir(path):
-        raise AlreadyRunning(f"{path} is a directory: no socket can be made there", "remove it")
-    os.unlink(path)
-
-
-def clear_socket(path: str) -> None:
-    """Remove a socket nobody listens at. Raises AlreadyRunning where somebody does."""
-    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    probe.settimeout(1)
-    try:
-        probe.connect(path)
-    except FileNotFoundError:
-        return
-    except ConnectionRefusedError:
-        _remove(path)
-    except OSError as error:
-        raise AlreadyRunning(f"{path}: {error}", "remove it if no daemon runs") from error
-    else:
-        raise AlreadyRunning(
-            f"something else answers at {path}", "stop it, or set IRDAEMON_SOCKET to another path"
-        )
-    finally:
-        probe.close()

@@ -14,8 +14,9 @@ from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger, Wanted
 from irdaemon.ledger.files import kept_aside
 from irdaemon.ledger.loss import Loss
-from irdaemon.selection.floor import Floor
+from irdaemon.selection.floor import trusted
 from irdaemon.source.opening import resolved
+from irdaemon.types import Floor
 
 MOST_LISTED = 1_000
 _QUARANTINED_SHOWN = 20
@@ -113,7 +114,7 @@ def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
 
 def _floor(floor: Floor) -> dict[str, Any]:
     names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
-    return {**{name: getattr(floor, name) for name in names}, "applied": floor.trusted}
+    return {**{name: getattr(floor, name) for name in names}, "applied": trusted(floor)}
 
 
 def artifacts(ledger: Ledger, wanted: Wanted) -> list[dict[str, Any]]:

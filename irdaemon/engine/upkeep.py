@@ -17,6 +17,7 @@ from irdaemon.evaluate import (
     load_cases,
 )
 from irdaemon.index import (
+    CorpusIndex,
     build_graph,
     drifted,
     graph_is_due,
@@ -24,6 +25,7 @@ from irdaemon.index import (
 )
 from irdaemon.runtime.memory import MB, give_back, resident
 from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
+from irdaemon.selection.floor import of_this_formula
 
 # Long jobs that read no rows of an older snapshot, whose image may be blanked meanwhile.
 _LEVEL_WITH_SNAPSHOT = ("reconcile", "embed")
@@ -50,8 +52,12 @@ class Upkeep(Erasing):
         index = self.snapshot.corpora[corpus.name]
         whole = index.last_reconcile is not None and not index.unembedded
         enough = index.rows.n_artifacts >= FEWEST_ARTIFACTS
-        if self._calibrating and whole and enough and drifted(index, _digest(corpus.cases)):
+        if self._calibrating and whole and enough and self._floors_are_due(index, corpus):
             self.request(Job("calibrate", corpus.name))
+
+    def _floors_are_due(self, index: CorpusIndex, corpus: Corpus) -> bool:
+        usable = len(of_this_formula(index.floors)) == len(index.floors)
+        return not usable or drifted(index, _digest(corpus.cases))
 
     def _calibrate(self, job: Job, progress: Progress) -> str:
         if not (corpus := self._corpora.get(job.corpus)):

@@ -18,7 +18,10 @@ from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Card, Rows, Shown
 from irdaemon.ledger import Ledger
-from irdaemon.selection.floor import DRIFT, Floor
+from irdaemon.types import Floor
+
+# A floor is stale when more than this share of the artifacts came or went since.
+DRIFT = 0.2
 
 __all__ = [
     "Card",

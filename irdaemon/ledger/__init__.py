@@ -46,8 +46,7 @@ from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import IN_MEMORY, Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.ledger.vectors import ALL_ROWS, Vectors
-from irdaemon.selection.floor import FORMULA, Floor
-from irdaemon.types import Problem
+from irdaemon.types import Floor, Problem
 
 __all__ = [
     "IN_MEMORY",
@@ -229,14 +228,9 @@ class Ledger:
             self._store.run_many("INSERT INTO floors(corpus, mode, floor) VALUES (?, ?, ?)", rows)
 
     def floors_of(self, name: str) -> dict[str, Floor]:
-        """Return the floors kept of a corpus, by mode; those of another formula are not read."""
+        """Return the floors kept of a corpus, by mode, of whatever formula."""
         kept = self._store.all("SELECT mode, floor FROM floors WHERE corpus = ?", name)
-        read = {mode: json.loads(text) for mode, text in kept}
-        return {
-            mode: Floor.from_dict(data)
-            for mode, data in read.items()
-            if data.get("formula") == FORMULA
-        }
+        return {mode: Floor.from_dict(json.loads(text)) for mode, text in kept}
 
     # -- what the index is built from ------------------------------------------------------------
 

@@ -24,9 +24,10 @@ from irdaemon.embed import QueryVector
 from irdaemon.embed.rerankers import DEPTH, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import Question, retrieve
-from irdaemon.selection.floor import Floor, Strength, Usual, reranked_mode
+from irdaemon.selection.floor import FORMULA, Strength, confidence_of, reranked_mode
 from irdaemon.selection.negatives import REQUESTS, background
 from irdaemon.text import term_counts, tokenize
+from irdaemon.types import Floor, Usual
 
 # Fewer artifacts than this say nothing about what is usual.
 FEWEST_ARTIFACTS = 8
@@ -156,6 +157,7 @@ def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float)
         calibrated_at=now,
         artifacts=index.rows.n_artifacts,
         last=index.rows.last,
+        formula=FORMULA,
         labelled=trial.labelled,
         labels=trial.labels,
     )
@@ -167,8 +169,8 @@ def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength
 
     Made-up queries are not people's: they move the floor, they do not set it. Labelled ones do.
     """
-    answerable = np.sort([draft.confidence(each) for each in inside])
-    unanswerable = np.sort([draft.confidence(each) for each in outside])
+    answerable = np.sort([confidence_of(draft, each) for each in inside])
+    unanswerable = np.sort([confidence_of(draft, each) for each in outside])
     steps = np.unique(np.concatenate([answerable, unanswerable]))
     best = float(steps[np.argmax([_j(answerable, unanswerable, step) for step in steps])])
     believed = 1.0 if draft.labelled else 0.5

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+from irdaemon.types import Floor, Usual
 
 # What makes a floor of one version useless to another: the formulas here and in `retrieve`.
 FORMULA = 1
@@ -25,21 +26,6 @@ TRUSTED_J = 0.5
 # one to seven artifacts of each of five labelled sets, 80% of the queries with an answer in them
 # reach it, 13% of those without (J 0.67).
 PLAIN = 0.2
-# A floor is stale when more than this share of the artifacts came or went since.
-DRIFT = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Usual:
-    """The best score that unanswerable queries reach: a line over their mass, and the spread."""
-
-    level: float
-    slope: float
-    spread: float
-
-    def deviations(self, score: float, mass: float) -> float:
-        """Return how far a score lies above what is usual."""
-        return (score - self.level - self.slope * mass) / self.spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,66 +53,41 @@ _WEIGHTS: Mapping[str, tuple[float, float, float]] = {
 _RERANKED = (1.4, 0.0, -1.3)
 
 
+def of_this_formula(floors: Mapping[str, Floor]) -> dict[str, Floor]:
+    """Return the floors that the formulas of this version can use, by mode."""
+    return {mode: floor for mode, floor in floors.items() if floor.formula == FORMULA}
+
+
 def reranked_mode(mode: str) -> str:
     """Return under which mode floors for reranked answers are kept."""
     return f"{mode}+rerank"
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """A calibrated floor: for which corpus and how searched, on what grounds, and how good.
+def trusted(floor: Floor) -> bool:
+    """Say whether a floor separates well enough to be applied without being asked for."""
+    return floor.j >= TRUSTED_J
 
-    `at_least` is the least confidence (0 to 1) at which something is committed; `j` is Youden's J
-    there, over `n_inside` answerable and `n_outside` unanswerable queries, labelled ones if
-    `labelled`; `labels` is the digest of the file of labelled queries that there was, "" for none.
-    `artifacts` and `last` (a ledger row) tell which artifacts there were.
-    """
 
-    mode: str
-    embedder: str
-    recipe: str
-    dense: Usual
-    lexical: Usual
-    at_least: float
-    j: float
-    n_inside: int
-    n_outside: int
-    calibrated_at: float
-    artifacts: int
-    last: int
-    labelled: bool = False
-    labels: str = ""
-    formula: int = FORMULA
+def confidence_of(floor: Floor, found: Strength) -> float:
+    """Return the confidence, 0 to 1, that a corpus answers a query that found this there."""
+    return _logistic(
+        found.trust * _weighed(floor, floor.mode, found)
+        + (1 - found.trust) * _weighed(floor, "lexical", found)
+    )
 
-    @property
-    def trusted(self) -> bool:
-        """Say whether it separates well enough to be applied without being asked for."""
-        return self.j >= TRUSTED_J
 
-    def confidence(self, found: Strength) -> float:
-        """Return the confidence, 0 to 1, that the corpus answers a query that found this."""
-        return _logistic(
-            found.trust * self._weighed(self.mode, found)
-            + (1 - found.trust) * self._weighed("lexical", found)
-        )
+def _weighed(floor: Floor, mode: str, found: Strength) -> float:
+    dense, lexical, constant = _WEIGHTS.get(mode, _RERANKED)
+    return (
+        dense * _deviations(floor.dense, found.cosine, found.mass)
+        + lexical * _deviations(floor.lexical, found.words, found.mass)
+        + constant
+    )
 
-    def _weighed(self, mode: str, found: Strength) -> float:
-        dense, lexical, constant = _WEIGHTS.get(mode, _RERANKED)
-        return (
-            dense * self.dense.deviations(found.cosine, found.mass)
-            + lexical * self.lexical.deviations(found.words, found.mass)
-            + constant
-        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Floor:
-        """Build a floor from what `to_dict` gave."""
-        usual = {leg: Usual(**data[leg]) for leg in ("dense", "lexical")}
-        return cls(**{**data, **usual})
+def _deviations(usual: Usual, score: float, mass: float) -> float:
+    """Return how far a score lies above what is usual."""
+    return (score - usual.level - usual.slope * mass) / usual.spread
 
 
 def _logistic(x: float) -> float:

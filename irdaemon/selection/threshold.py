@@ -13,9 +13,16 @@ from typing import Any
 from irdaemon.index import CorpusIndex
 from irdaemon.retrieve import Candidate, Question, Retrieved
 from irdaemon.retrieve.rerank import best_score
-from irdaemon.selection.floor import PLAIN, Floor, Strength, reranked_mode
+from irdaemon.selection.floor import (
+    PLAIN,
+    Strength,
+    confidence_of,
+    of_this_formula,
+    reranked_mode,
+    trusted,
+)
 from irdaemon.selection.strategies import AUTO
-from irdaemon.types import Query
+from irdaemon.types import Floor, Query
 
 _PLAIN = "plain"
 
@@ -57,10 +64,10 @@ class Source:
         if self.floor is None or candidate.score >= 1:
             return candidate.score
         if self.reranked:
-            return self.floor.confidence(Strength(candidate.evidence, 0.0, 0.0))
+            return confidence_of(self.floor, Strength(candidate.evidence, 0.0, 0.0))
         trust = self.question.trust
         found = Strength(candidate.cosine, candidate.bm25, self.mass, trust)
-        return self.floor.confidence(found)
+        return confidence_of(self.floor, found)
 
     def signals(self) -> dict[str, Any]:
         """Return what an answer says of this source."""
@@ -92,11 +99,11 @@ def gated(index: CorpusIndex, question: Question, retrieved: Retrieved, query: Q
     mass = index.lexical.mass(question.terms, question.unknown) if floor else 0.0
     confidence = None
     if floor is not None and query.rerank:
-        confidence = floor.confidence(Strength(best_score(retrieved), 0.0, 0.0))
+        confidence = confidence_of(floor, Strength(best_score(retrieved), 0.0, 0.0))
     elif floor is not None and retrieved.legs is not None:
         legs = retrieved.legs
         best = Strength(legs.best_cosine, legs.best_bm25, mass, question.trust)
-        confidence = floor.confidence(best)
+        confidence = confidence_of(floor, best)
     source = Source(index, question, retrieved, floor, why, True, confidence, mass, query.rerank)
     return replace(source, passed=_passes(source, query.select.min_score))
 
@@ -118,9 +125,11 @@ def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
         return None, "given"
     if query.weights:
         return None, f"{_PLAIN}: surfaces are weighted"
-    floor = index.floors.get(reranked_mode(query.mode) if query.rerank else query.mode)
+    floor = of_this_formula(index.floors).get(
+        reranked_mode(query.mode) if query.rerank else query.mode
+    )
     if floor is None:
         return None, f"{_PLAIN}: not calibrated"
-    if not floor.trusted:
+    if not trusted(floor):
         return None, f"{_PLAIN}: the calibrated one separates badly (J {floor.j:.2f})"
     return floor, AUTO

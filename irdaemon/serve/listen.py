@@ -12,7 +12,6 @@ from irclient.errors import Unavailable
 from irclient.keys import Keys, read_keys, read_private
 from irclient.places import events_path
 from irdaemon.config.config import Config, ConfigError
-from irdaemon.daemon.lock import clear_socket
 from irdaemon.serve.access import Peer, Scope, Scopes, digest, scope_of
 from irdaemon.serve.endpoints import (
     Door,
@@ -24,6 +23,7 @@ from irdaemon.serve.endpoints import (
 )
 from irdaemon.serve.loop import Server
 from irdaemon.serve.ops import Rules
+from irdaemon.serve.sockets import clear_socket
 
 log = logging.getLogger(__name__)
 

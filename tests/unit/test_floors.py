@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from irclient.errors import QueryError
 from irdaemon.engine.queue import Job
 from irdaemon.selection.calibrate import FEWEST_ARTIFACTS
-from irdaemon.selection.floor import FORMULA, PLAIN, Floor, Strength, Usual
+from irdaemon.selection.floor import FORMULA, PLAIN, Strength, confidence_of
 from irdaemon.strategy import Skill
-from irdaemon.types import Query, SelectSpec
+from irdaemon.types import Floor, Query, SelectSpec, Usual
 from tests.unit.corpus_builders import engine as built
 from tests.unit.corpus_builders import mapped
 from tests.unit.test_ranking import engine_of, tool
@@ -38,17 +38,17 @@ def floor_with(**more):
 
 def test_confidence_rises_with_either_leg_and_falls_as_the_query_grows():
     floor = floor_with()
-    usual = floor.confidence(Strength(0.2, 2, 1.0))
-    assert floor.confidence(Strength(0.6, 2, 1.0)) > usual
-    assert floor.confidence(Strength(0.2, 20, 1.0)) > usual
-    assert floor.confidence(Strength(0.2, 2, 3.0)) < usual
-    assert 0 <= floor.confidence(Strength(-9e9, 0, 9e9)) <= usual < 0.5
+    usual = confidence_of(floor, Strength(0.2, 2, 1.0))
+    assert confidence_of(floor, Strength(0.6, 2, 1.0)) > usual
+    assert confidence_of(floor, Strength(0.2, 20, 1.0)) > usual
+    assert confidence_of(floor, Strength(0.2, 2, 3.0)) < usual
+    assert 0 <= confidence_of(floor, Strength(-9e9, 0, 9e9)) <= usual < 0.5
 
 
 def test_what_the_embedder_does_not_know_is_judged_by_words_alone():
     floor = floor_with()
-    near = floor.confidence(Strength(0.9, 2, 1.0, trust=0.0))
-    assert near == floor.confidence(Strength(0.0, 2, 1.0, trust=0.0))
+    near = confidence_of(floor, Strength(0.9, 2, 1.0, trust=0.0))
+    assert near == confidence_of(floor, Strength(0.0, 2, 1.0, trust=0.0))
 
 
 def test_a_floor_survives_plain_data():
@@ -144,8 +144,13 @@ def test_a_floor_of_another_recipe_or_formula_is_not_applied(tmp_path, monkeypat
     other = built(mapped(TOOLS, "tools", Skill()), path=path)
     assert other.snapshot.corpora["tools"].floors == {}
     other.ledger.close()
-    monkeypatch.setattr("irdaemon.ledger.FORMULA", FORMULA + 1)
-    assert built(mapped(TOOLS, "tools"), path=path).snapshot.corpora["tools"].floors == {}
+    for user in ("floor", "calibrate"):
+        monkeypatch.setattr(f"irdaemon.selection.{user}.FORMULA", FORMULA + 1)
+    made = built(mapped(TOOLS, "tools"), path=path)
+    assert source(made.discover(Query("fill a form")))["floor"]["kind"] == "plain: not calibrated"
+    made.request(Job("reconcile", "tools"))
+    made.drain()
+    assert {f.formula for f in made.snapshot.corpora["tools"].floors.values()} == {FORMULA + 1}
 
 
 def test_a_floor_is_stale_once_the_corpus_has_drifted_and_is_found_anew():
