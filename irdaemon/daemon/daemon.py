@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import Any
 
 from irclient.errors import IRError
-from irdaemon.serve.sockets import AlreadyRunning
 from irdaemon import __version__
 from irdaemon.config.config import Config, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, wanted
@@ -42,6 +41,7 @@ from irdaemon.runtime.memory import resident, settle
 from irdaemon.runtime.tracebacks import where
 from irdaemon.serve.listen import Reception, rules_of
 from irdaemon.serve.loop import Server
+from irdaemon.serve.sockets import AlreadyRunning
 from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.watch import Settings, Watcher
 

@@ -1,0 +1,164 @@
+"""Imports go one way along written lines: of packages, and of the modules in each."""
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RULES = tomllib.loads((ROOT / "tests" / "imports.toml").read_text("utf-8"))
+PACKAGES = {"irdaemon": ROOT / "irdaemon", "irclient": ROOT / "client" / "irclient"}
+# Beside packages and modules these may lie on the ground floor.
+MOST_NAMES = 22
+
+
+def modules(package):
+    """Yield the path and the name below its package of every module; "" is the package itself."""
+    top = PACKAGES[package]
+    for path in sorted(top.rglob("*.py")):
+        parts = path.relative_to(top).with_suffix("").parts
+        yield path, ".".join(part for part in parts if part != "__init__")
+
+
+def imports(path):
+    """Yield every dotted name that a file imports, what is taken from a module included."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported(package, names):
+    """Return the modules of a package among imported names, without the package itself."""
+    known = {module for _, module in modules(package)}
+    found = set()
+    for name in names:
+        inside = name.removeprefix(f"{package}.") if name.startswith(f"{package}.") else ""
+        while inside and inside not in known:
+            inside = inside.rpartition(".")[0]
+        found.add(inside)
+    return found - {""}
+
+
+def within(module, room):
+    return module == room or module.startswith(f"{room}.")
+
+
+def place(line, name, where):
+    assert name in line, f"{where}: {name!r} has no place on the line; it belongs into a room"
+    return line.index(name)
+
+
+def check_packages(package, module, path):
+    """Check that a module imports only what stands left of its package."""
+    line = RULES["packages"][package].split()
+    mine = module.partition(".")[0] or "."
+    for target in imported(package, imports(path)):
+        room = target.partition(".")[0]
+        before = place(line, room, package) <= place(line, mine, package)
+        assert before or mine == ".", f"packages: {package}.{module} imports {target}"
+
+
+def check_room(module, path):
+    """Check that a module imports only what stands left of it in its room."""
+    room, _, inside = module.partition(".")
+    if room not in RULES["rooms"] or not any(imports(path)):
+        return
+    line = RULES["rooms"][room].split()
+    mine = place(line, inside.partition(".")[0] or ".", f"the room {room}")
+    for target in imported("irdaemon", imports(path)):
+        its_room, _, its_inside = target.partition(".")
+        if its_room == room:
+            name = its_inside.partition(".")[0] or "."
+            assert place(line, name, room) <= mine, f"room {room}: {module} imports {target}"
+
+
+def check_apart(module, path):
+    """Check that a module does not know those it is kept apart from."""
+    names = imported("irdaemon", imports(path))
+    for ban in RULES["apart"]:
+        mine = {room for room in ban["rooms"] if within(module, room)}
+        others = set(ban["rooms"]) - mine
+        known = {room for room in others for name in names if mine and within(name, room)}
+        assert not known, f"{module} knows {known}: {ban['reason']}"
+
+
+def check_only(module, path):
+    """Check that a module imports nothing that is kept for others."""
+    names = set(imports(path))
+    for rule in RULES["only"]:
+        if not any(within(module, room) for room in rule["rooms"]):
+            known = {name for name in rule["modules"] if any(within(n, name) for n in names)}
+            assert not known, f"{module} imports {known}: {rule['reason']}"
+
+
+def test_packages_import_only_from_their_left():
+    for package in PACKAGES:
+        for path, module in modules(package):
+            if module not in ("", "__main__"):
+                check_packages(package, module, path)
+
+
+def test_modules_of_a_room_import_only_from_their_left():
+    for path, module in modules("irdaemon"):
+        if module not in ("", "__main__"):
+            check_room(module, path)
+
+
+def test_rooms_that_are_kept_apart_do_not_know_each_other():
+    for path, module in modules("irdaemon"):
+        check_apart(module, path)
+
+
+def test_what_belongs_to_the_edges_is_imported_there_only():
+    for path, module in modules("irdaemon"):
+        check_only(module, path)
+
+
+def test_the_lines_name_just_what_there_is():
+    for package in PACKAGES:
+        there = {module.partition(".")[0] or "." for _, module in modules(package)}
+        assert there - {"__main__", "."} == set(RULES["packages"][package].split()) - {"."}
+    for room, line in RULES["rooms"].items():
+        inside = {
+            m.partition(".")[2].partition(".")[0] for _, m in modules("irdaemon") if within(m, room)
+        }
+        assert inside - {""} == set(line.split()) - {"."}, room
+
+
+def test_the_ground_floor_stays_small():
+    names = {module.partition(".")[0] for _, module in modules("irdaemon")} - {"", "__main__"}
+    assert len(names) <= MOST_NAMES
+
+
+def test_the_client_imports_nothing_of_the_daemon_and_no_numpy():
+    for path, _ in modules("irclient"):
+        roots = {name.partition(".")[0] for name in imports(path)}
+        assert not roots & {"irdaemon", "numpy", "bm25s", "hnswlib"}, path
+
+
+def test_the_clients_library_imports_no_sdk_of_a_server():
+    for path, module in modules("irclient"):
+        roots = {name.partition(".")[0] for name in imports(path)}
+        asks = module.startswith("mcp")
+        assert asks or not roots & {"mcp", "pydantic", "starlette", "uvicorn", "anyio"}, path
+
+
+@pytest.mark.parametrize(
+    ("check", "module", "source", "said"),
+    [
+        (check_packages, "ledger.rows", "import irdaemon.selection.floor", "packages: .*ledger"),
+        (check_room, "ledger.rows", "from irdaemon.ledger.store import Store", "room ledger: "),
+        (check_apart, "discovery.query", "import irdaemon.ingest.admit", "meet in the engine"),
+        (check_only, "retrieve.fuse", "import threading", "stay at the edges"),
+        (check_room, "ledger.novel", "import os", "'novel' has no place on the line"),
+    ],
+)
+def test_a_planted_violation_is_named_with_its_rule(tmp_path, check, module, source, said):
+    path = tmp_path / "planted.py"
+    path.write_text(source)
+    words = ("irdaemon", module, path) if check is check_packages else (module, path)
+    with pytest.raises(AssertionError, match=said):
+        check(*words)
