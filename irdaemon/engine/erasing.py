@@ -27,6 +27,8 @@ _FORGOTTEN_WITHIN_S = (15.0, 40.0)
 _REPLACED_WITHIN_S = (600.0, 900.0)  # agents edit all day
 _SHARE_OF_TIME = 0.01
 _TRIED_AGAIN_AFTER_S = 2.0
+# The writer comes by before each job, and nothing here is due sooner than after seconds.
+_LOOKED_AT_EVERY_S = 1.0
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class Erasing(Mending):
         self._forgotten = Deferred(*_FORGOTTEN_WITHIN_S)
         self._replaced = Deferred(*_REPLACED_WITHIN_S)
         self._erased_again_at = 0.0
+        self._looked_at = float("-inf")
 
     def _keep_ledger(self) -> None:
         super()._keep_ledger()
@@ -73,6 +76,9 @@ class Erasing(Mending):
     def _erase_if_due(self) -> None:
         """Fold the log, write the ledger anew, or neither; a fault is met again by the next job."""
         now, quiet = self._clock(), not self._work.waiting
+        if 0 <= now - self._looked_at < _LOOKED_AT_EVERY_S:
+            return
+        self._looked_at = now
         try:
             if self._fold.due(self.ledger.log_grew(), quiet, now):
                 self.ledger.fold()
