@@ -66,10 +66,11 @@ def test_no_credential_is_in_an_answer(planted, home):
         for text in ("deploy aws key", "push token", "server key", "call api", "connect diary"):
             found = client.search(Query(text, k=50, level="body", expand="artifact"))
             references = [f"{hit.corpus}/{hit.artifact_id}" for hit in found.results]
-            told += [found.to_dict(), client.explain(Query(text)), map(client.records, references)]
+            told += [found.to_dict(), client.explain(Query(text))]
+            told += [client.records(reference) for reference in references]
             told += [each.to_dict() for each in client.disclose(references, "bundled")]
         told += [client.secrets(), client.audit(), client.failures(), client.status(True)]
-    said = repr([list(each) if isinstance(each, map) else each for each in told])
+    said = repr(told)
     assert said.count("[secret: ") > 20
     assert [value for value in VALUES if value in said] == []
 
