@@ -19,7 +19,7 @@ def broken(name):
         raise RuntimeError
     return fail
 for part in sys.argv[1:]:
-    module, kind, method = part.split(".")
+    module, kind, method = part.rsplit(".", 2)
     setattr(getattr(import_module("irdaemon." + module), kind), method, broken(part))
 from irdaemon.cli.main import main
 sys.exit(main(["start"]))
@@ -68,8 +68,8 @@ def test_who_starts_while_another_is_stopping_keeps_his_socket(home):
 
 
 def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
-    parts = ["watch.Watcher.stop", "schedule.Schedule.stop", "caretaker.Caretaker.stop"]
-    parts += ["server.Server.close"]
+    parts = ["watch.Watcher.stop", "daemon.schedule.Schedule.stop"]
+    parts += ["daemon.supervisor.Caretaker.stop", "serve.loop.Server.close"]
     process = subprocess.Popen(
         [sys.executable, "-c", BROKEN, *parts], env=home.env, stderr=subprocess.PIPE, text=True
     )
@@ -88,13 +88,13 @@ def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
 
 def test_a_part_that_cannot_be_started_ends_the_daemon_and_leaves_no_socket(home):
     done = subprocess.run(
-        [sys.executable, "-c", BROKEN, "daemon.Writer.start"],
+        [sys.executable, "-c", BROKEN, "daemon.daemon.Writer.start"],
         env=home.env,
         capture_output=True,
         text=True,
         timeout=30,
     )
-    assert "daemon.Writer.start is broken" in done.stderr
+    assert "daemon.daemon.Writer.start is broken" in done.stderr
     assert done.returncode == 1
     assert not home.socket.exists()
 

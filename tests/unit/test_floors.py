@@ -32,6 +32,7 @@ def floor_with(**more):
     plain = dict(
         mode="hybrid", embedder="e", recipe="r", dense=usual, lexical=Usual(1.0, 0.5, 0.5),
         at_least=0.5, j=0.8, n_inside=9, n_outside=9, calibrated_at=0.0, artifacts=9, last=9,
+        formula=FORMULA,
     )  # fmt: skip
     return Floor(**{**plain, **more})
 

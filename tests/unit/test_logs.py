@@ -18,7 +18,7 @@ SECRET = "correct horse battery staple"
 def run(script, **environment):
     paths = os.pathsep.join([str(ROOT), str(ROOT / "client")])
     env = {**os.environ, "PYTHONPATH": paths, **environment}
-    command = [sys.executable, "-c", f"from irdaemon import logs\nimport logging\n{script}"]
+    command = [sys.executable, "-c", f"from irdaemon.daemon import logs\nimport logging\n{script}"]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
 
 
