@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from irdaemon.engine.queue import Job, JobQueue, joined
+from irdaemon.source.opening import at_or_under
 
 log = logging.getLogger(__name__)
 
@@ -91,21 +92,33 @@ class Retries:
     """
 
     def __init__(self) -> None:
-        self._failing: dict[tuple[str, str], Failing] = {}
+        self._failing: dict[tuple[str, str, int], Failing] = {}
 
     def note(self, job: Job, now: float) -> Failing:
-        """Keep a job that failed for another try; looks at several paths become one."""
-        before = self._failing.get(_kept_as(job))
-        if before is not None:
-            job = replace(job, look=joined(before.job.look, job.look))
-        times = before.times + 1 if before else 1
-        wait_s = min(_FIRST_WAIT_S * 2 ** (times - 1), _LONGEST_WAIT_S)
-        failing = self._failing[_kept_as(job)] = Failing(job, times, now + wait_s)
+        """Keep a job that failed for another try; looks at several paths become one.
+
+        What fails while an earlier one waits waits with it: a burst of changes is one try.
+        """
+        failing = Failing(job, 1, now + _FIRST_WAIT_S)
+        if before := self._failing.get(_kept_as(job)):
+            together = replace(job, look=joined(before.job.look, job.look))
+            wait_s = min(_FIRST_WAIT_S * 2**before.times, _LONGEST_WAIT_S)
+            failing = Failing(together, before.times + 1, now + wait_s)
+            if before.again_at is not None:
+                failing = replace(before, job=together)
+        self._failing[_kept_as(job)] = failing
         return failing
 
     def done(self, job: Job) -> None:
-        """Note that a job was done."""
-        self._failing.pop(_kept_as(job), None)
+        """Note that a job was done; changed paths that it did not look at wait on."""
+        failing = self._failing.pop(_kept_as(job), None)
+        if failing is None:
+            return
+        seen, wanted = job.look.under, failing.job.look.under
+        unseen = tuple(path for path in wanted if not any(at_or_under(path, top) for top in seen))
+        if unseen:
+            rest = replace(failing.job, look=replace(failing.job.look, under=unseen))
+            self._failing[_kept_as(job)] = replace(failing, job=rest)
 
     def forget(self, corpus: str) -> None:
         """Forget the jobs of a corpus that is no more."""
@@ -129,5 +142,6 @@ class Retries:
         return [each.job for each in due.values()]
 
 
-def _kept_as(job: Job) -> tuple[str, str]:
-    return job.kind, job.corpus
+def _kept_as(job: Job) -> tuple[str, str, int]:
+    """Return what is retried as one: a look at everything is not one at a changed path."""
+    return job.kind, job.corpus, job.urgency
