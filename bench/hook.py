@@ -22,11 +22,11 @@ from common import Daemon, daemon, figures, keep, timed, write_skills
 
 import irclient
 from irclient import Query
+from irclient.agents.hook.options import BUDGET_MS
 from irclient.errors import IRError
-from irclient.hook.options import BUDGET_MS
 
 ROUNDS = 100
-START = str(Path(irclient.__file__).parent / "hook" / "start.py")
+START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 HOOK = [sys.executable, "-I", "-S", START, "--agent", "claude"]
 # As it stands in an agent's settings: through a shell, and never with an exit code of its own.

@@ -61,14 +61,14 @@ def check_packages(package, module, path):
         assert before or mine == ".", f"packages: {package}.{module} imports {target}"
 
 
-def check_room(module, path):
+def check_room(package, module, path):
     """Check that a module imports only what stands left of it in its room."""
     room, _, inside = module.partition(".")
-    if room not in RULES["rooms"] or not any(imports(path)):
+    if room not in RULES["rooms"][package] or not any(imports(path)):
         return
-    line = RULES["rooms"][room].split()
+    line = RULES["rooms"][package][room].split()
     mine = place(line, inside.partition(".")[0] or ".", f"the room {room}")
-    for target in imported("irdaemon", imports(path)):
+    for target in imported(package, imports(path)):
         its_room, _, its_inside = target.partition(".")
         if its_room == room:
             name = its_inside.partition(".")[0] or "."
@@ -102,9 +102,10 @@ def test_packages_import_only_from_their_left():
 
 
 def test_modules_of_a_room_import_only_from_their_left():
-    for path, module in modules("irdaemon"):
-        if module not in ("", "__main__"):
-            check_room(module, path)
+    for package in PACKAGES:
+        for path, module in modules(package):
+            if module not in ("", "__main__"):
+                check_room(package, module, path)
 
 
 def test_rooms_that_are_kept_apart_do_not_know_each_other():
@@ -121,11 +122,10 @@ def test_the_lines_name_just_what_there_is():
     for package in PACKAGES:
         there = {module.partition(".")[0] or "." for _, module in modules(package)}
         assert there - {"__main__", "."} == set(RULES["packages"][package].split()) - {"."}
-    for room, line in RULES["rooms"].items():
-        inside = {
-            m.partition(".")[2].partition(".")[0] for _, m in modules("irdaemon") if within(m, room)
-        }
-        assert inside - {""} == set(line.split()) - {"."}, room
+        for room, line in RULES["rooms"][package].items():
+            inside = [m.removeprefix(room) for _, m in modules(package) if within(m, room)]
+            names = {m.split(".")[1] for m in inside if m}
+            assert names == set(line.split()) - {"."}, room
 
 
 def test_the_ground_floor_stays_small():
@@ -159,6 +159,7 @@ def test_the_clients_library_imports_no_sdk_of_a_server():
 def test_a_planted_violation_is_named_with_its_rule(tmp_path, check, module, source, said):
     path = tmp_path / "planted.py"
     path.write_text(source)
-    words = ("irdaemon", module, path) if check is check_packages else (module, path)
+    by_package = check in (check_packages, check_room)
+    words = ("irdaemon", module, path) if by_package else (module, path)
     with pytest.raises(AssertionError, match=said):
         check(*words)

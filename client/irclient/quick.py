@@ -2,7 +2,7 @@
 
 The shortest way loads neither argparse nor pyzmq, which take longer than asking does. It knows
 words, `-c CORPUS` and `--json`; whatever else comes up (keys, a token, a daemon that does not
-answer, an error) is left to `irclient.cli`, which does it again with all there is to say about it.
+answer, an error) is left to `irclient.cli.main`, which does it again and says all there is to say.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _TIMEOUT_S = 10.0
 def main() -> int:
     """Run one command and return its exit code, or exit with it."""
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"}.intersection(sys.argv):
-        from irclient.hook.run import main as hook
+        from irclient.agents.hook.run import main as hook
 
         hook(sys.argv[2:])
     if sys.argv[1:] == ["completion", "corpora"]:  # what the scripts of `irc completion` ask
-        from irclient.corpus_names import corpus_names
-        from irclient.hidden import spelled
+        from irclient.fast.corpus_names import corpus_names
+        from irclient.invisible import spelled
 
         print("\n".join(map(spelled, corpus_names())))
         return 0
@@ -41,10 +41,10 @@ def main() -> int:
     except BrokenPipeError:
         os._exit(0)
     if asked is None or answer is None:
-        from irclient.cli import main as whole
+        from irclient.cli.main import main as whole
 
         return whole()
-    from irclient.exits import exit_of
+    from irclient.terminal.exits import exit_of
 
     # All is said: the interpreter's own clearing up would take two more milliseconds.
     os._exit(exit_of(answer))
@@ -72,9 +72,9 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     from irclient.errors import Unavailable
-    from irclient.packing import PROTOCOL, packed, same_protocol, unpacked
+    from irclient.fast.packing import PROTOCOL, packed, same_protocol, unpacked
+    from irclient.fast.zmtp import exchange
     from irclient.places import socket_path
-    from irclient.zmtp import exchange
 
     if os.environ.get("IRDAEMON_TOKEN"):
         return None
@@ -93,7 +93,7 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _too_late(as_json: bool) -> int:
-    from irclient.cli import failed
+    from irclient.cli.main import failed
     from irclient.errors import Timeout
 
     said = f"the daemon did not answer within {_TIMEOUT_S:g} s"
@@ -101,8 +101,8 @@ def _too_late(as_json: bool) -> int:
 
 
 def _show(answer: dict[str, Any], as_json: bool) -> None:
-    from irclient.hidden import escaped, shown
-    from irclient.terminal import spell_the_rest, takes_all, terminal
+    from irclient.invisible import escaped, shown
+    from irclient.terminal.width import spell_the_rest, takes_all, terminal
 
     spell_the_rest()
     if as_json:
@@ -110,7 +110,7 @@ def _show(answer: dict[str, Any], as_json: bool) -> None:
 
         print(escaped(json.dumps(answer, ensure_ascii=not takes_all())), flush=True)
         return
-    from irclient.show_answer import answer_lines, footer
+    from irclient.terminal.hits import answer_lines, footer
 
     to, answer = terminal(), shown(answer)
     print("\n".join(answer_lines(answer, to)), flush=True)

@@ -16,9 +16,9 @@ import msgpack
 
 from irclient import __version__
 from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError, QueryError
-from irclient.hidden import spelled
-from irclient.packing import PROTOCOL as PROTOCOL
-from irclient.packing import same_protocol
+from irclient.fast.packing import PROTOCOL as PROTOCOL
+from irclient.fast.packing import same_protocol
+from irclient.invisible import spelled
 
 TOGETHER = "pip install -U irdaemon irclient, then irdaemon restart: both then speak the same"
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient.errors import IRError
-from irclient.output import note
-from irclient.terminal import spell_the_rest
-from irclient.usage import Parser, add_command, needed, parsed, parser
+from irclient.terminal.help import Parser, add_command, needed, parsed, parser
+from irclient.terminal.output import note
+from irclient.terminal.width import spell_the_rest
 from irdaemon import __version__
 from irdaemon.cli.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
 

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
-from irclient.output import note, say
+from irclient.terminal.output import note, say
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from irclient.errors import IRError
-from irclient.hidden import spelled
+from irclient.invisible import spelled
 
 log = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ def test_the_short_way_and_the_whole_command_line_say_the_same(daemon, home):
         ["-c", "skils", "x"],
     ):
         short = home.run("irclient.quick", "discover", *words)
-        whole = home.run("irclient.cli", "discover", *words)
+        whole = home.run("irclient.cli.main", "discover", *words)
         assert (short.returncode, short.stdout) == (whole.returncode, whole.stdout)
         assert short.stderr == whole.stderr
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import irclient
 from tests.e2e.running import Running, knows, until
 
-START = str(Path(irclient.__file__).parent / "hook" / "start.py")
+START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
 
 
 def hook(home, agent="claude", budget_ms=5_000, **event):

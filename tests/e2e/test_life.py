@@ -132,7 +132,7 @@ def test_private_files_are_private(home, daemon):
 
 
 def test_events_tell_of_generations(home, daemon):
-    command = [sys.executable, "-u", "-m", "irclient.cli", "events", "generation"]
+    command = [sys.executable, "-u", "-m", "irclient.cli.main", "events", "generation"]
     with subprocess.Popen(command, env=home.env, stdout=subprocess.PIPE, text=True) as following:
         heard = []
 

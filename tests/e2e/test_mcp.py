@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 import irclient.client
 from irclient.mcp import asking
-from irclient.mcp.asking import Daemon
+from irclient.mcp.daemon import Daemon
 from irclient.mcp.server import make_server
 from tests.e2e.running import Home, Running, finds, until
 

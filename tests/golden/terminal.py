@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from irclient.hidden import shown as as_shown
-from irclient.show_answer import answer_lines, footer
-from irclient.terminal import Terminal
+from irclient.invisible import shown as as_shown
+from irclient.terminal.hits import answer_lines, footer
+from irclient.terminal.width import Terminal
 from irclient.testing import hit, selection
 
 HERE = Path(__file__).parent

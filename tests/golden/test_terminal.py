@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from irclient.show_answer import answer_lines, footer
-from irclient.terminal import Terminal, cells
+from irclient.terminal.hits import answer_lines, footer
+from irclient.terminal.width import Terminal, cells
 from tests.golden import terminal
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m|\x1b]8;;[^\x1b]*\x1b\\")

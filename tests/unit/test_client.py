@@ -11,13 +11,13 @@ import pytest
 
 import irclient
 from irclient import places, quick
-from irclient.cli import main
-from irclient.conditions import parse_where
+from irclient.cli.conditions import parse_where
+from irclient.cli.main import main
 from irclient.errors import QueryError, Unavailable
-from irclient.hidden import safe
+from irclient.invisible import safe
 from irclient.quick import plain_discover
-from irclient.show_answer import answer_lines, hit_lines
-from irclient.terminal import Terminal
+from irclient.terminal.hits import answer_lines, hit_lines
+from irclient.terminal.width import Terminal
 from irclient.types import Hit, Selection
 
 
@@ -88,7 +88,9 @@ def test_a_remote_daemon_is_for_clients_and_for_the_whole_command_line(nowhere):
 
 def test_who_asks_with_a_token_takes_the_whole_command_line(nowhere, tmp_path):
     nowhere.setenv("IRDAEMON_TOKEN", str(tmp_path / "token"))
-    nowhere.setattr("irclient.zmtp.exchange", lambda *_: pytest.fail("it asked without the token"))
+    nowhere.setattr(
+        "irclient.fast.zmtp.exchange", lambda *_: pytest.fail("it asked without the token")
+    )
     assert quick._answer({"text": "x", "corpora": []}) is None
 
 
@@ -202,7 +204,7 @@ HEAVY = ("numpy", "irdaemon", "zmq", "argparse", "typing", "dataclasses", "socke
 
 def test_importing_the_client_loads_neither_numpy_nor_the_daemon_nor_zmq():
     assert loaded_by("import irclient, irclient.types, irclient.errors", *HEAVY[:3]) == "[]"
-    assert loaded_by("import irclient.cli", *HEAVY[:3]) == "['zmq']"
+    assert loaded_by("import irclient.cli.main", *HEAVY[:3]) == "['zmq']"
 
 
 def test_the_daemon_for_tests_needs_only_what_the_client_needs():

@@ -8,14 +8,14 @@ from importlib import import_module
 
 import pytest
 
-import irclient.cli
-import irclient.commands
+import irclient.cli.commands
+import irclient.cli.main
 import irdaemon.cli.commands
 import irdaemon.cli.main
-from irclient.usage import parsed
+from irclient.terminal.help import parsed
 
-PROGRAMS = {"irc": irclient.cli, "irdaemon": irdaemon.cli.main}
-ROOMS = {"irc": irclient.commands, "irdaemon": irdaemon.cli.commands}
+PROGRAMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.main}
+ROOMS = {"irc": irclient.cli.commands, "irdaemon": irdaemon.cli.commands}
 COMMANDS = [(name, command) for name in PROGRAMS for command in ROOMS[name].COMMANDS]
 
 

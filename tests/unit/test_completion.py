@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 import irclient
-import irclient.cli
+import irclient.cli.main
 import irdaemon.cli.main
-from irclient.completing import SHELLS, script
 from irclient.errors import Unavailable
+from irclient.terminal.completion import SHELLS, script
 from irclient.testing import SILENT, FakeDaemon
 
 pytest.importorskip("shtab")
 
-PROGRAMS = {"irc": irclient.cli, "irdaemon": irdaemon.cli.main}
+PROGRAMS = {"irc": irclient.cli.main, "irdaemon": irdaemon.cli.main}
 _IN_BASH = """
 source {script}
 COMP_WORDS=({line} "{word}"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
@@ -55,7 +55,7 @@ def completed(daemon, tmp_path):
 
     def complete(shell, line, word=""):
         where = tmp_path / f"completion.{shell}"
-        where.write_text(script(irclient.cli.program(), shell))
+        where.write_text(script(irclient.cli.main.program(), shell))
         said = {"bash": _IN_BASH, "fish": _IN_FISH}[shell]
         asked = [shell, "-c", said.format(script=where, line=line, word=word)]
         done = subprocess.run(
@@ -95,5 +95,5 @@ def test_a_daemon_that_is_not_there_or_says_nothing_offers_no_corpora(shell, com
 def test_without_shtab_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     with pytest.raises(Unavailable) as caught:
-        script(irclient.cli.program(), "bash")
+        script(irclient.cli.main.program(), "bash")
     assert "irclient[terminal]" in caught.value.hint

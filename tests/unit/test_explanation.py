@@ -2,8 +2,8 @@
 
 import pytest
 
+from irclient.cli.explanation import explanation
 from irclient.errors import NotFound
-from irclient.show_explain import explanation
 from irdaemon.types import Query, SelectSpec
 from tests.unit.test_ranking import engine_of, tool
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import irclient.commands
+import irclient.cli.commands
 import irdaemon.cli.commands
-from irclient import cli, progress, quick
+from irclient import quick
+from irclient.cli import main as cli
 from irclient.client import Client
 from irclient.errors import NotFound
-from irclient.hidden import is_hidden
+from irclient.invisible import is_hidden
+from irclient.terminal import progress
 from irclient.testing import FakeDaemon, hit, selection
 from irclient.types import Disclosure, plain_data
 from irdaemon.cli import main as daemon_cli
@@ -148,7 +150,7 @@ ASKED = [(command, words) for command, all_of_it in LINES.items() for words in a
 
 
 def test_every_command_is_fed_hostile_names():
-    assert tuple(LINES) == irclient.commands.COMMANDS
+    assert tuple(LINES) == irclient.cli.commands.COMMANDS
 
 
 def run(main, words, capsys):
@@ -282,7 +284,7 @@ def test_no_command_of_the_daemon_prints_a_line_that_a_name_wrote(
 
 
 def test_only_the_functions_that_show_data_print():
-    allowed = {"client/irclient/output.py", "client/irclient/quick.py"}
+    allowed = {"client/irclient/terminal/output.py", "client/irclient/quick.py"}
     sources = [*ROOT.glob("client/irclient/**/*.py"), *ROOT.glob("irdaemon/**/*.py")]
     printing = {
         str(path.relative_to(ROOT))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irclient.hook.agents import claude, codex, copilot, cursor, gemini
+from irclient.agents.hook.formats import claude, codex, copilot, cursor, gemini
 
 CLAUDE = {
     "session_id": "S",

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.hook.context import matches, summary
-from irclient.hook.light_json import dumped, parsed
-from irclient.hook.options import options
-from irclient.hook.plain import plain
+from irclient.agents.hook.context import matches, summary
+from irclient.agents.hook.options import options
+from irclient.agents.hook.sanitise import plain
+from irclient.fast.light_json import dumped, parsed
 from irdaemon.source.sessions.blocks import authored
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import irclient
 
-START = str(Path(irclient.__file__).parent / "hook" / "start.py")
+START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
 PROMPT = {"session_id": "S", "hook_event_name": "UserPromptSubmit", "prompt": "fill a pdf form"}
 HIT = {
     "corpus": "skills",
@@ -316,8 +316,9 @@ def test_the_way_of_a_hook_loads_nothing_heavy():
     heavy = "zmq msgpack argparse typing dataclasses json re enum socket struct importlib inspect"
     home = str(Path(irclient.__file__).parents[1])
     code = (
-        f"import sys; sys.path.append({home!r}); import irclient.hook.run as r\n"
-        "import irclient.hook.context, irclient.hook.light_json, irclient.zmtp, irclient.packing\n"
+        f"import sys; sys.path.append({home!r}); import irclient.agents.hook.run as r\n"
+        "import irclient.agents.hook.context, irclient.fast.light_json\n"
+        "import irclient.fast.zmtp, irclient.fast.packing\n"
         "import irclient.places\n"
         "[r._agent(name) for name in ('claude', 'codex', 'gemini', 'cursor', 'copilot')]\n"
         f"print([m for m in {heavy.split()!r} if m in sys.modules])"

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from irclient.cli import main
+from irclient.agents.hook.options import AGENTS
+from irclient.agents.install.changes import BACKUP, to_install, to_uninstall
+from irclient.agents.install.jsonc import Json
+from irclient.agents.install.targets import PLACES, Here
+from irclient.cli.main import main
 from irclient.errors import SettingsError
-from irclient.hook.options import AGENTS
-from irclient.install.agents import PLACES, Here
-from irclient.install.changes import BACKUP, to_install, to_uninstall
-from irclient.install.jsonc import Json
 
+START = "irclient/agents/hook/start.py"
 CLAUDE = """\
 {
   "$schema": "https://json.schemastore.org/claude-code-settings.json",
@@ -112,7 +113,7 @@ def here(tmp_path):
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     project.mkdir()
-    return Here(str(home), str(project), {}, "/py -I -S /x/irclient/hook/start.py", "/bin/irc")
+    return Here(str(home), str(project), {}, f"/py -I -S /x/{START}", "/bin/irc")
 
 
 @pytest.fixture(params=PLACES)
@@ -187,7 +188,7 @@ def test_exactly_ours_comes_in_and_every_character_that_was_there_stays(here, wr
 def without_ours(value):
     """Return settings without what mentions us, and without what is empty."""
     if isinstance(value, dict):
-        if "irclient/hook/start.py" in str(value.get("command")):
+        if START in str(value.get("command")):
             return {}
         kept = {key: without_ours(each) for key, each in value.items() if key != "irdaemon"}
         return {key: each for key, each in kept.items() if each not in ({}, [])}
@@ -455,7 +456,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "COPILOT_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("irclient.install.agents.shutil.which", lambda name: "/usr/bin/irc")
+    monkeypatch.setattr("irclient.agents.install.targets.shutil.which", lambda name: "/usr/bin/irc")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -484,7 +485,7 @@ THEIRS = {
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("agent", PLACES)
 def test_what_is_printed_of_a_change_holds_nothing_of_anybody_elses(home, capsys, agent, indent):
-    here = Here(str(home), str(home), {}, "/py /x/irclient/hook/start.py", "/bin/irc")
+    here = Here(str(home), str(home), {}, f"/py /x/{START}", "/bin/irc")
     for place in PLACES[agent](here, False):
         path = Path(place.path)
         path.parent.mkdir(parents=True, exist_ok=True)

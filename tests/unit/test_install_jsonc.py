@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.install.jsonc import Json, append, put, remove
+from irclient.agents.install.jsonc import Json, append, put, remove
 
 SETTINGS = """\
 // mine

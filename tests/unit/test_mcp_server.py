@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from irclient.errors import QueryError, Timeout, Unreachable
 from irclient.mcp import asking
-from irclient.mcp.asking import Daemon
+from irclient.mcp.daemon import Daemon
 from irclient.mcp.http import guarded_app
 from irclient.mcp.server import make_server
 from irclient.testing import FakeDaemon

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from irclient.mcp.documents.search import Search, filters
 from irclient.mcp.documents.snippet import snippet
 from irclient.mcp.documents.timeframe import bounds_of, in_utc
-from irclient.mcp.plain import as_place, one_line, plain
+from irclient.mcp.sanitise import as_place, one_line, plain
 
 SATURDAY = date(2026, 11, 21)
 

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from irclient import Client, cli, places, quick, wire
+from irclient import Client, places, quick, wire
+from irclient.cli import main as cli
 from irclient.errors import QueryError, Unavailable
 from irclient.testing import FakeDaemon, hit, selection
 from tests.unit.test_two_clients import Awaited

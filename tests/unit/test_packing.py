@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.packing import packed, unpacked
+from irclient.fast.packing import packed, unpacked
 
 integers = st.integers(-(2**63), 2**63 - 1)
 plain = st.recursive(

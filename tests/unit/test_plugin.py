@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from irclient.cli import main
-from irclient.hook.agents import claude
-from irclient.install.entries import our_hook, our_server
+from irclient.agents.hook.formats import claude
+from irclient.agents.install.entries import our_hook, our_server
+from irclient.cli.main import main
 from irdaemon.source.frontmatter import front
 from irdaemon.source.skills import Skills
 from irdaemon.types import Root

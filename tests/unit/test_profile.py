@@ -2,8 +2,8 @@
 
 import pytest
 
-from irclient.prometheus import prometheus
-from irclient.show import status
+from irclient.cli.prometheus import prometheus
+from irclient.terminal.status import status
 from irdaemon.runtime import profile
 from irdaemon.types import Query
 from tests.unit.corpus_builders import engine, mapped

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient import cli, quick
-from irclient.hidden import one_line, safe
-from irclient.terminal import (
+from irclient import quick
+from irclient.cli import main as cli
+from irclient.invisible import one_line, safe
+from irclient.terminal.width import (
     Terminal,
     cells,
     clipped,

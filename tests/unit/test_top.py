@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import irclient
-from irclient import cli
-from irclient.commands import top
-from irclient.rates import look_at
-from irclient.show_top import line
+from irclient.cli import main as cli
+from irclient.cli.commands import top
+from irclient.cli.rates import look_at
+from irclient.cli.summary import line
 from irclient.testing import FakeDaemon
 
 CORPUS = {"name": "skills", "state": "ready", "artifacts": 12_345, "pending": 2}
@@ -66,7 +66,7 @@ def test_a_look_is_a_line_off_the_screen():
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_look_fits_its_screen(width):
     console = pytest.importorskip("rich.console")
-    from irclient.screen import drawn
+    from irclient.cli.screen import drawn
 
     page = io.StringIO()
     console.Console(file=page, width=width).print(drawn(look_at(status(), None, 0), width, "gone"))
@@ -89,7 +89,7 @@ def test_off_a_terminal_there_are_lines_or_data_and_no_escapes(monkeypatch, caps
 
 def test_without_rich_there_are_lines_on_a_terminal_too(monkeypatch, capsys):
     monkeypatch.setattr(top, "_is_screen", lambda: True)
-    monkeypatch.setitem(sys.modules, "irclient.screen", None)
+    monkeypatch.setitem(sys.modules, "irclient.cli.screen", None)
     with FakeDaemon({"status": status()}) as daemon:
         monkeypatch.setenv("IRDAEMON_SOCKET", daemon.endpoint)
         assert cli.main(["top", "--count", "1"]) == 0

@@ -20,8 +20,8 @@ from irclient.errors import (
     Timeout,
     Unreachable,
 )
+from irclient.fast.zmtp import exchange
 from irclient.testing import CRASH, SILENT, FakeDaemon, hit, selection
-from irclient.zmtp import exchange
 
 
 class Awaited:

@@ -12,7 +12,7 @@ import zmq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irclient.zmtp import exchange, post
+from irclient.fast.zmtp import exchange, post
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,10 @@
-"""Start the hook without the site's own imports: `python -I -S .../irclient/hook/start.py`.
-
-A script is compiled each time it runs, so this one only finds the package that it lies in.
-"""
+"""Start the hook for settings files that name its former path: see `irclient.agents.hook.start`."""
 
 import os
 import sys
 
-# Behind the standard library, whose modules nothing installed may take the place of.
-sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.append(os.path.abspath(__file__ + "/../../.."))
 
-from irclient.hook.run import main
+from irclient.agents.hook.run import main
 
 main(sys.argv[1:])

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from irclient.client import Client
 from irclient.errors import NotFound
-from irclient.mcp.asking import Daemon, with_nearest
+from irclient.mcp.daemon import Daemon, with_nearest
 from irclient.mcp.items import Found, Payload, found, found_text, payload, payload_text
 from irclient.mcp.tools import READS, Tools, answered
 from irclient.types import Disclosure, Query, SelectSpec

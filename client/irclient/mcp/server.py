@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from irclient import __version__
-from irclient.mcp.asking import Daemon
+from irclient.mcp.daemon import Daemon
 from irclient.mcp.discovery import Discovery
 from irclient.mcp.documents import Library
 from irclient.mcp.revisions import omit_unknown

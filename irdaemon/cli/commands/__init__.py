@@ -1,4 +1,4 @@
-"""The commands of `irdaemon`: a file for each, as `irclient.usage` wants it."""
+"""The commands of `irdaemon`: a file for each, as `irclient.terminal.help` wants it."""
 
 COMMANDS = (
     "start",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from irclient.output import note, say
+from irclient.terminal.output import note, say
 from irdaemon.cli.commands import DONE, NOT_RUNNING, WRONG
 
 HELP = "write the ledger into one file, whether or not the daemon runs"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from irclient.client import Client
 from irclient.errors import IRError
-from irclient.output import note, say, say_json
 from irclient.places import socket_path
+from irclient.terminal.output import note, say, say_json
 from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.daemon.lock import alone
 

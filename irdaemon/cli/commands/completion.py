@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.completing import add_shell, script
-from irclient.output import say_text
+from irclient.terminal.completion import add_shell, script
+from irclient.terminal.output import say_text
 from irdaemon.cli.commands import DONE
 
 HELP = "a script with which a shell completes irdaemon"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from irclient.output import printed
+from irclient.terminal.output import printed
 from irdaemon.cli.commands import DONE, FAILED
 
 HELP = "what is wrong with this machine, and the command that mends it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.output import note, say
+from irclient.terminal.output import note, say
 from irdaemon.cli.commands import DONE
 
 HELP = "download an embedder's model: the only command that uses the network"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.output import note, say, say_text
+from irclient.terminal.output import note, say, say_text
 from irdaemon.cli.commands import DONE, WRONG
 
 HELP = "write a configuration file with what was found here"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irclient.errors import IRError
-from irclient.output import note, say
+from irclient.terminal.output import note, say
 from irdaemon.cli.commands import DONE, WRONG
 
 if TYPE_CHECKING:

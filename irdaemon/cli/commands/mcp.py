@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from irclient.mcp import PROFILES, require_sdk
-from irclient.output import note
 from irclient.places import socket_path
+from irclient.terminal.output import note
 from irdaemon.cli.commands import DONE
 from irdaemon.cli.http_token import kept_token
 from irdaemon.config.config import state_dir
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until stdin ends, or over HTTP until told to stop."""
     require_sdk()
     from irclient.mcp import stdio
-    from irclient.mcp.asking import Daemon
+    from irclient.mcp.daemon import Daemon
     from irclient.mcp.server import make_server
 
     tools = make_server(options.profile, Daemon(socket_path(), _TIMEOUT_S))

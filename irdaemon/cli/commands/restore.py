@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.output import say
 from irclient.places import socket_path
+from irclient.terminal.output import say
 from irdaemon.cli.commands import DONE
 from irdaemon.daemon.lock import alone
 

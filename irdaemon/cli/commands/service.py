@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.output import say, say_text
+from irclient.terminal.output import say, say_text
 from irdaemon.cli.commands import DONE, NOT_RUNNING
 from irdaemon.daemon import service
 

@@ -9,13 +9,13 @@ import sys
 import time
 from typing import Any
 
-from irclient import show
 from irclient.client import Client
 from irclient.errors import Unavailable, Unreachable
-from irclient.hidden import shown, spelled
-from irclient.output import note, note_text
+from irclient.invisible import shown, spelled
 from irclient.places import socket_path
-from irclient.progress import ProgressLine
+from irclient.terminal import status as tables
+from irclient.terminal.output import note, note_text
+from irclient.terminal.progress import ProgressLine
 from irdaemon.cli.commands import DONE, FAILED, SUPERVISED, supervisor
 from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
@@ -141,7 +141,7 @@ def _wait_indexed(options: argparse.Namespace) -> int:
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
-        note_text(show.corpora(shown(state["corpora"])))
+        note_text(tables.corpora(shown(state["corpora"])))
     return DONE
 
 

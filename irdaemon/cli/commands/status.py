@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from irclient import show
 from irclient.client import Client
-from irclient.exits import exit_of_status
-from irclient.output import printed
+from irclient.terminal import status as tables
+from irclient.terminal.exits import exit_of_status
+from irclient.terminal.output import printed
 
 HELP = "how it is"
 ABOUT = """
@@ -32,5 +32,5 @@ def run(options: argparse.Namespace) -> int:
     """Ask the daemon and print what it says."""
     with Client() as client:
         state = client.status()
-    printed(options, state, show.status)
+    printed(options, state, tables.status)
     return exit_of_status(state)

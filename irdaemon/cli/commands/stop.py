@@ -9,7 +9,7 @@ import shutil
 import signal
 import time
 
-from irclient.output import note
+from irclient.terminal.output import note
 from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING, SUPERVISED
 from irdaemon.config.config import state_dir
 from irdaemon.daemon.lock import holder, in_use

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.output import say
+from irclient.terminal.output import say
 from irdaemon import __version__
 from irdaemon.cli.commands import DONE
 

@@ -16,14 +16,14 @@ from pydantic import BaseModel, Field
 
 from irclient.client import Client
 from irclient.errors import NotFound, QueryError
-from irclient.mcp.asking import Daemon, with_nearest
+from irclient.mcp.daemon import Daemon, with_nearest
 from irclient.mcp.discovery import disclosed
 from irclient.mcp.documents.overview import Sights
 from irclient.mcp.documents.places import Places
 from irclient.mcp.documents.search import AssetType, Hits, Search, searched
 from irclient.mcp.documents.timeframe import Timeframe
 from irclient.mcp.items import Payload, payload, payload_text
-from irclient.mcp.plain import as_place, one_line
+from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, Tools, answered
 
 SEARCH = """\

@@ -12,8 +12,8 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from irclient.client import Client
-from irclient.mcp.asking import Daemon
-from irclient.mcp.plain import as_place, one_line
+from irclient.mcp.daemon import Daemon
+from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, Tools, answered
 
 OVERVIEW = """\

@@ -14,8 +14,8 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel
 
 from irclient.client import Client
-from irclient.mcp.asking import Daemon, tell
-from irclient.mcp.plain import as_place, one_line
+from irclient.mcp.daemon import Daemon, tell
+from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import LOOKS_AGAIN, READS, Tools, answered
 from irclient.types import Hit, Query
 

@@ -15,7 +15,7 @@ from irclient.errors import NotFound
 from irclient.mcp.documents.snippet import snippet
 from irclient.mcp.documents.timeframe import Timeframe, bounds_of, in_utc
 from irclient.mcp.items import WHY
-from irclient.mcp.plain import as_place, one_line, plain
+from irclient.mcp.sanitise import as_place, one_line, plain
 from irclient.types import Hit, Query
 
 AssetType = Literal["text", "code"]

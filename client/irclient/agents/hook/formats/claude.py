@@ -1,0 +1,22 @@
+"""Claude Code: UserPromptSubmit, SessionStart and Stop."""
+
+from __future__ import annotations
+
+from irclient.agents.hook.event import PROMPT, START, STOP, Event, event, nested
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_KINDS = {"UserPromptSubmit": PROMPT, "SessionStart": START, "Stop": STOP}
+
+
+def read(given: Mapping[str, Any], name: str) -> Event | None:
+    """Return the event, None for one that asks for nothing."""
+    return event(given, name, _KINDS)
+
+
+def written(asked: Event, context: str) -> dict[str, Any]:
+    """Return the answer that adds a text to the context."""
+    return nested(asked.name, context)

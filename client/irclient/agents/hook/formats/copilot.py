@@ -1,0 +1,28 @@
+"""Copilot CLI and the agent in VS Code: context at the start of a session; none at a prompt.
+
+The name under which a hook is configured decides the shape: camelCase is Copilot's own, PascalCase
+the one of VS Code.
+"""
+
+from __future__ import annotations
+
+from irclient.agents.hook.event import START, STOP, Event, event, nested
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_KINDS = {"sessionStart": START, "SessionStart": START, "agentStop": STOP, "Stop": STOP}
+
+
+def read(given: Mapping[str, Any], name: str) -> Event | None:
+    """Return the event, None for one that asks for nothing or whose answer would be dropped."""
+    return event(given, name, _KINDS)
+
+
+def written(asked: Event, context: str) -> dict[str, Any]:
+    """Return the answer that adds a text to the context."""
+    return (
+        nested(asked.name, context) if asked.name[0].isupper() else {"additionalContext": context}
+    )

@@ -1,0 +1,65 @@
+"""What a hook is told on its command line and by the environment."""
+
+from __future__ import annotations
+
+import os
+
+# Each is a module of `irclient.agents.hook.formats`.
+AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
+BUDGET_MS = 150
+CHARS = 1_500
+_MOST_MS = 10_000
+# What agents take at most.
+_MOST_CHARS = 10_000
+
+
+class Options:
+    """Which agent asks, and how much time (seconds) and text (characters) the answer may take.
+
+    `event` is what to take an event for that does not name itself; `corpora` none means all.
+    """
+
+    __slots__ = ("agent", "budget_s", "chars", "corpora", "event")
+
+    def __init__(self, agent: str, event: str, corpora: list[str], budget_s: float, chars: int):
+        self.agent = agent
+        self.event = event
+        self.corpora = corpora
+        self.budget_s = budget_s
+        self.chars = chars
+
+
+def options(words: list[str]) -> Options:
+    """Return the options that the words of a command line are. Raises ValueError for others."""
+    given = {"--agent": "", "--event": "", "--budget-ms": "", "--chars": ""}
+    corpora = []
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        value = value if equals else next(rest, "")
+        if name in ("-c", "--corpus"):
+            corpora.append(value)
+        elif name in given:
+            given[name] = value
+        else:
+            raise ValueError(f"unknown option {word!r}; see irc hook --help")
+    if given["--agent"] not in AGENTS:
+        raise ValueError(f"unknown agent {given['--agent']!r}; one of: {', '.join(AGENTS)}")
+    chars = int(_number(given["--chars"], CHARS, _MOST_CHARS))
+    return Options(
+        given["--agent"], given["--event"], corpora, _budget(given["--budget-ms"]), chars
+    )
+
+
+def _budget(asked: str) -> float:
+    usual = _number(os.environ.get("IRDAEMON_HOOK_BUDGET_MS", ""), BUDGET_MS, _MOST_MS)
+    return _number(asked, usual, _MOST_MS) / 1e3
+
+
+def _number(text: str, otherwise: float, most: float) -> float:
+    """Return a number above 0; what is none must not cost a prompt its answer."""
+    try:
+        number = float(text)
+    except ValueError:
+        return otherwise
+    return min(number, most) if number > 0 else otherwise

@@ -1,0 +1,219 @@
+"""A change of one settings file: planned from what is there, shown, and made in one step.
+
+A file is replaced whole, under its own mode and owner and through its links, and only if it is
+still what the change was planned from. What it was before our first entry stays beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from types import ModuleType
+
+from irclient.agents.install import json_file, toml_file
+from irclient.agents.install.entries import Place
+from irclient.errors import SettingsError
+from irclient.invisible import spelled
+
+BACKUP = ".before-irdaemon"
+_BOM = "\ufeff"
+_LARGEST = 64 * 1024 * 1024
+_NOWHERE = "/dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a file is and what it is to be, in bytes; None where there is no file.
+
+    `place` is the file with all of ours that goes there, `backup` what is to lie beside it from
+    then on: None for nothing.
+    """
+
+    place: Place
+    before: bytes | None
+    after: bytes | None
+    backup: bytes | None
+
+    @property
+    def path(self) -> str:
+        """Return where the file is."""
+        return self.place.path
+
+    def diff(self) -> Iterator[str]:
+        """Yield the change as lines of a unified diff, in which nothing is told but what is ours.
+
+        What else a file holds may be a credential, and stand in a line that changes.
+        """
+        before, after = self._told(self.before), self._told(self.after)
+        path, told = spelled(self.path), before | after
+        lines = difflib.unified_diff(
+            _lines(self.before),
+            _lines(self.after),
+            path if self.before is not None else _NOWHERE,
+            path if self.after is not None else _NOWHERE,
+            n=0,
+            lineterm="",
+        )
+        yield from islice(lines, 2)
+        for line in lines:
+            yield line if line.startswith("@@") else line[0] + told[line[1:]]
+
+    def _told(self, data: bytes | None) -> dict[str, str]:
+        """Return what may be told of each line."""
+        told = _kind(self.place).only_ours(_text(data), self.place).replace("\r\n", "\n")
+        return dict(zip(_lines(data), told.split("\n"), strict=False))
+
+    def make(self) -> None:
+        """Make the change. Raises SettingsError where the file cannot be written or has changed."""
+        with _refusing(self.path):
+            real = os.path.realpath(self.path)
+            _check_unchanged(real, self.before)
+            beside = real + BACKUP
+            if self.backup is not None:
+                _replace(beside, self.backup, real)
+            if self.after is not None:
+                _replace(real, self.after, real, self.before)
+            else:
+                os.unlink(real)
+            if self.backup is None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(beside)
+
+
+def to_install(whole: Place, part: Place) -> Change | None:
+    """Return the change that puts a part of our entries into a file, None where they are there."""
+    before, beside = _read(whole.path)
+    with _refusing(whole.path):
+        text = _text(before)
+        after = _data(before, _kind(whole).added(text, part))
+        untouched = before is not None and _kind(whole).taken_out(text, whole) == text
+    backup = before if untouched else beside
+    return None if after == before else Change(whole, before, after, backup)
+
+
+def to_uninstall(whole: Place, part: Place) -> Change | None:
+    """Return the change that takes a part of our entries out of a file, None where none are there.
+
+    Where none are left and nothing else has changed since they came, the file becomes what it was,
+    to the byte.
+    """
+    before, beside = _read(whole.path)
+    if before is None:
+        return None
+    with _refusing(whole.path):
+        as_it_was = Change(whole, before, beside, None)
+        only_added = _only_added(whole, beside, before)
+        if only_added and part == whole:
+            return as_it_was
+        text = _kind(whole).taken_out(_text(before), part)
+        after = _data(before, text)
+        if only_added and _kind(whole).taken_out(text, whole) == text:
+            return as_it_was
+    return None if after == before else Change(whole, before, after, beside)
+
+
+def _only_added(whole: Place, earlier: bytes | None, now: bytes) -> bool:
+    """Say whether a file is what it was, with our entries and nothing else done to it."""
+    parts = (whole, whole.only(True, False), whole.only(False, True))
+    return any(
+        _data(earlier, _kind(each).added(_text(earlier), each)) == now
+        for each in parts
+        if each.wanted
+    )
+
+
+def _kind(place: Place) -> ModuleType:
+    return toml_file if place.path.endswith(".toml") else json_file
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def _read(path: str) -> tuple[bytes | None, bytes | None]:
+    """Return what a file and the backup beside it hold. Raises SettingsError for no file."""
+    with _refusing(path):
+        real = os.path.realpath(path)
+        return _content(real), _content(real + BACKUP)
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("it is not a regular file")
+    if status.st_size > _LARGEST:
+        raise ValueError(f"it has {status.st_size:,} bytes")
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8").removeprefix(_BOM)
+
+
+def _lines(data: bytes | None) -> list[str]:
+    lines = _text(data).split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _data(like: bytes | None, text: str) -> bytes:
+    """Return a text as bytes, with a byte order mark where the file had one."""
+    mark = _BOM if (like or b"").startswith(_BOM.encode()) else ""
+    return (mark + text).encode("utf-8")
+
+
+def _check_unchanged(path: str, expected: bytes | None) -> None:
+    if _content(path) != expected:
+        raise ValueError("it was changed meanwhile; run the command again")
+
+
+def _replace(path: str, data: bytes, like: str, expected: bytes | None = None) -> None:
+    """Write a file in one step, with the mode and owner of another, if there is one.
+
+    With `expected`, only if the file still holds that at the last moment.
+    """
+    directory = os.path.dirname(path)
+    os.makedirs(directory, exist_ok=True)
+    status = os.stat(like) if os.path.exists(like) else None
+    if status and not status.st_mode & stat.S_IWUSR:
+        raise PermissionError(f"{like} is not writable")
+    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".irdaemon-")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            if status:
+                _take_after(descriptor, status)
+            file.flush()
+            os.fsync(descriptor)
+        if path == like:
+            _check_unchanged(path, expected)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _take_after(descriptor: int, status: os.stat_result) -> None:
+    if (status.st_uid, status.st_gid) != (os.getuid(), os.getgid()):
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+
+
+@contextlib.contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Raise SettingsError, naming the file, for whatever is wrong with it."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        if isinstance(error, UnicodeDecodeError):
+            why = "it is not UTF-8"
+        raise SettingsError(f"{path}: {why}", "nothing was changed in it") from error

@@ -1,0 +1,99 @@
+"""Our entries in a JSON settings file. Where the file does not allow them: ValueError."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from irclient.agents.install.entries import (
+    SERVER,
+    Hook,
+    Place,
+    Server,
+    our_hook,
+    our_server,
+    same_start,
+)
+from irclient.agents.install.jsonc import Json, Key, append, masked, put, remove
+
+HOOKS = "hooks"
+
+
+def added(text: str, place: Place) -> str:
+    """Return the text with our entries: exactly those, each once, whatever was there of ours."""
+    text = text if text.strip() else "{}\n"
+    if place.wanted:
+        for key, value in place.head.items():
+            text = text if Json(text).find([key]) else put(text, [key], value)
+    for hook in place.hooks:
+        text = _with_hook(text, hook)
+    return _read_again(_with_server(text, place.server) if place.server else text)
+
+
+def taken_out(text: str, place: Place) -> str:
+    """Return the text without our entries, of whichever installation."""
+    if not text.strip():
+        return text
+    if place.hooks:
+        for keys in reversed(_our_hooks(text)):
+            text = remove(text, keys)
+    if place.server:
+        keys = [place.server.table, SERVER]
+        if our_server(_value(text, keys)):
+            text = remove(text, keys)
+    return _read_again(text)
+
+
+def only_ours(text: str, place: Place) -> str:
+    """Return the text to be shown: of its texts, numbers and comments only those we write."""
+    return masked(text, frozenset(json.dumps(each, ensure_ascii=False) for each in place.said()))
+
+
+def _read_again(text: str) -> str:
+    """Return the text, if it is still JSON. Raises ValueError where it is not."""
+    Json(text)
+    return text
+
+
+def _with_hook(text: str, hook: Hook) -> str:
+    """Return the text with a hook; one of ours for that event that says something else goes."""
+    items = _value(text, [HOOKS, hook.event])
+    if isinstance(items, list) and hook.item in items:
+        return text
+    for keys in reversed(_our_hooks(text)):
+        if keys[1] == hook.event:
+            text = remove(text, keys)
+    return append(text, [HOOKS, hook.event], hook.item)
+
+
+def _with_server(text: str, server: Server) -> str:
+    keys = [server.table, SERVER]
+    there = _value(text, keys)
+    if there is not None and not our_server(there):
+        raise ValueError(f"{server.table}.{SERVER} is there already, and starts something else")
+    if there is not None and same_start(there, server.entry):
+        return text
+    return put(text, keys, server.entry)
+
+
+def _our_hooks(text: str) -> list[list[Key]]:
+    """Return the paths of our hooks, in order; of the whole group where it has no others."""
+    found: list[list[Key]] = []
+    events = _value(text, [HOOKS])
+    for event, items in events.items() if isinstance(events, dict) else ():
+        for number, item in enumerate(items if isinstance(items, list) else ()):
+            handlers = item.get(HOOKS) if isinstance(item, dict) else None
+            if not isinstance(handlers, list):
+                handlers = [item]
+            ours = [at for at, handler in enumerate(handlers) if our_hook(handler)]
+            if ours and len(ours) == len(handlers):
+                found.append([HOOKS, event, number])
+            else:
+                found += [[HOOKS, event, number, HOOKS, at] for at in ours]
+    return found
+
+
+def _value(text: str, keys: Sequence[Key]) -> Any:
+    node = Json(text).find(keys)
+    return node.value if node else None

@@ -1,0 +1,111 @@
+"""Our entry in a TOML settings file (Codex'). Where the file does not allow it: ValueError.
+
+It is a table of its own at the end, put in and taken out as text, so that nothing else moves; the
+standard library's parser says before and after that the file holds what it should.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any
+
+from irclient.agents.install.entries import SERVER, Place, Server, our_server, same_start
+
+
+def added(text: str, place: Place) -> str:
+    """Return the text with our server, if one goes there."""
+    server = place.server
+    if server is None:
+        return text
+    before = tomllib.loads(text)
+    there = _ours(before, server.table)
+    if there is not None and not our_server(there):
+        raise ValueError(f"{server.table}.{SERVER} is there already, and starts something else")
+    if there is not None and same_start(there, server.entry):
+        return text
+    text = taken_out(text, place)
+    after = text + _gap(text) + _written(server, _newline(text))
+    servers = {**before.get(server.table, {}), SERVER: server.entry}
+    _check(after, {**before, server.table: servers}, server.table)
+    return after
+
+
+def taken_out(text: str, place: Place) -> str:
+    """Return the text without our server and the tables below it."""
+    server = place.server
+    if server is None:
+        return text
+    before = tomllib.loads(text)
+    if not our_server(_ours(before, server.table)):
+        return text
+    after = _without_tables(text, f"{server.table}.{SERVER}")
+    del before[server.table][SERVER]
+    _check(after, before, server.table)
+    return after
+
+
+def only_ours(text: str, place: Place) -> str:
+    """Return the text to be shown: of its lines only those that we write."""
+    ours = _written(place.server, "\n").splitlines() if place.server else []
+    return "\n".join(line if line.strip() in ("", *ours) else "..." for line in text.split("\n"))
+
+
+def _ours(document: dict[str, Any], table: str) -> Any:
+    servers = document.get(table, {})
+    if not isinstance(servers, dict):
+        raise ValueError(f"{table} is not a table")
+    return servers.get(SERVER)
+
+
+def _check(text: str, expected: dict[str, Any], table: str) -> None:
+    """Raise ValueError unless the text holds what it should: it may be written in unusual ways."""
+    try:
+        found = tomllib.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{table} is written in a way that cannot be edited: {error}") from error
+    if {table: {}, **found} != {table: {}, **expected}:
+        raise ValueError(f"{table} is written in a way that cannot be edited safely")
+
+
+def _written(server: Server, newline: str) -> str:
+    """Return the entry as a table; texts and lists of texts are written as in JSON."""
+    lines = [f"[{server.table}.{SERVER}]"]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in server.entry.items()]
+    return newline.join([*lines, ""])
+
+
+def _gap(text: str) -> str:
+    """Return what sets a new table apart from what the text ends with."""
+    if not text:
+        return ""
+    return _newline(text) if text.endswith("\n") else 2 * _newline(text)
+
+
+def _without_tables(text: str, name: str) -> str:
+    """Return the text without the lines of a table and those below it, and the gap before it.
+
+    Comments and blank lines at a table's end belong to what follows.
+    """
+    header = re.compile(rf"\s*\[\[?\s*{re.escape(name)}\s*[.\]]")
+    kept: list[str] = []
+    waiting: list[str] = []
+    inside = False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            if not inside and header.match(line) and kept and not kept[-1].strip():
+                kept.pop()
+            inside = bool(header.match(line))
+        if not inside:
+            kept += [*waiting, line]
+            waiting = []
+        elif not line.strip() or line.lstrip().startswith("#"):
+            waiting.append(line)
+        else:
+            waiting = []
+    return "".join([*kept, *waiting])
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,24 @@
+"""An answer on the terminal: its items, what could not be shown to be fresh, and the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from irclient.invisible import shown
+from irclient.terminal.exits import exit_of
+from irclient.terminal.hits import answer_lines, footer
+from irclient.terminal.output import note, note_text, printed
+from irclient.terminal.width import terminal
+from irclient.types import Selection
+
+
+def print_answer(options: argparse.Namespace, answer: Selection) -> int:
+    """Print an answer and return the exit code it stands for."""
+    told, to = answer.to_dict(), terminal()
+    printed(options, told, lambda told: "\n".join(answer_lines(told, to)))
+    for path in told["freshness"].get("unproved", ()):
+        note(f"irc: it could not be shown that {path} is up to date")
+    if sys.stderr.isatty() and not options.json:
+        note_text(footer(shown(told), to))
+    return exit_of(told)

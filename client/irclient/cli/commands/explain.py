@@ -1,0 +1,39 @@
+"""`irc explain`: why an answer is as it is."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.cli.explanation import explanation
+from irclient.cli.query import add_query_options, add_select_options, query
+from irclient.client import Client
+from irclient.terminal.exits import ABSTAINED, COMMITTED
+from irclient.terminal.output import printed
+
+HELP = "why an answer is as it is, or is not"
+ABOUT = """
+Why an answer is as it is: the words of the query, what each retriever made of
+them, the floor of every corpus, and what was committed. With --item also how
+far one artifact got, and by how much it fell short.
+"""
+EXAMPLES = """
+# every stage of a query
+irc explain "fill in a PDF form"
+
+# why is this one not in the answer?
+irc explain --item skills/review-pull-request "fill in a PDF form"
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add a query, how to select, and the item to ask about."""
+    add_query_options(parser)
+    add_select_options(parser)
+    parser.add_argument("--item", default="", metavar="CORPUS/ID", help="what became of this one")
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print what every stage saw and did."""
+    told = client.explain(query(options), options.item)
+    printed(options, told, explanation)
+    return ABSTAINED if told["selection"]["abstained"] else COMMITTED

@@ -1,0 +1,47 @@
+"""`irc info`: what is known of a corpus."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from irclient.client import Client
+from irclient.terminal import status as tables
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.output import printed
+
+HELP = "what is known of a corpus"
+ABOUT = """
+What is known of one corpus: its roots, embedder, floors, the fields that
+--where can ask for, the kinds that --surface can, and what was passed over.
+"""
+EXAMPLES = """
+# what can be filtered on?
+irc info skills
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the corpus."""
+    parser.add_argument("corpus", metavar="CORPUS", help="its name; `irc ls` has them")
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print what the daemon knows of the corpus, a fact a line."""
+    info = client.info(options.corpus)
+    printed(options, info, lambda info: "\n".join(_lines(info)))
+    return COMMITTED
+
+
+def _lines(info: dict[str, Any]) -> list[str]:
+    facts = [f"{name}: {_said(value)}" for name, value in info.items() if name != "floors"]
+    floors = [f"floor, {mode}: {tables.floor(floor)}" for mode, floor in info["floors"].items()]
+    return facts + floors
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_said, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items()) or "none"
+    return str(value)

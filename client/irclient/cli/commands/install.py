@@ -1,0 +1,39 @@
+"""`irc install`: write the hooks and the MCP server into a coding agent's settings."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.agents.install.apply import add_agent_options, carried_out, planned
+from irclient.agents.install.changes import to_install
+from irclient.agents.install.targets import NOTES
+from irclient.client import Client
+from irclient.terminal.output import note
+
+HELP = "set up a coding agent: its hooks and the MCP server"
+ABOUT = """
+Write the hooks and the MCP server into a coding agent's own settings, and show
+the difference. Comments, order and layout stay; what a file was before lies
+beside it. A second time there is nothing to do.
+"""
+EXAMPLES = """
+# see what would change
+irc install claude --dry-run
+
+# only the server, for the project in this directory
+irc install codex --mcp --project
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the agent, and what to set up."""
+    add_agent_options(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Show the changes of the agent's files and make them."""
+    changes = planned(options, to_install)
+    code = carried_out(options, changes, f"{options.agent} is set up already")
+    if changes and options.agent in NOTES:
+        note(NOTES[options.agent])
+    return code

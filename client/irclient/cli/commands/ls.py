@@ -1,0 +1,33 @@
+"""`irc ls`: the corpora."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.client import Client
+from irclient.terminal import status as tables
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.output import printed
+
+HELP = "the corpora"
+ABOUT = """
+One line for each corpus: how much it holds, what is pending, and its state.
+"""
+EXAMPLES = """
+# what is indexed
+irc ls
+
+# the names alone
+irc ls --json | jq -r '.[].name'
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print a line for each corpus."""
+    corpora = client.status()["corpora"]
+    printed(options, corpora, tables.corpora)
+    return COMMITTED

@@ -1,0 +1,43 @@
+"""`irc mcp`: serve MCP clients over stdin and stdout."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.client import Client
+from irclient.mcp import PROFILES, require_sdk
+from irclient.terminal.exits import COMMITTED
+
+HELP = "serve MCP clients over stdin and stdout"
+ABOUT = """
+Serve MCP clients over stdin and stdout: two tools, discover and disclose, and
+items as resources. Needs the extra irclient[mcp].
+"""
+EXAMPLES = """
+# let Claude Code start it
+claude mcp add --scope user irdaemon -- irc mcp
+
+# with tools to search and read documents
+irc mcp --profile library
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which tools to offer."""
+    parser.add_argument(
+        "--profile",
+        choices=PROFILES,
+        default="discover",
+        help="which tools: discover and disclose, or those of a document library too (discover)",
+    )
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Serve until stdin ends. The daemon is asked when the first call comes, not before."""
+    require_sdk()
+    from irclient.mcp.daemon import Daemon
+    from irclient.mcp.server import make_server
+    from irclient.mcp.stdio import serve
+
+    serve(make_server(options.profile, Daemon(client.endpoint, client.timeout)))
+    return COMMITTED

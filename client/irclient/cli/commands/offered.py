@@ -1,0 +1,46 @@
+"""`irc offered`: what an agent's session was shown."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from irclient.client import Client
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.output import printed
+
+HELP = "what an agent's session was shown, and when"
+ABOUT = """
+What an agent's session was shown by the prompt hook, oldest first. The hook
+shows nothing twice; with references, those count as shown as well.
+"""
+EXAMPLES = """
+# what a session of Claude Code was shown
+irc offered claude:5f1c9b2e
+
+# never show it this one
+irc offered claude:5f1c9b2e skills/fill-pdf-form
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the session, and what to note as shown to it."""
+    parser.add_argument("session", help="as the hook names it: AGENT:ID")
+    parser.add_argument(
+        "reference", nargs="*", metavar="CORPUS/ID", help="note these as shown to it, too"
+    )
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print what the session was shown."""
+    told = client.offered(options.session, options.reference)
+    printed(options, told, lambda told: "\n".join(_lines(told)) or "nothing")
+    return COMMITTED
+
+
+def _lines(told: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for each in told:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each["at"]))
+        yield f"{when}  {each['reference']}"

@@ -1,0 +1,35 @@
+"""`irc search`: ranked candidates, without selection."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.cli.answer import print_answer
+from irclient.cli.query import add_query_options, query
+from irclient.client import Client
+
+HELP = "ranked candidates, without selection"
+ABOUT = """
+The ranked candidates for a query, without the decision whether they are good
+enough. Use it to look around; `discover` is for acting on the answer.
+"""
+EXAMPLES = """
+# the best ten, from everywhere
+irc search "database backups"
+
+# the exact word, in one corpus
+irc search -c notes --mode lexical rsync
+
+# fifty candidates since September, as data
+irc search -k 50 --where 'timestamp>=2026-09-01' --json "failing tests"
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add a query."""
+    add_query_options(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print the candidates, best first."""
+    return print_answer(options, client.search(query(options)))

@@ -1,0 +1,83 @@
+"""`irc top`: the daemon at work, live."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import os
+import sys
+import time
+
+from irclient.cli.rates import Look, look_at
+from irclient.cli.summary import line
+from irclient.client import Client
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.output import note, say, say_json
+
+HELP = "the daemon at work, live"
+ABOUT = """
+Corpora, queue, running jobs, answers a second and how long they take, memory:
+refreshed every second until q or Ctrl-C. Off a terminal a line for each look.
+"""
+EXAMPLES = """
+# watch it
+irc top
+
+# a line every ten seconds, into a file
+irc top --every 10 > load.txt
+
+# three looks, as data
+irc top --count 3 --json
+"""
+
+# A daemon that hangs must not keep the keys from being read.
+_WITHIN_S = 2.0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add how often to look."""
+    parser.add_argument(
+        "--every", type=_seconds, default=1.0, metavar="S", help="look every S seconds (1)"
+    )
+    parser.add_argument("--count", type=int, metavar="N", help="end after N looks")
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Look again and again, on a screen or in lines."""
+    client.timeout = min(client.timeout, _WITHIN_S)
+    first = look_at(client.status(profile=True), None, 0)
+    if not options.json and _is_screen():
+        try:
+            from irclient.cli.screen import watch
+        except ImportError:
+            note('irc: pip install "irclient[terminal]" for a screen')
+        else:
+            watch(client, first, options)
+            return COMMITTED
+    return _lines(client, first, options)
+
+
+def _lines(client: Client, look: Look, options: argparse.Namespace) -> int:
+    for number in itertools.count(1):
+        if options.json:
+            say_json(look.to_dict())
+        else:
+            say(line(look))
+        if number == options.count:
+            break
+        seen = time.monotonic()
+        time.sleep(options.every)
+        look = look_at(client.status(profile=True), look, time.monotonic() - seen)
+    return COMMITTED
+
+
+def _is_screen() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < (seconds := float(text)) < 1e6:
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")

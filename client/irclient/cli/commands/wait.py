@@ -1,0 +1,33 @@
+"""`irc wait`: wait until a generation is served."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.cli.query import add_wait
+from irclient.client import Client
+from irclient.terminal.exits import COMMITTED, UNREACHABLE
+from irclient.terminal.output import printed
+
+HELP = "wait until a generation is served"
+ABOUT = """
+Wait until a generation, or a later one, is served. Answers and events carry
+the number of theirs. Exits with 3 when the time is up.
+"""
+EXAMPLES = """
+# at most five seconds
+irc wait 42 --wait-ms 5000
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the generation, and for how long."""
+    parser.add_argument("generation", type=int, metavar="GENERATION", help="its number")
+    add_wait(parser)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print the generation that is served in the end."""
+    told = client.wait(options.generation, options.wait_ms)
+    printed(options, told, lambda told: f"generation {told['generation']}")
+    return COMMITTED if told["reached"] else UNREACHABLE

@@ -1,0 +1,40 @@
+"""Follow jobs to their end, drawing how far they are."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from irclient.client import Client
+from irclient.terminal.exits import COMMITTED, UNREACHABLE
+from irclient.terminal.output import printed
+from irclient.terminal.progress import ProgressLine
+
+# A job that waits on a slow disk is still alive; only silence is a reason to give up.
+_POLL_S = 0.1
+
+
+def add_no_wait(parser: argparse.ArgumentParser) -> None:
+    """Add the choice not to follow."""
+    parser.add_argument("--no-wait", action="store_true", help="do not wait for the end")
+
+
+def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> int:
+    """Wait until jobs end and print what each did; return the exit code."""
+    if options.no_wait:
+        printed(options, jobs, lambda jobs: "")
+        return COMMITTED
+    line, ended = ProgressLine(), []
+    for job in jobs:
+        while (state := client.progress(job))["state"] in ("queued", "running"):
+            line.draw(f"{state['kind']} {state['corpus']}", state["done"], state["todo"])
+            time.sleep(_POLL_S)
+        line.clear()
+        ended.append(state)
+    printed(
+        options,
+        ended,
+        lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
+    )
+    return UNREACHABLE if any(state["state"] == "failed" for state in ended) else COMMITTED

@@ -1,0 +1,95 @@
+"""`irc`: ask the daemon.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 committed, 1 abstained, 2 wrong usage
+or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or nothing indexed,
+5 (`status`) stale or dark.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from irclient import __version__
+from irclient.cli.commands import COMMANDS
+from irclient.client import Client
+from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
+from irclient.terminal.exits import UNKNOWN, UNREACHABLE, WRONG
+from irclient.terminal.help import Parser, add_command, needed, parsed, parser
+from irclient.terminal.output import add_output, note, say_json
+from irclient.terminal.width import spell_the_rest
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    spell_the_rest()
+    words = sys.argv[1:] if argv is None else argv
+    options = parsed(program(words), words)
+    try:
+        with Client(timeout=options.timeout) as client:
+            code: int = options.run(client, options)
+            return code
+    except IRError as error:
+        return failed(error, options.json)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def failed(error: IRError, as_json: bool) -> int:
+    """Say what went wrong, and return the exit code for it."""
+    if as_json:
+        said = {"code": error.code, "message": error.message, "hint": error.hint}
+        say_json({"error": said})
+    note(f"irc: {error.message}")
+    if error.hint:
+        note(f"     {error.hint}")
+    if isinstance(error, (Unreachable, Unavailable, InternalError)):
+        return UNREACHABLE
+    return UNKNOWN if isinstance(error, NotFound) else WRONG
+
+
+def program(words: Sequence[str] = ()) -> Parser:
+    """Return the parser of all commands, or of the one that a command line begins with."""
+    irc = parser("irc", "Find the skills, packages, past sessions and documents that apply.", _MORE)
+    irc.add_argument("--version", action="version", version=f"irc {__version__}")
+    commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in needed(words, COMMANDS):
+        page = add_command(commands, name, import_module(f"irclient.cli.commands.{name}"))
+        add_output(page)
+    return irc
+
+
+_MORE = """\
+irc COMMAND --help has the options of a command, with examples.
+
+exit codes:
+  0  committed, or done
+  1  abstained: nothing applies
+  2  wrong usage or query
+  3  no daemon, or it is too slow; irdaemon start --detach
+  4  unknown corpus or artifact, or nothing indexed
+  5  (status) something is stale or dark
+
+environment:
+  IRDAEMON_SOCKET   the daemon's socket, if it is not at the usual place
+  NO_COLOR          no colours, even on a terminal
+  FORCE_COLOR       colours, even off a terminal; 0: none
+  FORCE_HYPERLINK   paths as links, whatever the terminal; 0: none
+  COLUMNS           how wide lines may be, if not as wide as the terminal
+
+examples:
+  # what applies here?
+  irc discover "fill in a PDF form"
+
+  # what is indexed, and is it fresh?
+  irc status
+"""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

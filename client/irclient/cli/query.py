@@ -1,0 +1,176 @@
+"""A query from the options of a command line."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.cli.conditions import parse_where
+from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, SelectSpec
+
+
+def query(options: argparse.Namespace) -> Query:
+    """Return the query that the options ask."""
+    spec = SelectSpec()
+    if hasattr(options, "select"):
+        spec = SelectSpec(
+            strategy=options.select,
+            max_k=options.max_k,
+            rel=options.rel,
+            min_score=options.min_score,
+        )
+    return Query(
+        text=" ".join(options.query),
+        corpora=tuple(options.corpus),
+        k=options.k,
+        mode=options.mode,
+        where=parse_where(options.where),
+        surfaces=tuple(options.surface),
+        select=spec,
+        level=options.disclose,
+        fusion=options.fusion,
+        weights=dict(options.weight),
+        expand=options.expand,
+        rerank=options.rerank,
+        fresh=options.fresh,
+        wait_ms=options.wait_ms,
+        budget_ms=options.budget_ms,
+    )
+
+
+def add_select_options(parser: argparse.ArgumentParser) -> None:
+    """Add how to select from what a query finds."""
+    group = parser.add_argument_group("how to select")
+    group.add_argument(
+        "--select",
+        choices=STRATEGIES,
+        default="conservative",
+        metavar="STRATEGY",
+        help=f"{', '.join(STRATEGIES)} (conservative)",
+    )
+    group.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
+    group.add_argument(
+        "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
+    )
+    group.add_argument(
+        "--min-score",
+        type=_floor,
+        default="auto",
+        metavar="F",
+        help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
+    )
+
+
+def _floor(text: str) -> float | str | None:
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    try:
+        return float(text)
+    except ValueError:
+        said = f"{text!r} is neither a number nor `auto` nor `none`"
+        raise argparse.ArgumentTypeError(said) from None
+
+
+def _weight(text: str) -> tuple[str, float]:
+    kind, _, weight = text.partition("=")
+    try:
+        return kind, float(weight)
+    except ValueError:
+        said = f"{text!r} is not KIND=W with a number W"
+        raise argparse.ArgumentTypeError(said) from None
+
+
+def add_query_options(parser: argparse.ArgumentParser) -> None:
+    """Add the words of a query, and its shape."""
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what is needed, in words")
+    add_query_shape(parser)
+
+
+def add_query_shape(parser: argparse.ArgumentParser) -> None:
+    """Add all of a query but its words."""
+    _add_scope(parser.add_argument_group("where to look"))
+    _add_ranking(parser.add_argument_group("how to rank"))
+    _add_answer(parser.add_argument_group("what to answer"))
+
+
+def _add_scope(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        *("-c", "--corpus"),
+        action="append",
+        default=[],
+        metavar="CORPUS",
+        help="look only here; may be repeated",
+    )
+    group.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COND",
+        help="field=value, field>=value, ..., or a filter in JSON; may be repeated",
+    )
+    group.add_argument(
+        "--surface", action="append", default=[], metavar="KIND", help="look only at this kind"
+    )
+
+
+def _add_ranking(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
+    group.add_argument(
+        "--mode",
+        choices=MODES,
+        default="hybrid",
+        metavar="MODE",
+        help="hybrid (meaning and words, the default), dense or lexical",
+    )
+    group.add_argument(
+        "--fusion",
+        choices=FUSIONS,
+        default="standard",
+        metavar="HOW",
+        help=f"how the rankings become one: {', '.join(FUSIONS)} (standard)",
+    )
+    group.add_argument(
+        "--weight",
+        action="append",
+        default=[],
+        type=_weight,
+        metavar="KIND=W",
+        help="multiply the score of a surface kind; may be repeated",
+    )
+    group.add_argument(
+        "--rerank", action="store_true", help="let the configured reranker read the best again"
+    )
+
+
+def _add_answer(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--disclose",
+        choices=LEVELS,
+        default="metadata",
+        metavar="LEVEL",
+        help="metadata (the default), body, or bundled: with the files that go with it",
+    )
+    add_expand(group)
+    group.add_argument(
+        "--fresh", action="store_true", help="wait until every change made so far is included"
+    )
+    add_wait(group)
+    group.add_argument(
+        "--budget-ms", type=float, default=0.0, metavar="N", help="answer from what fits into N ms"
+    )
+
+
+def add_wait(parser: argparse._ActionsContainer) -> None:
+    """Add for how long to wait."""
+    parser.add_argument(
+        "--wait-ms", type=float, default=1000.0, metavar="N", help="wait at most N ms (1000)"
+    )
+
+
+def add_expand(parser: argparse._ActionsContainer) -> None:
+    """Add how much text around a match to show."""
+    parser.add_argument(
+        "--expand",
+        default="none",
+        metavar="HOW",
+        help="show the text around what matched: window, window:K or artifact",
+    )

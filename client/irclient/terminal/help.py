@@ -1,0 +1,90 @@
+"""The parsers of both command lines: pages with examples, and the nearest word for a wrong one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NoReturn
+
+from irclient.invisible import spelled
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says briefly what is wrong and where to look, and names the nearest word."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2, without the whole usage before what matters."""
+        self.exit(
+            2, f"{self.prog}: {spelled(message)}\n{' ' * len(self.prog)}  {self.prog} --help\n"
+        )
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from irclient.nearest import did_you_mean
+
+            known = [str(choice) for choice in action.choices]
+            kind = str(action.metavar or action.dest).lower()
+            said = f"unknown {kind} {value!r} ({', '.join(known)})"
+            raise argparse.ArgumentError(None, said + did_you_mean(value, known))
+
+
+def parser(name: str, about: str, epilog: str) -> Parser:
+    """Return the parser of a program."""
+    return Parser(
+        prog=name,
+        description=about,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def needed(words: Sequence[str], commands: Sequence[str]) -> Sequence[str]:
+    """Return the commands whose files a command line needs: importing them all takes time.
+
+    Completion is about all of them, and so is a page or an error that lists them.
+    """
+    alone = words and words[0] in commands and words[0] != "completion"
+    return words[:1] if alone else commands
+
+
+def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
+    """Add a command to those of a program; return its parser, with the command's own options.
+
+    The file of a command has HELP, a phrase for the list of commands; ABOUT, a paragraph for its
+    own page; EXAMPLES, lines for a shell under comments; `add_options` and `run`.
+    """
+    page: Parser = commands.add_parser(
+        name,
+        help=command.HELP,
+        description=command.ABOUT.strip(),
+        epilog=f"examples:\n{_indented(command.EXAMPLES)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    page.set_defaults(run=command.run, page=page)
+    command.add_options(page)
+    return page
+
+
+def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options of a command line, or exit with 2 and say what is wrong with it."""
+    options, unknown = program.parse_known_args(argv)
+    if unknown:
+        options.page.error(_unknown(options.page, unknown[0]))
+    options.program = program
+    return options
+
+
+def _unknown(page: argparse.ArgumentParser, word: str) -> str:
+    from irclient.nearest import nearest
+
+    if not word.startswith("-"):
+        return f"{word!r} is one argument too many; quote words that belong together"
+    # Without the dashes, which would make every option like every other.
+    known = [name[2:] for name in page._option_string_actions if name.startswith("--")]
+    near = nearest(word.partition("=")[0].lstrip("-"), known)
+    return f"unknown option {word!r}" + (f"; did you mean '--{near}'?" if near else "")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" if line else "" for line in text.strip().splitlines())

@@ -1,0 +1,61 @@
+"""What a command prints: data as JSON where it was asked for, else as text.
+
+Every line for a person goes through here, so that nothing named in it can begin another line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from irclient.invisible import escaped, safe, shown, spelled
+from irclient.terminal.width import takes_all
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add what every command takes."""
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument(
+        "--timeout", type=float, default=10.0, metavar="S", help="give up after S seconds (10)"
+    )
+
+
+def as_json(value: Any) -> str:
+    """Return a value as a line of JSON that is harmless on a terminal."""
+    return escaped(json.dumps(value, ensure_ascii=not takes_all()))
+
+
+def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> None:
+    """Print a value as JSON, or what `text` makes of it as it may be shown; "" prints nothing."""
+    if options.json:
+        say_json(value)
+    elif said := text(shown(value)):
+        print(said, flush=True)
+
+
+def say_json(value: Any) -> None:
+    """Print a value as a line of JSON."""
+    print(as_json(value), flush=True)
+
+
+def say(line: str) -> None:
+    """Print one line to stdout, whatever it names."""
+    print(spelled(line), flush=True)
+
+
+def note(line: str) -> None:
+    """Print one line to stderr, whatever it names."""
+    print(spelled(line), file=sys.stderr, flush=True)
+
+
+def say_text(text: str) -> None:
+    """Print a text of many lines, made of what may be shown, to stdout."""
+    print(safe(text), flush=True)
+
+
+def note_text(text: str) -> None:
+    """Print a text of many lines, made of what may be shown, to stderr."""
+    print(safe(text), file=sys.stderr, flush=True)

@@ -1,0 +1,37 @@
+"""One line of progress on a terminal's stderr; nothing anywhere else."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from irclient.invisible import spelled
+from irclient.terminal.width import clipped
+
+_BAR = 24
+
+
+class ProgressLine:
+    """Draw `label [#####     ] done/todo` in place, and take it away at the end."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._drawn = False
+
+    def draw(self, label: str, done: int, todo: int) -> None:
+        """Show how far things are; `todo` of 0 shows the label alone."""
+        if not self._live:
+            return
+        filled = round(_BAR * min(done, todo) / todo) if todo else 0
+        bar = f" [{'#' * filled}{' ' * (_BAR - filled)}] {done:,}/{todo:,}" if todo else " ..."
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write(f"\r\x1b[K{clipped(spelled(label) + bar, width - 1)}")
+        sys.stderr.flush()
+        self._drawn = True
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False

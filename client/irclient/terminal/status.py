@@ -1,0 +1,132 @@
+"""What a person sees of the daemon and its corpora: tables as plain lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from irclient.terminal.health import health
+from irclient.terminal.width import cells
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows in columns, numbers to the right."""
+    lines = [list(map(str, head)), *([_cell(value) for value in row] for row in rows)]
+    right = [all(isinstance(v, (int, float)) for v in column) for column in zip(*rows, strict=True)]
+    right = right or [False] * len(head)
+    widths = [max(cells(row[i]) for row in lines) for i in range(len(head))]
+    return "\n".join("  ".join(map(_padded, row, widths, right)).rstrip() for row in lines)
+
+
+def _padded(cell: str, width: int, to_right: bool) -> str:
+    room = " " * (width - cells(cell))
+    return room + cell if to_right else cell + room
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def status(state: dict[str, Any]) -> str:
+    """Return the daemon's state: who, how long, and one row for each corpus."""
+    head = (
+        f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
+        f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
+    )
+    lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {})), *health(state)]
+    if "profile" in state:
+        lines += ["", stages(state["profile"])]
+    return "\n".join(lines)
+
+
+def ledger(state: dict[str, Any]) -> list[str]:
+    """Return what is to be said of the ledger: nothing where all is well."""
+    lines = []
+    if trouble := state.get("trouble"):
+        since = _moment(trouble["since"])
+        lines.append(
+            f"ledger: not written since {since}: {trouble['error']}; the answers are of then,"
+            " and it is tried again by itself"
+        )
+    if rebuilt := state.get("rebuilt"):
+        lines.append(
+            f"ledger: damaged, and rebuilt since {_moment(rebuilt['since'])}:"
+            f" {rebuilt['why']}; the old one lies in {rebuilt['kept']}"
+        )
+    elif aside := state.get("set_aside"):
+        lines.append(f"ledger: {len(aside)} set aside before, the last as {aside[-1]}")
+    return lines
+
+
+def stages(profile: dict[str, dict[str, float]]) -> str:
+    """Return one row for each stage: how often, and how long in milliseconds."""
+    columns = ("stage", "n", "p50 ms", "p95 ms", "max ms")
+    rows = [[name, f["n"], f["p50"], f["p95"], f["max"]] for name, f in profile.items()]
+    return table(columns, rows)
+
+
+def floor(found: dict[str, Any]) -> str:
+    """Return a calibrated floor as one line: what it is, how good, on what grounds, since when."""
+    kind = "labelled" if found["labelled"] else "made-up"
+    since = _moment(found["calibrated_at"])
+    return (
+        f"{found['at_least']:.2f}, J {found['j']:.2f} on {found['n_inside']} answerable and"
+        f" {found['n_outside']} other {kind} queries, {since}"
+        + ("" if found["applied"] else "; not applied, it separates badly")
+    )
+
+
+def corpora(states: Sequence[dict[str, Any]]) -> str:
+    """Return one row for each corpus."""
+    columns = ("name", "kind", "artifacts", "records", "vectors", "failures", "pending", "state")
+    rows = [[state[column] for column in columns] for state in states]
+    return table(columns, rows) if rows else "no corpora; irc add NAME KIND ROOT makes one"
+
+
+def failures(found: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each failure: since when, what, and why."""
+    return "\n".join(
+        f"{_moment(failure['since'])}  {failure['corpus']}  {failure['reason']}"
+        f"{_tries(failure.get('tries', 1))}"
+        for failure in found
+    )
+
+
+def _tries(tries: int) -> str:
+    return f" (tried {tries:,} times)" if tries > 1 else ""
+
+
+def secrets(found: Sequence[dict[str, Any]]) -> str:
+    """Return one line for each secret: its corpus, where it lies, and its kind."""
+    return "\n".join(
+        f"{each['corpus']}  {each['path']}:{each['line'] or '?'}  {each['kind']}" for each in found
+    )
+
+
+def audit(changed: Sequence[dict[str, Any]]) -> str:
+    """Return each changed item: what it is, when it was disclosed, and the diff since."""
+    return "\n".join(map(_changed, changed)) or "nothing changed since it was disclosed"
+
+
+def _changed(each: dict[str, Any]) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each["disclosed_at"]))
+    head = f"{each['corpus']}/{each['artifact_id']}: {each['state']} since disclosed at {when}"
+    return f"{head}\n{each['diff']}\n"
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def _memory(state: dict[str, Any]) -> str:
+    resident = state.get("rss_bytes")
+    return "" if resident is None else f", {resident / 1e6:,.0f} MB"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words: its two largest units."""
+    minutes, hours = int(seconds // 60), int(seconds // 3600)
+    if hours >= 48:
+        return f"{hours // 24} d"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min {int(seconds % 60)} s"
