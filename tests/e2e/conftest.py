@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import Home, Running
+from tests.support.running import Home, Running
 
 
 @pytest.fixture

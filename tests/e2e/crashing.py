@@ -15,7 +15,7 @@ from irdaemon.engine import Engine, Options
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
-from tests.unit.whole_ledgers import everything
+from tests.support.ledgers import everything
 
 _PART = re.compile(r"serial (\d+) part (\d+) of (\d+)\b")
 

@@ -8,7 +8,7 @@ import zmq
 
 from irclient import Query, wire
 from irclient.errors import IRError, LimitError, NotFound, ProtocolError, QueryError
-from tests.e2e.running import finds, until
+from tests.support.running import finds, until
 
 
 def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_served(home, daemon):
@@ -113,7 +113,7 @@ def test_bytes_that_are_no_zmtp_harm_nobody(home, daemon):
 
 
 def test_a_corpus_of_nothing_says_that_nothing_is_indexed(home):
-    from tests.e2e.running import Running
+    from tests.support.running import Running
 
     (home.path / "empty").mkdir()
     home.config.write_text(

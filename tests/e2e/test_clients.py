@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from irclient import AsyncClient, Lost, Query, Timeout
-from tests.e2e.running import Running, until
+from tests.support.running import Running, until
 
 
 def test_a_kept_client_asks_the_daemon_that_comes_after(daemon, home):

@@ -10,7 +10,7 @@ import tomllib
 import pytest
 
 from irclient.errors import IRError, NotFound
-from tests.e2e.running import Running, until
+from tests.support.running import Running, until
 
 _RACE_S = 3.0
 

@@ -16,10 +16,10 @@ from irdaemon.config.config import load_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
 from tests.e2e.crashing import Disk, built_anew, made_older, torn
-from tests.e2e.running import Running
-from tests.unit.whole_ledgers import everything
+from tests.support.ledgers import everything
+from tests.support.running import Running
 
-EMBEDDERS = {"hashing": "hashing-512", "tests.unit.corpus_builders:Counting": "counting-64"}
+EMBEDDERS = {"hashing": "hashing-512", "tests.support.corpora:Counting": "counting-64"}
 PHASES = ("first build", "storm", "compaction", "migration", "embedder change")
 
 

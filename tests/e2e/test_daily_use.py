@@ -4,7 +4,7 @@ import mmap
 import os
 import shutil
 
-from tests.e2e.running import Running, finds, knows, until
+from tests.support.running import Running, finds, knows, until
 
 
 def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from irclient import Query
-from tests.e2e.running import Home, Running, finds, until
+from tests.support.running import Home, Running, finds, until
 
 SHAPES = Path(__file__).parents[1] / "transcripts"
 FILES = {

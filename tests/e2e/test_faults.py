@@ -8,7 +8,7 @@ import pytest
 
 from irclient import Query
 from irdaemon.cli.main import main
-from tests.e2e.running import Running, finds, knows, until
+from tests.support.running import Running, finds, knows, until
 
 
 @pytest.fixture

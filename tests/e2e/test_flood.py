@@ -13,7 +13,7 @@ import zmq
 from irclient import wire
 from irclient.errors import LimitError
 from tests.e2e import bad_bytes
-from tests.e2e.running import Running, until
+from tests.support.running import Running, until
 
 MEGABYTE = 2**20
 # SQLite keeps a file open that was read while somebody else had a lock on it, for the next reader.

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.e2e.running import until
+from tests.support.running import until
 
 # A daemon in more of a hurry, so that nobody has to wait for a minute.
 HURRIED = """

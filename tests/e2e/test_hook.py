@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import irclient
-from tests.e2e.running import Running, knows, until
+from tests.support.running import Running, knows, until
 
 START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
 

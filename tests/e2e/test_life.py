@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from irclient import Query
-from tests.e2e.running import Running, until
+from tests.support.running import Running, until
 
 
 def test_of_two_starts_at_once_exactly_one_serves(home):

@@ -17,10 +17,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 import irclient.client
-from irclient.mcp import asking
+from irclient.mcp import daemon
 from irclient.mcp.daemon import Daemon
 from irclient.mcp.server import make_server
-from tests.e2e.running import Home, Running, finds, until
+from tests.support.running import Home, Running, finds, until
 
 HELLO = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -164,7 +164,7 @@ def test_what_was_just_written_is_found_when_asked_fresh(served, tools):
 
 
 def test_a_server_outlives_its_daemon_and_asks_the_next_one(home, monkeypatch):
-    monkeypatch.setattr(asking, "_RESTART_S", 0.0)
+    monkeypatch.setattr(daemon, "_RESTART_S", 0.0)
     monkeypatch.setattr(irclient.client, "CONNECT_S", 0.2)
     home.skill("pdf-forms", "Fill and flatten PDF forms")
 

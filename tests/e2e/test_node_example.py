@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.e2e.running import ROOT
+from tests.support.running import ROOT
 
 EXAMPLE = ROOT / "examples" / "node"
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.e2e.running import ROOT, Running, until
+from tests.support.running import ROOT, Running, until
 
 # A daemon of which some parts cannot be stopped, or not even started.
 BROKEN = """

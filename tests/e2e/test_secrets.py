@@ -7,8 +7,8 @@ import stat
 import pytest
 
 from irclient import Query
-from tests.e2e.running import Running, until
-from tests.planted import ANTHROPIC, AWS, GITHUB, JWT, KEY_LINES, PASSWORD, PRIVATE_KEY
+from tests.support.planted import ANTHROPIC, AWS, GITHUB, JWT, KEY_LINES, PASSWORD, PRIVATE_KEY
+from tests.support.running import Running, until
 
 PRIVATE = "orchid-77"
 VALUES = (AWS, GITHUB, ANTHROPIC, JWT, *KEY_LINES, PASSWORD, PRIVATE)

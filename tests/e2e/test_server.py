@@ -15,7 +15,7 @@ from irdaemon.serve import ops as serve
 from irdaemon.serve.endpoints import private_door
 from irdaemon.serve.loop import Server
 from irdaemon.serve.ops import Op, Rules
-from tests.unit.corpus_builders import engine, mapped
+from tests.support.corpora import engine, mapped
 
 
 @contextmanager

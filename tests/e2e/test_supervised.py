@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from irclient.errors import Unreachable
-from tests.e2e.running import finds, until
+from tests.support.running import finds, until
 
 
 @pytest.fixture

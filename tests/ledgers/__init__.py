@@ -4,7 +4,7 @@ They hold the two corpora below. `make.py` writes another: run it with the code 
 `uncleaned.db.gz` is by the first version of redaction, which did not look through escapes.
 """
 
-from tests.planted import GITHUB
+from tests.support.planted import GITHUB
 
 TOOLS = {f"tool-{n}": f"turn screw number {n} with tool {n * 7}" for n in range(24)} | {
     "pdf": {"name": "pdf", "description": "fill in pdf forms", "tags": ["paper", "forms"]},

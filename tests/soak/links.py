@@ -18,7 +18,7 @@ from pathlib import Path
 
 from irclient import Query
 from irclient.errors import IRError, NotFound, Unavailable
-from tests.e2e.running import ROOT, Home, Running, until
+from tests.support.running import ROOT, Home, Running, until
 
 OUTSIDE = "quicksilverparagraph"
 CONFIG = """\

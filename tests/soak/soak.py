@@ -19,9 +19,9 @@ from irdaemon.config.corpus import corpora_of
 from irdaemon.engine import Engine, Options
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
-from tests.e2e.running import Home, Running, until
 from tests.soak.edits import WORDS, Editor
-from tests.unit.corpus_builders import contents
+from tests.support.corpora import contents
+from tests.support.running import Home, Running, until
 
 CLIENTS = 8
 CORPORA = ("notes", "sessions", "skills")

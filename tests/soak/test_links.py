@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import Home
 from tests.soak.links import Storm
+from tests.support.running import Home
 
 LONG_S = float(os.environ.get("IRDAEMON_STORM_S", "600"))
 

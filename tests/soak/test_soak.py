@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import Home
 from tests.soak.soak import Soak
+from tests.support.running import Home
 
 # Sockets of the comparing client, and files of SQLite's readers.
 COME_AND_GO = 6

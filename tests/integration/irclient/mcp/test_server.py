@@ -1,0 +1,271 @@
+"""The MCP server without a daemon: what it offers, to whom, and what it says when asked wrongly."""
+
+import subprocess
+import sys
+import threading
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.server.mcpserver.exceptions import ToolError
+from starlette.testclient import TestClient
+
+from irclient.errors import QueryError, Timeout, Unreachable
+from irclient.mcp import daemon
+from irclient.mcp.daemon import Daemon
+from irclient.mcp.http import guarded_app
+from irclient.mcp.server import make_server
+from irclient.testing import FakeDaemon
+
+TOKEN = "a-token-of-some-length"
+PORT = 7411
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    monkeypatch.setattr(daemon, "_RESTART_S", 0.0)
+    return lambda profile="discover": make_server(profile, Daemon(str(tmp_path / "none"), 1.0))
+
+
+def offered(tools):
+    async def listed():
+        async with Client(tools) as client:
+            return (await client.list_tools()).tools
+
+    return {tool.name: tool for tool in anyio.run(listed)}
+
+
+def called(tools, name, arguments):
+    async def call():
+        async with Client(tools) as client:
+            return await client.call_tool(name, arguments)
+
+    result = anyio.run(call)
+    assert result.is_error
+    return result.content[0].text
+
+
+def test_two_tools_are_offered_and_six_more_with_the_library(tools):
+    assert list(offered(tools())) == ["discover", "disclose"]
+    assert list(offered(tools("library"))) == [
+        *("discover", "disclose", "SearchLibrary", "ReadFromLibrary", "ListLibraryContents"),
+        *("GetLibraryOverview", "SuggestLibraryLocation", "IndexDirectoryToLibrary"),
+    ]
+
+
+def test_every_tool_says_when_to_use_it_where_it_is_not_cut_off(tools):
+    for tool in offered(tools("library")).values():
+        start = tool.description[:512].lower()
+        assert any(said in start for said in ("use it", "needed")), tool.name
+        assert tool.annotations.open_world_hint is False
+        assert tool.annotations.idempotent_hint is True
+        assert tool.annotations.read_only_hint is (tool.name != "IndexDirectoryToLibrary")
+    assert len(tools("library").instructions) <= 512
+
+
+@pytest.mark.parametrize("profile_tool", [("discover", "query"), ("disclose", "reference")])
+def test_half_a_character_is_an_error_that_says_so(profile_tool):
+    tool, argument = profile_tool
+    with FakeDaemon() as daemon:
+        tools = make_server("discover", Daemon(daemon.endpoint, 5.0))
+        said = called(tools, tool, {argument: "a\udcff"})
+    assert f"{tool}: not UTF-8: a\\xff" in said
+    assert said.isprintable()
+
+
+def test_schemas_have_no_titles_but_keep_an_argument_of_that_name(tools):
+    for tool in offered(tools("library")).values():
+        for schema in (tool.input_schema, tool.output_schema):
+            assert "'title': '" not in str(schema)
+    assert "title" in offered(tools("library"))["SuggestLibraryLocation"].input_schema["properties"]
+
+
+def test_an_unknown_tool_is_answered_with_the_nearest(tools):
+    assert "did you mean 'discover'? Tools here: discover, dis" in called(tools(), "discver", {})
+
+
+def test_every_wrong_argument_is_named(tools):
+    said = called(tools(), "discover", {"query": 5, "max_items": 99})
+    assert "query: Input should be a valid string (got '5')" in said
+    assert "max_items: Input should be less than or equal to 10" in said
+    assert "http" not in said
+    assert "query: Field required" in called(tools(), "discover", {})
+
+
+@pytest.mark.parametrize("name", ["AddToLibrary", "UpdateLibraryDoc", "RemoveFromLibrary"])
+def test_what_changes_documents_is_answered_with_what_to_do_instead(tools, name):
+    assert f"{name} is not supported" in called(tools("library"), name, {"title": "x"})
+    assert "unknown tool" in called(tools(), name, {})
+
+
+def test_without_a_daemon_a_call_is_answered_with_the_command_that_starts_it(tools):
+    for name, arguments in (("discover", {"query": "x"}), ("disclose", {"reference": "a/b"})):
+        assert "irdaemon start --detach" in called(tools(), name, arguments)
+
+
+class Told:
+    """A context that remembers the progress it was told."""
+
+    def __init__(self):
+        self.progress = []
+        self.twice = threading.Event()
+
+    async def report_progress(self, progress, total=None, message=None):
+        self.progress.append((progress, message))
+        if len(self.progress) == 2:
+            self.twice.set()
+
+
+def asked(call, told=None):
+    """Let a daemon that is nowhere be asked, and return the answer."""
+
+    async def ask():
+        return await Daemon("/nowhere", 1.0).ask(call, told or Told())
+
+    return anyio.run(ask)
+
+
+def test_a_call_that_takes_a_while_tells_how_long_it_has_taken(monkeypatch):
+    monkeypatch.setattr(daemon, "_TELL_EVERY_S", 0.01)
+    told = Told()
+    assert asked(lambda client: told.twice.wait(10) and "late", told) == "late"
+    (first, message), (second, _) = told.progress[:2]
+    assert 0 < first < second
+    assert message == "waiting for irdaemon"
+
+
+def test_a_call_that_is_answered_soon_tells_nothing(monkeypatch):
+    monkeypatch.setattr(daemon, "_TELL_EVERY_S", 3600.0)
+    told = Told()
+    assert asked(lambda client: "soon", told) == "soon"
+    assert told.progress == []
+
+
+def test_a_daemon_that_is_just_restarted_is_asked_again_once(monkeypatch):
+    monkeypatch.setattr(daemon, "_RESTART_S", 0.0)
+    failures = [Unreachable("gone")]
+
+    def call(client):
+        if failures:
+            raise failures.pop()
+        return "answer"
+
+    assert asked(call) == "answer"
+    failures[:] = [Unreachable("gone"), Unreachable("gone"), Unreachable("gone")]
+    with pytest.raises(ToolError, match="irdaemon start --detach"):
+        asked(call)
+    assert len(failures) == 1
+
+
+def test_a_daemon_too_slow_or_a_wrong_query_is_not_asked_again():
+    for error, advice in ((Timeout("late"), "call again"), (QueryError("no", "do so"), "do so")):
+        calls = []
+
+        def call(client, error=error, calls=calls):
+            calls.append(1)
+            raise error
+
+        with pytest.raises(ToolError, match=advice):
+            asked(call)
+        assert len(calls) == 1
+
+
+# -- over HTTP -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def http(tools):
+    app = guarded_app(tools(), PORT, TOKEN)
+    with TestClient(app, base_url=f"http://127.0.0.1:{PORT}") as client:
+        yield client
+
+
+def post(http, method, params=None, **headers):
+    said = {
+        "authorization": f"Bearer {TOKEN}",
+        "accept": "application/json, text/event-stream",
+        "content-type": "application/json",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+    return http.post("/mcp", headers=said, json=body)
+
+
+def result(response):
+    import json
+
+    assert response.status_code == 200, response.text
+    (data,) = [line[6:] for line in response.text.splitlines() if line.startswith("data: {")]
+    return json.loads(data)["result"]
+
+
+INITIALIZE = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+@pytest.mark.parametrize(
+    "given", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN, "Bearer é"]
+)
+def test_a_request_without_the_token_is_refused(http, given):
+    refused = post(http, "ping", authorization=given.encode("latin-1"))
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert http.get("/").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"host": "evil.example:7411"}, 421),
+        ({"host": "127.0.0.1:1"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://127.0.0.1:1"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+def test_a_request_from_or_for_elsewhere_is_refused_even_with_the_token(http, headers, status):
+    params = {"protocolVersion": "2025-06-18", **INITIALIZE}
+    assert post(http, "initialize", params, **headers).status_code == status
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:7411", "http://localhost:7411"])
+def test_a_request_with_the_token_from_here_is_answered(http, origin):
+    params = {"protocolVersion": "2025-06-18", **INITIALIZE}
+    initialized = result(post(http, "initialize", params, origin=origin))
+    assert initialized["serverInfo"]["name"] == "irdaemon"
+
+
+def test_a_body_beyond_4_mib_is_refused(http):
+    assert post(http, "ping", {"x": "x" * 5_000_000}).status_code == 413
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_an_older_client_gets_its_own_revision_and_only_what_that_knows(http, revision):
+    params = {"protocolVersion": revision, **INITIALIZE}
+    assert result(post(http, "initialize", params))["protocolVersion"] == revision
+    listed = result(post(http, "tools/list", mcp_protocol_version=revision))["tools"][0]
+    assert ("annotations" in listed) is (revision >= "2025-03-26")
+    assert ("outputSchema" in listed) is (revision >= "2025-06-18")
+    assert ("title" in listed) is (revision >= "2025-06-18")
+    assert {"name", "description", "inputSchema"} <= set(listed)
+
+
+def test_a_revision_nobody_knows_is_answered_with_one_that_is_known(http):
+    params = {"protocolVersion": "1999-01-01", **INITIALIZE}
+    assert result(post(http, "initialize", params))["protocolVersion"] in REVISIONS
+
+
+# -- without the SDK -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ["irclient.quick", "irdaemon"])
+def test_without_the_sdk_the_command_says_how_to_install_it(module, tmp_path):
+    statement = (
+        "import runpy, sys; sys.modules['mcp'] = None; sys.argv = ['x', 'mcp'];"
+        f" runpy.run_module({module!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True)
+    assert done.returncode in (1, 3)
+    assert 'pip install "mcp>=2,<3"' in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,162 @@
+"""Ceilings: what happens, and what is said, when one bites."""
+
+import subprocess
+import sys
+
+import pytest
+
+from irdaemon.config import quota as room
+from irdaemon.config.config import LimitsConfig, parse_config
+from irdaemon.config.corpus import Corpus, corpora_of
+from irdaemon.config.quota import Room
+from irdaemon.daemon import resources as ceilings
+from irdaemon.daemon.resources import Ceilings, Usage, biting
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
+from irdaemon.runtime.memory import MB, resident
+from irdaemon.source.mapping import InMemory
+from irdaemon.strategy import WholeText
+from irdaemon.types import Query
+from tests.support.corpora import engine, mapped
+
+LIMITS = LimitsConfig(memory_mb=100)
+
+
+def limited(items, within):
+    return Corpus("m", "mapping", InMemory(items), WholeText(), "hashing", room=within)
+
+
+def look(made):
+    made.drain()
+    made.request(Job("reconcile", "m", Look()))
+    made.drain()
+    return made.snapshot.corpora["m"].rows.n_artifacts
+
+
+def test_a_corpus_at_its_limit_takes_in_no_new_artifact_and_says_so():
+    items = {"a": "one"}
+    made = engine(limited(items, Room(artifacts=2)))
+    assert look(made) == 1
+    items |= {"b": "two", "c": "three", "d": "four"}
+    assert look(made) == 2
+    (health,) = made.health().corpora
+    assert health.stale == (
+        "2 new entries are not taken in: it holds 2 artifacts, its limit is 2 (artifacts)",
+    )
+    assert made.health().limits == ("m: it holds 2 artifacts, its limit is 2 (artifacts)",)
+
+
+def test_what_is_known_still_changes_at_the_limit_and_what_goes_makes_room():
+    items = {"a": "one", "b": "two"}
+    made = engine(limited(items, Room(artifacts=2)))
+    look(made)
+    items |= {"a": "changed", "c": "three"}
+    assert look(made) == 2
+    assert made.search(Query("changed", mode="lexical")).results[0].artifact_id == "a"
+    del items["b"]
+    assert look(made) == 2
+    assert made.search(Query("three", mode="lexical")).results[0].artifact_id == "c"
+    assert made.health().level == "ok"
+
+
+def test_above_the_memory_limit_new_artifacts_wait_until_there_is_room_again(monkeypatch):
+    used = [50 * MB]
+    monkeypatch.setattr(room, "resident", lambda: used[0])
+    items = {"a": "one"}
+    made = engine(limited(items, Room(memory=100 * MB)))
+    look(made)
+    used[0] = 101 * MB
+    items["b"] = "two"
+    assert look(made) == 1
+    assert "101 MB of memory, its limit is 100" in made.health().corpora[0].stale[0]
+    used[0] = 99 * MB
+    assert look(made) == 2
+    assert made.health().level == "ok"
+
+
+def test_no_limit_refuses_nothing():
+    assert Room().refusal(10**9) == ""
+
+
+def test_the_memory_of_this_process_is_measured():
+    assert 5 * MB < resident() < 100_000 * MB
+
+
+@pytest.mark.parametrize(
+    ("used", "names"),
+    [
+        (Usage(50 * MB, 10, 1000), []),
+        (Usage(95 * MB, 10, 1000), ["near memory"]),
+        (Usage(101 * MB, 10, 1000), ["memory"]),
+        (Usage(50 * MB, 901, 1000), ["open files"]),
+        (Usage(101 * MB, 1000, 1000), ["memory", "open files"]),
+    ],
+)
+def test_a_limit_of_the_process_bites_from_nine_tenths_on(used, names):
+    assert [bite.name for bite in biting(used, LIMITS)] == names
+
+
+def test_without_a_memory_limit_none_bites():
+    assert biting(Usage(10**12, 1, 1000), LimitsConfig(memory_mb=0)) == ()
+
+
+def test_near_the_memory_limit_things_are_let_go_once_a_minute(monkeypatch):
+    monkeypatch.setattr(ceilings, "usage", lambda: Usage(95 * MB, 10, 1000))
+    shed = []
+    watching = Ceilings(LIMITS, lambda: shed.append(1))
+    for now in (0.0, 5.0, 59.0, 60.0):
+        watching.tick(now)
+    assert len(shed) == 2
+    assert "is let go" in watching.biting()[0]
+
+
+def test_shedding_lets_go_of_models_and_graphs_and_changes_no_answer():
+    made = engine(mapped({str(n): f"word{n} shared" for n in range(40)}), hnsw_above=10)
+    made.drain()
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    assert made.snapshot.corpora["m"].dense.graph is not None
+    before = made.search(Query("word7 shared"))
+    made.shed()
+    made.drain()
+    assert made.snapshot.corpora["m"].dense.graph is None
+    after = made.search(Query("word7 shared"))
+    assert [hit.artifact_id for hit in after.results] == [hit.artifact_id for hit in before.results]
+
+
+def test_the_common_size_limits_reach_the_sources_that_know_them_unless_a_corpus_sets_its_own():
+    text = """
+        known = false
+        [limits]
+        file_bytes = 10
+        line_bytes = 20
+        [corpora.plain]
+        kind = "files"
+        roots = ["/a"]
+        [corpora.own]
+        kind = "files"
+        roots = ["/b"]
+        max_bytes = 30
+        [corpora.sessions]
+        roots = ["/c"]
+        [corpora.packages]
+        roots = ["/d"]
+    """
+    made = {corpus.name: corpus for corpus in corpora_of(parse_config(text, "/c.toml"))}
+    assert made["plain"].source._max_bytes == 10
+    assert made["own"].source._max_bytes == 30
+    assert made["sessions"].source._wanted.line_bytes == 20
+    assert made["plain"].room == Room(1_000_000, 1_800 * MB)
+
+
+@pytest.mark.parametrize(("wanted", "soft"), [(0, 300), (350, 350), (10**9, 400), (10, 256)])
+def test_as_many_files_may_be_opened_as_is_set_and_the_system_allows(wanted, soft):
+    script = (
+        "import resource\nfrom irdaemon.daemon.resources import set_open_files\n"
+        "from irdaemon.config.config import LimitsConfig\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (300, 400))\n"
+        f"set_open_files(LimitsConfig(open_files={wanted}))\n"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == str(soft), done.stderr

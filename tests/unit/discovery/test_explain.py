@@ -1,0 +1,67 @@
+"""What `explain` says of a query, stage by stage."""
+
+import pytest
+
+from irclient.cli.explanation import explanation
+from irclient.errors import NotFound
+from irdaemon.types import Query, SelectSpec
+from tests.unit.retrieve.test_ranking import engine_of, tool
+
+TOOLS = {
+    "fill": tool("Fill a pdf form", team="docs"),
+    "merge": tool("Merge pdf files", team="docs"),
+    "deploy": tool("Deploy to the cloud", team="ops"),
+    "copy-of-fill": tool("Fill a pdf form", name="fill", team="other"),
+}
+
+
+def told(text="fill a pdf form", item="", **more):
+    return engine_of(TOOLS).explain(Query(text, **more), item)
+
+
+def test_the_words_of_a_query_are_listed_and_those_nothing_holds_are_marked():
+    assert told("fill zebra")["analysis"]["unknown"] == ["zebra"]
+
+
+def test_what_each_term_adds_sums_to_the_lexical_score():
+    best = told("fill in a pdf form")["corpora"][0]["candidates"][0]
+    assert sum(best["lexical"]["terms"].values()) == pytest.approx(
+        best["lexical"]["score"], abs=0.01
+    )
+    assert best["lexical"]["rank"] == 1
+
+
+def test_the_verdict_of_each_candidate_is_the_last_stage_it_reached():
+    candidates = told("fill in a pdf form")["corpora"][0]["candidates"]
+    verdicts = {each["artifact_id"]: each["verdict"] for each in candidates}
+    assert verdicts["fill"] == "committed" or verdicts["copy-of-fill"] == "committed"
+    assert any(verdict.startswith("copy of tools/") for verdict in verdicts.values())
+    assert verdicts["merge"] == "not_committed"
+
+
+@pytest.mark.parametrize(
+    ("item", "more", "stage"),
+    [
+        ("tools/copy-of-fill", {}, "committed"),
+        ("tools/merge", {}, "not_committed"),
+        ("tools/deploy", {"mode": "lexical"}, "not_retrieved"),
+        ("tools/deploy", {"where": {"team": "docs"}}, "filtered_out"),
+        ("tools/merge", {"select": SelectSpec(min_score=0.99)}, "below_floor"),
+        ("tools/merge", {"k": 1}, "beyond_k"),
+    ],
+)
+def test_a_named_item_is_told_where_it_dropped_out(item, more, stage):
+    fate = told("fill in some pdf form", item, **more)["item"]
+    assert (fate["stage"], bool(fate["why"])) == (stage, True)
+
+
+def test_an_item_that_is_not_indexed_is_not_found_with_the_nearest_name():
+    with pytest.raises(NotFound, match="did you mean 'merge'"):
+        told(item="tools/merg")
+
+
+@pytest.mark.parametrize("text", ["fill a pdf form", "zebra", "fill", "? !"])
+def test_an_explanation_reads_on_a_terminal_whatever_was_asked(text):
+    shown = explanation(told(text, "tools/deploy"))
+    assert "words" in shown
+    assert "tools/deploy: " in shown

@@ -1,0 +1,105 @@
+"""Waiting until everything that was changed is in the snapshot, or saying what may not be."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from irclient.errors import QueryError
+from irdaemon.engine.queue import Job, Work
+from irdaemon.types import Query, Root
+from irdaemon.watch import Debouncer, Settings, Watcher
+from irdaemon.watch.pump import Pump
+from tests.support.corpora import engine, mapped, skills, write_skill
+
+
+def test_a_fresh_answer_of_an_engine_without_a_watcher_looks_first(tmp_path):
+    write_skill(tmp_path / "a", "badger")
+    made = engine(skills(tmp_path))
+    assert made.search(Query("badger", mode="lexical")).n_retrieved == 0
+    answer = made.search(Query("badger", mode="lexical", fresh=True))
+    assert answer.n_retrieved == 1
+    assert answer.freshness["unproved"] == []
+    assert "unproved" not in made.search(Query("badger")).freshness
+
+
+def test_a_root_that_is_missing_is_named_as_not_proved(tmp_path):
+    made = engine(skills(tmp_path / "none"), mapped({"a": "x"}))
+    answer = made.discover(Query("x", fresh=True))
+    assert answer.freshness["unproved"] == [os.path.realpath(tmp_path / "none")]
+    assert made.discover(Query("x", corpora=("m",), fresh=True)).freshness["unproved"] == []
+
+
+@pytest.mark.parametrize("wait_ms", [-1, 10**9, True, "soon", None])
+def test_a_time_to_wait_that_is_none_is_an_error(wait_ms):
+    with pytest.raises(QueryError, match="wait_ms"):
+        engine(mapped({"a": "x"})).discover(Query("x", wait_ms=wait_ms))
+
+
+def test_waiting_for_a_job_ends_with_it_and_at_the_latest_with_the_timeout():
+    work = Work()
+    number = work.add(Job("reconcile", "c"))
+    (look,) = work.looks("c")
+    assert not work.wait_until(lambda: look.ended, 0.01)
+    work.take()
+    threading.Timer(0.05, work.end, (number, "done", "")).start()
+    assert work.wait_until(lambda: look.ended, 5)
+    assert work.looks("c") == []
+
+
+def test_a_flush_hands_over_what_waits_and_returns_when_that_was_taken():
+    handed = []
+    pump = Pump(handed.append, Debouncer(settle=60, eager=0))
+    pump.start()
+    pump.add("/a/b", "")
+    assert handed == []
+    assert pump.flush(5)
+    assert handed == [("/a/b",)]
+    assert pump.flush(5)  # nothing waits: at once
+    pump.stop()
+
+
+@pytest.fixture
+def watched(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    dirty = []
+    settings = Settings(settle=60, eager=0, cookies=str(tmp_path / "cookies"))
+    watcher = Watcher(dirty.extend, settings)
+    watcher.set_roots([Root(str(root)), Root(str(tmp_path / "missing"))])
+    watcher.start()
+    yield watcher, root, dirty
+    watcher.stop()
+
+
+def test_what_was_written_before_is_handed_over_when_the_watcher_has_caught_up(watched):
+    watcher, root, dirty = watched
+    assert watcher.caught_up(5)  # the hints that every root begins with
+    for number in range(20):
+        path = root / f"f{number}"
+        path.write_text("x")
+        assert watcher.caught_up(5) == {str(root)}
+        assert str(path) in dirty
+
+
+def test_a_watcher_that_polls_proves_nothing(tmp_path):
+    watcher = Watcher(lambda paths: None, Settings(polling=True, cookies=str(tmp_path / "c")))
+    watcher.set_roots([Root(str(tmp_path))])
+    watcher.start()
+    started = time.monotonic()
+    assert watcher.caught_up(5) == frozenset()
+    assert time.monotonic() - started < 1
+    watcher.stop()
+
+
+def test_a_cookie_directory_that_is_deleted_is_no_proof_and_comes_back(watched, tmp_path):
+    watcher = watched[0]
+    assert watcher.caught_up(5)
+    (tmp_path / "cookies").rmdir()
+    assert watcher.caught_up(0.2) == frozenset()
+    deadline = time.monotonic() + 10
+    while not watcher.caught_up(0.2):
+        assert time.monotonic() < deadline, "the cookies never came back"
+        watcher.tick(time.monotonic())
+        time.sleep(0.01)  # the reader has still to read that the directory went

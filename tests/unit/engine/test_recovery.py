@@ -1,0 +1,235 @@
+"""A damaged ledger is set aside and rebuilt, at a start and while queries go on."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from irclient.errors import Unavailable
+from irdaemon.engine import Engine
+from irdaemon.engine.host import Library
+from irdaemon.engine.queue import Job
+from irdaemon.engine.recovery import opened
+from irdaemon.ledger import LedgerError
+from irdaemon.ledger.files import kept_aside, set_aside
+from irdaemon.types import Query
+from tests.support.corpora import contents, engine, mapped, ticking
+from tests.unit.ledger.test_check import GARBLED, ITEMS, change, garbled
+
+PAGE = 4096
+
+
+class Writing(Library):
+    """The host of an engine that does its jobs by itself, and rebuilds what it loses."""
+
+    writes = True
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = str(tmp_path / "ledger.sqlite")
+    first = engine(mapped(ITEMS), path=path)
+    look(first)
+    first.ledger.close()
+    return path
+
+
+def look(made):
+    made.request(Job("reconcile", "m"))
+    made.drain()
+
+
+def started(path, items=ITEMS):
+    made, loss = opened(path, lambda ledger: Engine(ledger, [mapped(items)], clock=ticking()), 1.0)
+    made.host, made.loss = Writing(), loss
+    return made
+
+
+def is_whole(made, items=ITEMS):
+    fresh = engine(mapped(items))
+    look(fresh)
+    same = contents(made.ledger, "m") == contents(fresh.ledger, "m")
+    return same and made.search(Query("thing number 3")).n_retrieved > 0
+
+
+def overwrite(path, at, content):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(content)
+
+
+DAMAGES = {
+    "a garbage header": lambda path: overwrite(path, 0, b"garbage" * 20),
+    "a text file": lambda path: Path(path).write_text("no ledger\n" * 1000),
+    "damaged pages": lambda path: overwrite(path, 3 * PAGE, os.urandom(40 * PAGE)),
+    "a file cut off": lambda path: os.truncate(path, 9 * PAGE + 100),
+    "a missing table": lambda path: change(path, "DROP TABLE vectors"),
+    "a directory in its place": lambda path: (os.unlink(path), os.mkdir(path)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_ledger_is_set_aside_at_a_start_and_rebuilt(path, damage, caplog):
+    DAMAGES[damage](path)
+    made = started(path)
+    assert made.loss is not None
+    assert kept_aside(path) == [made.loss.kept]
+    assert made.loss.kept in caplog.text
+    look(made)
+    assert is_whole(made)
+    assert made.status()["ledger"]["rebuilt"]["kept"] == made.loss.kept
+    made.ledger.close()
+
+
+TERMS_CUT = "UPDATE records SET terms = substr(terms, 2) WHERE id = 3"
+
+
+def test_a_ledger_with_rows_that_do_not_fit_is_mended_at_a_start(path, caplog):
+    change(path, TERMS_CUT)
+    made = started(path)
+    assert (made.loss, kept_aside(path)) == (None, [])
+    assert "it is mended" in caplog.text
+    look(made)
+    assert is_whole(made)
+    made.ledger.close()
+
+
+def test_a_ledger_of_a_later_format_is_refused_and_left_alone(path):
+    change(path, "PRAGMA user_version = 99")
+    before = Path(path).read_bytes()
+    with pytest.raises(LedgerError, match="format 99"):
+        started(path)
+    assert Path(path).read_bytes() == before
+    assert kept_aside(path) == []
+
+
+def test_a_fault_that_is_not_the_ledgers_sets_nothing_aside(path):
+    def broken(ledger):
+        raise ValueError("a fault of our own")
+
+    with pytest.raises(ValueError, match="our own"):
+        opened(path, broken, 1.0)
+    assert kept_aside(path) == []
+
+
+def test_of_damaged_ledgers_the_last_few_are_kept(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    made = []
+    for content in "abcde":
+        path.write_text(content)
+        made.append(set_aside(str(path), "damaged"))
+    assert kept_aside(str(path)) == made[-3:]
+
+
+def test_damage_met_by_a_job_is_rebuilt_while_the_last_snapshot_answers(path):
+    made = started(path)
+    generation = made.snapshot.generation
+    overwrite(path, PAGE, os.urandom(os.path.getsize(path) - PAGE))
+    made.ledger._store.run("PRAGMA shrink_memory")
+    made.request(Job("reconcile", "m"))
+    made.step()
+    assert made.loss is not None
+    assert made.search(Query("thing number 3")).n_retrieved > 0
+    assert made.snapshot.generation >= generation
+    made.drain()
+    assert is_whole(made)
+    assert made.search(Query("thing number 3", mode="dense")).n_retrieved > 0
+    made.ledger.close()
+
+
+@pytest.mark.parametrize(
+    "wrong", ["UPDATE records SET text = 'other' WHERE id = 3", "DELETE FROM terms WHERE id = 2"]
+)
+def test_damage_that_nobody_met_is_found_at_the_next_compaction_and_mended(path, wrong, caplog):
+    made = started(path)
+    change(path, wrong)
+    made.request(Job("compact"))
+    made.drain()
+    assert "it is mended" in caplog.text
+    assert (made.loss, kept_aside(path)) == (None, [])
+    assert is_whole(made)
+    made.ledger.close()
+
+
+def test_what_is_served_of_a_lost_ledger_stays_until_everything_was_read_again(path):
+    items = dict(ITEMS)
+    made = started(path, items)
+    made._renew("lost for the test")
+    items["new"] = "peel potatoes"
+    assert made.snapshot.corpora["m"].rows.n_artifacts == len(ITEMS)
+    assert made.search(Query("thing number 3", mode="lexical")).n_retrieved > 0
+    made.drain()
+    assert made.search(Query("peel potatoes", mode="lexical")).results[0].artifact_id == "new"
+    assert is_whole(made, items)
+    made.ledger.close()
+
+
+def test_a_renewed_ledger_takes_its_vectors_from_the_snapshot(path):
+    made = started(path)
+    made._renew("lost for the test")
+    assert made.ledger.vectors.dimension("hashing-512") == 512
+    made.step()
+    assert made.snapshot.corpora["m"].unembedded == 0
+    made.ledger.close()
+
+
+def test_damage_met_by_a_reader_is_a_clear_refusal_and_is_rebuilt(path):
+    made = started(path)
+    made.ledger._store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    overwrite(path, 0, os.urandom(os.path.getsize(path)))
+    with pytest.raises(Unavailable, match="cannot be read"):
+        made.records("m/t3")
+    made.drain()
+    assert made.records("m/t3")
+    made.ledger.close()
+
+
+def test_a_deleted_ledger_is_put_back_from_what_is_still_open(path):
+    made = started(path)
+    for end in ("", "-wal", "-shm"):
+        os.unlink(path + end)
+    made.step()
+    assert made.loss is None
+    assert Path(path).stat().st_mode & 0o777 == 0o600
+    assert made.records("m/t3")
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT count(*) FROM artifacts").fetchone() == (len(ITEMS),)
+    assert is_whole(made)
+    made.ledger.close()
+
+
+def test_a_ledger_that_was_exchanged_is_put_back_and_the_other_one_kept(path):
+    made = started(path)
+    other = path + ".other"
+    Path(other).write_text("something else")
+    os.rename(other, path)
+    made.step()
+    assert made.records("m/t3")
+    (kept,) = kept_aside(path)
+    assert Path(kept).read_text() == "something else"
+    made.ledger.close()
+
+
+def test_a_ledger_whose_directory_went_too_is_put_back(path):
+    made = started(path)
+    os.rename(os.path.dirname(path), os.path.dirname(path) + "-away")
+    made.step()
+    assert made.records("m/t3")
+    made.ledger.close()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(how=GARBLED)
+def test_whatever_bytes_of_a_ledger_are_overwritten_a_start_serves(path, how):
+    with garbled(path, how):
+        try:
+            made = started(path)
+        except LedgerError as error:
+            assert "format" in error.message  # noqa: PT017 (the bytes that tell the format)
+        else:
+            look(made)
+            assert made.search(Query("thing number 3")).n_retrieved > 0
+            made.ledger.close()

@@ -1,0 +1,54 @@
+"""What is held can be gone through a page at a time."""
+
+import pytest
+
+from irclient.errors import NotFound, QueryError
+from irdaemon.engine.queue import Job
+from irdaemon.ledger import Wanted
+from tests.support.corpora import engine, mapped, skills
+
+TOOLS = {"b/git": "commit with git", "a": "fill in pdf forms", "c": "peel potatoes"}
+
+
+def built(*corpora):
+    made = engine(*corpora)
+    for corpus in corpora:
+        made.request(Job("reconcile", corpus.name))
+    made.drain()
+    return made
+
+
+def references(made, **wanted):
+    return [f"{held['corpus']}/{held['artifact_id']}" for held in made.artifacts(Wanted(**wanted))]
+
+
+def test_artifacts_come_in_the_order_of_their_references_page_by_page():
+    made = built(mapped(TOOLS, "m"), mapped({"x": "text"}, "l"))
+    assert references(made) == ["l/x", "m/a", "m/b/git", "m/c"]
+    assert references(made, limit=2) == ["l/x", "m/a"]
+    assert references(made, after=("m", "a"), limit=2) == ["m/b/git", "m/c"]
+    assert references(made, after=("m", "c")) == []
+    assert references(made, corpus="l") == ["l/x"]
+
+
+def test_artifacts_can_be_asked_for_by_the_path_they_lie_at_or_under(tmp_path):
+    for name in ("one", "one-more"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: x\n---\n")
+    made = built(skills(tmp_path))
+    under = str(tmp_path.resolve() / "one")
+    (held,) = made.artifacts(Wanted(under=under))
+    assert held["name"] == "one"
+    assert made.artifacts(Wanted(under=held["pointer"])) == [held]
+    assert made.artifacts(Wanted(under=under + "/SKILL")) == []
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1001])
+def test_a_page_has_a_size(limit):
+    with pytest.raises(QueryError, match="1 to 1,000"):
+        built(mapped(TOOLS)).artifacts(Wanted(limit=limit))
+
+
+def test_an_unknown_corpus_has_no_artifacts_and_the_nearest_is_named():
+    with pytest.raises(NotFound, match="did you mean 'tools'"):
+        built(mapped(TOOLS, "tools")).artifacts(Wanted(corpus="tolls"))

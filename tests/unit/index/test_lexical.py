@@ -1,0 +1,98 @@
+"""The lexical leg: BM25 as bm25s computes it, whatever came and went before."""
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine.queue import Job
+from irdaemon.evaluate import Case
+from irdaemon.index import lexical, rows
+from irdaemon.ingest.scan import Look
+from irdaemon.source.mapping import InMemory
+from irdaemon.strategy import WholeText
+from irdaemon.text import tokenize
+from irdaemon.types import Query
+from tests.support.corpora import engine, mapped
+
+WORDS = "pdf form invoice cloud python deploy test note".split()
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
+
+
+def scores_of(engine, query):
+    """Return our score of each artifact, by id."""
+    index = engine.snapshot.corpora["m"]
+    known = engine.snapshot.vocabulary
+    scores = index.lexical.ranked([known[t] for t in dict.fromkeys(tokenize(query)) if t in known])
+    cards, owner_of = index.rows.cards, index.rows.artifact_of.array
+    return {cards[owner_of[at]].artifact_id: scores[at] for at in index.rows.positions()}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.text("abc", min_size=1), texts, min_size=1, max_size=8), texts)
+def test_scores_are_those_of_bm25s_but_for_the_rounded_mean_length(items, query):
+    ours = scores_of(built(items), query)
+    tokens = [tokenize(text) for text in items.values()]
+    peer = bm25s.BM25(k1=lexical.K1, b=lexical.B, method="lucene")
+    peer.index(tokens, show_progress=False)
+    asked = [t for t in dict.fromkeys(tokenize(query)) if any(t in each for each in tokens)]
+    theirs = peer.get_scores(asked) if asked else np.zeros(len(items))
+    # Lucene leaves out the constant factor k1 + 1.
+    expected = [pytest.approx(s * (lexical.K1 + 1), rel=0.02, abs=1e-5) for s in theirs]
+    assert [ours[id] for id in items] == expected
+
+
+def built(items):
+    made = engine(mapped(items))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    return made
+
+
+steps = st.lists(st.tuples(st.sampled_from("abcdef"), texts | st.none()), min_size=1, max_size=12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps, texts, st.sampled_from([(0, 0.0, 0), (256, 0.2, 1_000), (0, 0.9, 1)]))
+def test_scores_after_any_changes_are_exactly_those_of_a_fresh_build(steps, query, thresholds):
+    kept = rows._BURIED, rows._BURIED_SHARE, lexical._TAIL
+    rows._BURIED, rows._BURIED_SHARE, lexical._TAIL = thresholds
+    try:
+        items, made = {}, built({"a": "pdf form"})
+        for id, text in steps:
+            items = {**items, id: text} if text else {k: v for k, v in items.items() if k != id}
+            made.reconfigure([Corpus("m", "mapping", InMemory(items), WholeText(), "hashing")])
+            made.request(Job("reconcile", "m", Look(prune=True)))
+            made.drain()
+            assert scores_of(made, query) == scores_of(built(items), query)
+    finally:
+        rows._BURIED, rows._BURIED_SHARE, lexical._TAIL = kept
+
+
+def test_an_older_snapshot_scores_as_it_did_after_newer_ones_were_published():
+    items = {f"note {n}": f"{WORDS[n % 8]} {WORDS[n % 5]}" for n in range(20)}
+    made = built(items)
+    before = made.snapshot
+    index = before.corpora["m"]
+    terms = [before.vocabulary["pdf"]]
+    wanted = index.lexical.ranked(terms).tolist()
+    vectors = index.rows.vectors.array.copy()
+    for n in range(0, 20, 2):
+        items[f"note {n}"] = f"pdf pdf pdf number{n}"
+        made.request(Job("reconcile", "m"))
+        made.drain()
+    assert index.lexical.ranked(terms).tolist() == wanted
+    assert (index.rows.vectors.array == vectors).all()
+    assert index.names.called("note 0") == [0]
+    assert made.snapshot.corpora["m"].names.called("note 0") != [0]
+
+
+def test_plain_bm25_is_measured_beside_ours_on_request():
+    made = built({"git": "commit and push", "pdf": "fill a pdf form", "csv": "clean up a table"})
+    cases = [Case("fill the pdf form", ("pdf",)), Case("push a commit", ("git",))]
+    told = made.evaluate(cases, Query(""), baseline=True)
+    assert told["baseline"]["ndcg@10"] == 1.0
+    assert "baseline" not in made.evaluate(cases, Query(""))
+    assert engine(mapped({})).evaluate(cases, Query(""), baseline=True)["baseline"]["ndcg@10"] == 0

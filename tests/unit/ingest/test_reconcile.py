@@ -1,0 +1,305 @@
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.ingest.reconcile import reconcile
+from irdaemon.ingest.scan import Look
+from irdaemon.ledger import Ledger
+from irdaemon.source.guidance.rules import Rules
+from irdaemon.source.mapping import InMemory
+from irdaemon.strategy import Chunked, WholeText
+from irdaemon.types import IndexPlan, Root, SourceError
+from tests.support.corpora import LATER, contents, mapped, skills, write_skill
+
+ROOT = Path(__file__).parents[3]
+
+
+class Watched:
+    """A corpus, its ledger, and `look` to bring one level with the other."""
+
+    def __init__(self, corpus, path=":memory:"):
+        self.ledger, self.corpus = Ledger(path), corpus
+
+    def look(self, *under, now=LATER, **how):
+        self.ledger.declare(self.corpus.name, "k", self.corpus.recipe, "hashing-512")
+        look = Look(tuple(map(str, under)), **how)
+        return reconcile(self.ledger, self.corpus, look, lambda: now)
+
+    @property
+    def held(self):
+        return contents(self.ledger, self.corpus.name)
+
+    @property
+    def failures(self):
+        return {f.key: f.reason for f in self.ledger.failures.all()}
+
+
+def test_a_second_look_reads_nothing_and_changes_nothing():
+    corpus = Watched(mapped({"a": "x", "b": "y"}))
+    assert str(corpus.look()) == "2 written, 0 removed, 0 unchanged, 0 failed"
+    assert str(corpus.look()) == "0 written, 0 removed, 2 unchanged, 0 failed"
+    assert str(corpus.look(full=True)) == "0 written, 0 removed, 2 unchanged, 0 failed"
+
+
+def test_a_change_older_than_an_event_takes_is_late_and_one_just_made_is_not(tmp_path):
+    old, new = write_skill(tmp_path / "a", "old"), write_skill(tmp_path / "b", "new")
+    for path in (old / "SKILL.md", old):
+        os.utime(path, (1000, 1000))
+    corpus = Watched(skills(tmp_path))
+    assert corpus.look(now=new.stat().st_mtime + 1).late == 1
+    assert corpus.look(now=new.stat().st_mtime + 1).late == 0
+
+
+def test_a_change_of_unknown_age_is_never_late():
+    assert Watched(mapped({"a": "x"})).look().late == 0
+
+
+def test_a_change_of_metadata_alone_is_written():
+    items = {"a": {"text": "x", "project": "old"}}
+    corpus = Watched(mapped(items))
+    corpus.look()
+    items["a"] = {"text": "x", "project": "new"}
+    assert corpus.look().written == 1
+    assert corpus.ledger.artifact("m", "a").fields == {"project": "new"}
+
+
+def test_another_strategy_makes_every_artifact_stale():
+    items = {"a": "x", "b": "y"}
+    corpus = Watched(mapped(items))
+    corpus.look()
+    corpus.corpus = mapped(items, strategy=Chunked())
+    assert corpus.look().written == 2
+
+
+class Fussy(WholeText):
+    def __init__(self, answer=None):
+        super().__init__()
+        self.answer = answer
+
+    def decompose(self, artifact_id, raw, metadata=None):
+        if "bad" not in raw:
+            return super().decompose(artifact_id, raw, metadata)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [ValueError("no"), None, IndexPlan({}, (None,))])
+def test_a_strategy_that_fails_on_one_artifact_is_a_failure_of_that_one(answer):
+    corpus = Watched(mapped({"a": "good", "b": "bad"}, strategy=Fussy(answer)))
+    assert (corpus.look().failed, set(corpus.held)) == (1, {"a"})
+    assert "b: it could not be decomposed" in corpus.failures["b"]
+
+
+def test_a_failure_ends_when_the_strategy_is_changed():
+    items = {"b": "bad"}
+    corpus = Watched(mapped(items, strategy=Fussy()))
+    corpus.look()
+    corpus.corpus = mapped(items)
+    assert corpus.look().written == 1
+    assert corpus.failures == {}
+
+
+@pytest.mark.parametrize(
+    "error", [SourceError("b: broken", "mend it"), KeyError("own"), OSError(5)]
+)
+def test_an_entry_that_cannot_be_read_is_a_failure_and_the_others_go_on(error):
+    class Broken(InMemory):
+        def read(self, entry, cursor=None):
+            if entry.key == "b":
+                raise error
+            return super().read(entry, cursor)
+
+    corpus = mapped({})
+    object.__setattr__(corpus, "source", Broken({"a": "1", "b": "2", "c": "3"}))
+    corpus = Watched(corpus)
+    assert corpus.look().failed == 1
+    assert set(corpus.held) == {"a", "c"}
+    assert "b" in corpus.failures["b"]
+
+
+def test_what_failed_and_is_gone_is_no_failure_any_more():
+    items = {"b": "bad"}
+    corpus = Watched(mapped(items, strategy=Fussy()))
+    corpus.look()
+    items.clear()
+    corpus.look()
+    assert corpus.failures == {}
+
+
+def test_a_missing_or_emptied_root_keeps_what_was_in_it_until_somebody_insists(tmp_path):
+    write_skill(tmp_path / "root" / "a", "one")
+    write_skill(tmp_path / "other" / "b", "two")
+    corpus = Watched(skills(tmp_path / "root", tmp_path / "other"))
+    corpus.look()
+    shutil.rmtree(tmp_path / "root" / "a")
+    report = corpus.look()
+    assert (report.removed, len(corpus.held)) == (0, 2)
+    assert [problem.path for problem in report.problems] == [str(tmp_path / "root")]
+    shutil.rmtree(tmp_path / "root")
+    assert corpus.look().problems
+    assert corpus.look(tmp_path / "root").removed == 0
+    assert corpus.look(prune=True).removed == 1
+    assert len(corpus.held) == 1
+
+
+def test_a_root_that_is_a_file_can_be_deleted_like_any_other(tmp_path):
+    path = tmp_path / "CLAUDE.md"
+    path.write_text("Be brief.\n")
+    source = Rules((Root(str(path)),), {})
+    corpus = Watched(Corpus("rules", "rules", source, WholeText(), "hashing"))
+    corpus.look()
+    path.unlink()
+    report = corpus.look()
+    assert (report.removed, report.problems) == (1, ())
+    assert corpus.held == {}
+
+
+def test_a_root_that_is_back_is_as_it_was(tmp_path):
+    write_skill(tmp_path / "root" / "a", "one")
+    corpus = Watched(skills(tmp_path / "root"))
+    corpus.look()
+    os.rename(tmp_path / "root", tmp_path / "away")
+    assert corpus.look().problems
+    os.rename(tmp_path / "away", tmp_path / "root")
+    report = corpus.look()
+    assert (report.written, report.removed, report.problems) == (0, 0, ())
+
+
+def test_the_last_skill_of_a_root_may_go_when_its_going_was_seen(tmp_path):
+    write_skill(tmp_path / "root" / "a", "one")
+    corpus = Watched(skills(tmp_path / "root"))
+    corpus.look()
+    shutil.rmtree(tmp_path / "root" / "a")
+    assert corpus.look(tmp_path / "root" / "a" / "SKILL.md").removed == 1
+    assert corpus.held == {}
+
+
+def test_a_root_that_is_lost_while_it_is_read_loses_nothing(tmp_path):
+    for name in "abc":
+        write_skill(tmp_path / "root" / name, name)
+    corpus = Watched(skills(tmp_path / "root"))
+    corpus.look()
+
+    def unmount(done, todo):
+        if done == 1:
+            shutil.rmtree(tmp_path / "root")
+            (tmp_path / "root").mkdir()
+
+    reconcile(corpus.ledger, corpus.corpus, Look(full=True), lambda: LATER, unmount)
+    assert len(corpus.held) == 3
+
+
+def test_pruning_one_changed_path_does_not_reach_beyond_it(tmp_path):
+    for name in "ab":
+        write_skill(tmp_path / "root" / name, name)
+    corpus = Watched(skills(tmp_path / "root"))
+    corpus.look()
+    assert corpus.look(tmp_path / "root" / "a", prune=True).removed == 0
+    assert len(corpus.held) == 2
+
+
+def test_what_comes_back_during_a_long_look_is_not_forgotten(tmp_path):
+    for name in "abc":
+        write_skill(tmp_path / "root" / name, name)
+    corpus = Watched(skills(tmp_path / "root"))
+    corpus.look()
+    before = corpus.held
+    shutil.rmtree(tmp_path / "root" / "a")
+
+    def restore(done, todo):
+        if done == 0:
+            write_skill(tmp_path / "root" / "a", "a")
+            corpus.look(tmp_path / "root" / "a")
+
+    reconcile(corpus.ledger, corpus.corpus, Look(full=True), lambda: LATER, restore)
+    assert corpus.held == before
+
+
+NAMES = st.sampled_from("abcde")
+EDITS = st.one_of(
+    st.tuples(st.just("write"), NAMES, st.sampled_from(["red", "green fish", "blue bird"])),
+    st.tuples(st.just("delete"), NAMES, st.none()),
+    st.tuples(st.just("rename"), NAMES, NAMES),
+)
+
+
+def edit(root, what, name, more):
+    path = root / name
+    if what == "write":
+        write_skill(path, more)
+    elif what == "delete":
+        shutil.rmtree(path, ignore_errors=True)
+    elif path.exists() and not (root / more).exists():
+        path.rename(root / more)
+        return [path, root / more]
+    return [path]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(EDITS, st.booleans()), max_size=15))
+def test_after_any_edits_the_ledger_is_what_a_fresh_build_gives(tmp_path_factory, steps):
+    root = tmp_path_factory.mktemp("skills")
+    write_skill(root / "always", "here")
+    corpus = Watched(skills(root))
+    corpus.look()
+    for step, seen in steps:
+        paths = edit(root, *step)
+        if seen:
+            corpus.look(*paths, now=time.time())
+    corpus.look(now=time.time())
+    fresh = Watched(skills(root))
+    fresh.look()
+    assert corpus.held == fresh.held
+
+
+BUILD = """
+import sys
+from tests.support.corpora import engine, skills
+from irdaemon.engine.queue import Job
+built = engine(skills(sys.argv[1]), path=sys.argv[2])
+print("ready", flush=True)
+built.request(Job("reconcile", "s"))
+built.drain()
+"""
+
+
+def building(root, path):
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}"}
+    command = [sys.executable, "-c", BUILD, str(root), str(path)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, cwd=ROOT)
+
+
+def test_a_build_killed_again_and_again_ends_as_if_it_had_not_been(tmp_path):
+    chance = random.Random(7)
+    root, path = tmp_path / "root", tmp_path / "l.sqlite"
+    for number in range(300):
+        write_skill(root / f"skill-{number}", f"use {number} for task {number % 7}")
+    for _ in range(8):
+        process = building(root, path)
+        process.stdout.readline()
+        time.sleep(chance.uniform(0, 0.12))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    last = building(root, path)
+    last.communicate(timeout=60)
+    assert last.returncode == 0
+    killed, fresh = Ledger(str(path)), Watched(skills(root))
+    fresh.look()
+    assert contents(killed, "s") == fresh.held
+    assert len(fresh.held) == 300
+    counts = killed.counts("s", "hashing-512")
+    assert (counts.artifacts, counts.records, counts.vectors) == (300, 300, 300)
+    killed.close()

@@ -1,0 +1,237 @@
+"""The client without a daemon: where it looks, how it reads conditions, what it shows."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import irclient
+from irclient import places, quick
+from irclient.cli.conditions import parse_where
+from irclient.cli.main import main
+from irclient.errors import QueryError, Unavailable
+from irclient.invisible import safe
+from irclient.quick import plain_discover
+from irclient.terminal.hits import answer_lines, hit_lines
+from irclient.terminal.width import Terminal
+from irclient.types import Hit, Selection
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    for name in ("IRDAEMON_SOCKET", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("team=docs", {"team": {"$in": ["docs"]}}),
+        ("size=3", {"size": {"$in": ["3", 3]}}),
+        ("size>=3", {"size": {"$gte": 3}}),
+        ("size<3.5", {"size": {"$lt": 3.5}}),
+        ("when >= 2026-09-01", {"when": {"$gte": "2026-09-01"}}),
+        ("hidden!=true", {"hidden": {"$nin": ["true", True]}}),
+        ("note=a=b", {"note": {"$in": ["a=b"]}}),
+        ('{"a": {"$gt": 1}}', {"a": {"$gt": 1}}),
+    ],
+)
+def test_a_short_condition_becomes_a_filter(condition, expected):
+    assert parse_where([condition]) == expected
+
+
+def test_several_conditions_must_all_hold():
+    assert parse_where(["a=x", "b>1"]) == {"$and": [{"a": {"$in": ["x"]}}, {"b": {"$gt": 1}}]}
+    assert parse_where([]) == {}
+
+
+@pytest.mark.parametrize("condition", ["", "justaword", "=x", "{bad json", "[1]"])
+def test_a_condition_that_is_none_is_an_error(condition):
+    with pytest.raises(QueryError):
+        parse_where([condition])
+
+
+def test_the_socket_is_where_the_environment_says(nowhere, tmp_path):
+    nowhere.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert places.socket_path() == f"{tmp_path}/irdaemon/irdaemon.sock"
+    nowhere.setenv("IRDAEMON_SOCKET", "~/x.sock")
+    assert places.socket_path() == f"{tmp_path}/x.sock"
+
+
+def test_a_path_too_long_for_a_socket_falls_back_to_a_short_one(nowhere, tmp_path):
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    nowhere.setenv("XDG_RUNTIME_DIR", str(deep))
+    assert places.fits(places.socket_path())
+    assert places.socket_path() == places.socket_path()
+
+
+def test_a_chosen_path_too_long_for_a_socket_says_so(nowhere, tmp_path):
+    nowhere.setenv("IRDAEMON_SOCKET", str(tmp_path / ("d" * 107)))
+    with pytest.raises(Unavailable, match="an address holds"):
+        places.socket_path()
+
+
+def test_a_remote_daemon_is_for_clients_and_for_the_whole_command_line(nowhere):
+    nowhere.setenv("IRDAEMON_SOCKET", "tcp://127.0.0.1:1")
+    assert places.endpoint() == "tcp://127.0.0.1:1"
+    with pytest.raises(Unavailable, match="is for clients"):
+        places.socket_path()
+    assert quick._answer({"text": "x", "corpora": []}) is None
+
+
+def test_who_asks_with_a_token_takes_the_whole_command_line(nowhere, tmp_path):
+    nowhere.setenv("IRDAEMON_TOKEN", str(tmp_path / "token"))
+    nowhere.setattr(
+        "irclient.fast.zmtp.exchange", lambda *_: pytest.fail("it asked without the token")
+    )
+    assert quick._answer({"text": "x", "corpora": []}) is None
+
+
+def test_without_a_runtime_directory_the_socket_is_in_a_private_one_of_ours(nowhere, tmp_path):
+    nowhere.setenv("XDG_RUNTIME_DIR", str(tmp_path / "missing"))
+    nowhere.setattr(places.os, "getuid", lambda: 4_000_000)
+    nowhere.setenv("TMPDIR", str(tmp_path))
+    path = Path(places.socket_path())
+    assert path.parent.parent == tmp_path
+    path.parent.mkdir(mode=0o777)
+    with pytest.raises(Unavailable):
+        places.socket_path()
+
+
+def test_a_runtime_directory_that_is_not_ours_alone_is_refused(nowhere, tmp_path):
+    base = tmp_path / "base"
+    base.mkdir(mode=0o700)
+    nowhere.setenv("XDG_RUNTIME_DIR", str(base))
+    assert places.socket_path() == f"{base}/irdaemon/irdaemon.sock"
+    base.chmod(0o777)
+    with pytest.raises(Unavailable, match="not this user's alone"):
+        places.socket_path()
+    base.chmod(0o700)
+    link = tmp_path / "link"
+    link.symlink_to(base)
+    nowhere.setenv("XDG_RUNTIME_DIR", str(link))
+    with pytest.raises(Unavailable):
+        places.socket_path()
+    nowhere.setenv("XDG_RUNTIME_DIR", str(base))
+    nowhere.setattr(places.os, "getuid", lambda: 4_000_000)
+    with pytest.raises(Unavailable):
+        places.socket_path()
+
+
+def test_without_keys_nothing_is_asked_over_tcp(nowhere, tmp_path, capsys):
+    nowhere.setenv("IRDAEMON_SOCKET", "tcp://127.0.0.1:1")
+    assert main(["ping"]) == 3
+    assert "IRDAEMON_KEYS" in capsys.readouterr().err
+    nowhere.setenv("IRDAEMON_KEYS", str(tmp_path / "none"))
+    assert main(["ping"]) == 3
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_two_homes_have_two_sockets_without_a_runtime_directory(nowhere):
+    nowhere.setattr(places.os.path, "lexists", lambda path: False)
+    first = places.socket_path()
+    nowhere.setenv("HOME", "/somebody/else")
+    assert places.socket_path() != first
+
+
+def test_a_directory_open_to_others_is_refused(tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    with pytest.raises(Unavailable, match="open to other users"):
+        places.check_private(str(shared))
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    with pytest.raises(Unavailable, match="not a directory of this user"):
+        places.check_private(str(link))
+
+
+def test_without_a_daemon_every_command_says_so_and_exits_3(nowhere, tmp_path, capsys):
+    nowhere.setenv("IRDAEMON_SOCKET", str(tmp_path / "none"))
+    for words in (["ping"], ["ls"], ["discover", "x"], ["disclose", "a/b"], ["build"]):
+        assert main(words) == 3
+    assert "irdaemon start" in capsys.readouterr().err
+
+
+def test_a_daemon_that_never_answers_is_waited_for_once_and_is_exit_code_3(
+    nowhere, tmp_path, capsys
+):
+    nowhere.setattr(quick, "_TIMEOUT_S", 0.05)
+    nowhere.setattr(sys, "argv", ["irc", "discover", "x"])
+    with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(f"{short}/s")
+        silent.listen()
+        nowhere.setenv("IRDAEMON_SOCKET", f"{short}/s")
+        assert quick.main() == 3
+        silent.accept()[0].close()
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+    assert "did not answer within" in capsys.readouterr().err
+
+
+def test_text_from_files_cannot_drive_the_terminal():
+    assert safe("a\x1b[31mb\u202ec\x07\n\td") == "a\ufffd[31mb\ufffdc\ufffd\n\td"
+
+
+def test_an_abstention_is_said_in_words():
+    empty = Selection("q", "hybrid", (), True, "below_floor", {}, 0, 0, 1, {}, 0.1)
+    assert "nothing applies" in "".join(answer_lines(empty.to_dict(), Terminal(80)))
+    hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {}, ("c/b",))
+    lines = list(hit_lines(hit.to_dict(), Terminal(80)))
+    assert "0.50" in lines[0]
+    assert "also: c/b" in lines[-1]
+
+
+def loaded_by(statement, *modules):
+    code = f"import sys; {statement}; print([m for m in {modules!r} if m in sys.modules])"
+    home = str(Path(irclient.__file__).parents[1])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([home, *sys.path])}
+    # Not the site's own imports: an editable install loads half the library at start.
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    return done.stdout.strip() or done.stderr
+
+
+HEAVY = ("numpy", "irdaemon", "zmq", "argparse", "typing", "dataclasses", "socket")
+
+
+def test_importing_the_client_loads_neither_numpy_nor_the_daemon_nor_zmq():
+    assert loaded_by("import irclient, irclient.types, irclient.errors", *HEAVY[:3]) == "[]"
+    assert loaded_by("import irclient.cli.main", *HEAVY[:3]) == "['zmq']"
+
+
+def test_the_daemon_for_tests_needs_only_what_the_client_needs():
+    assert loaded_by("import irclient.testing", "numpy", "irdaemon", "pytest", "asyncio") == "[]"
+
+
+def test_the_way_of_a_plain_discover_loads_nothing_heavy():
+    modules = (
+        "quick fast.zmtp fast.packing places terminal.width terminal.hits terminal.exits".split()
+    )
+    statement = "import " + ", ".join(f"irclient.{module}" for module in modules)
+    assert loaded_by(statement, *HEAVY, "msgpack") == "[]"
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["discover", "fill", "a pdf"], {"text": "fill a pdf", "corpora": [], "json": False}),
+        (["discover", "-c", "s", "x", "--json"], {"text": "x", "corpora": ["s"], "json": True}),
+        (["discover", "x", "--corpus", "s"], {"text": "x", "corpora": ["s"], "json": False}),
+        (["discover", "x", "-k", "3"], None),
+        (["discover", "--", "x"], None),
+        (["discover", "x", "-c"], None),
+        (["discover"], None),
+        (["search", "x"], None),
+        ([], None),
+    ],
+)
+def test_only_a_plain_discover_takes_the_short_way(words, asked):
+    assert plain_discover(words) == asked

@@ -1,0 +1,187 @@
+"""Requests and replies as bytes, and the pure function between them."""
+
+import os
+import re
+from pathlib import Path
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irclient import AsyncClient, Client, wire
+from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError
+from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+from irdaemon.engine.queue import Job
+from irdaemon.serve.access import Peer
+from irdaemon.serve.ops import OPS, Rules, handle
+from tests.support.corpora import engine, mapped
+
+ROOT = Path(__file__).parents[3]
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@pytest.fixture(scope="module")
+def served():
+    made = engine(mapped({"a": "fill a pdf form"}))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    return made
+
+
+def handled(served, data):
+    return handle(served, data, Rules(), Peer(uid=os.getuid()))
+
+
+def answer(served, op, args):
+    return wire.unpack_reply(handled(served, wire.pack_request(wire.Request(7, op, args))))
+
+
+def test_a_request_comes_out_as_it_went_in():
+    request = wire.Request(7, "discover", {"text": "ü", "k": 3})
+    assert wire.unpack_request(wire.pack_request(request)) == request
+
+
+def test_an_answer_carries_the_number_of_its_request(served):
+    number, pong = answer(served, "ping", {})
+    assert (number, pong["protocol"]) == (7, wire.PROTOCOL)
+
+
+@pytest.mark.parametrize("code", BY_CODE)
+def test_every_error_arrives_as_what_it_was(code):
+    with pytest.raises(BY_CODE[code]) as caught:
+        wire.unpack_reply(wire.pack_error(1, BY_CODE[code]("what", "do this")))
+    assert (caught.value.message, caught.value.hint) == ("what", "do this")
+
+
+def test_an_error_code_of_a_newer_daemon_keeps_its_name():
+    reply = {"v": 1, "id": 1, "ok": False, "error": {"code": "novel", "message": "m", "hint": ""}}
+    with pytest.raises(IRError) as caught:
+        wire.unpack_reply(msgpack.packb(reply))
+    assert caught.value.code == "novel"
+
+
+def test_what_a_newer_peer_adds_is_ignored(served):
+    message = {"v": 1, "id": 3, "op": "discover", "args": {"text": "pdf", "mood": 1}, "trace": "x"}
+    assert wire.unpack_reply(handled(served, msgpack.packb(message)))[0] == 3
+    known = Query.from_dict({"text": "x", "mood": 1, "select": {"max_k": 2, "new": 0}})
+    assert known == Query("x", select=SelectSpec(max_k=2))
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1", True, 1.0, [1]])
+def test_a_request_of_another_version_is_told_which_one_the_daemon_speaks(served, version):
+    message = {"v": version, "id": 3, "op": "ping", "args": {}}
+    if version is None:
+        del message["v"]
+    reply = wire.read_reply(handled(served, msgpack.packb(message)))
+    assert (reply.id, reply.error.code) == (3, "protocol")
+    assert "irdaemon 0." in reply.error.message
+    assert "speaks protocol 1" in reply.error.message
+    assert "irdaemon restart" in reply.error.hint
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1", True, 1.0])
+def test_a_reply_of_another_version_is_an_error_and_never_read(version):
+    reply = wire.read_reply(msgpack.packb({"v": version, "id": 3, "ok": True, "result": {}}))
+    assert (reply.id, reply.error.code) == (3, "protocol")
+    assert "this client, irclient 0." in reply.error.message
+
+
+def test_a_message_over_the_limit_is_refused_unread():
+    with pytest.raises(LimitError):
+        wire.unpack_request(b"\x81" * 200, wire.Limits(bytes=100))
+
+
+@given(st.binary())
+def test_any_bytes_get_a_reply(served, data):
+    with pytest.raises((ProtocolError, IRError)):
+        wire.unpack_reply(handled(served, data))
+
+
+@given(st.sampled_from([*OPS, "nope"]).filter(lambda op: op not in ("add", "rm")), plain)
+def test_any_arguments_get_a_reply_and_never_an_internal_error(served, op, args):
+    reply = msgpack.unpackb(handled(served, wire._pack({"v": 1, "id": 1, "op": op, "args": args})))
+    assert reply["ok"] or reply["error"]["code"] != "internal", reply
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=3) | st.sampled_from(["$and", "$in", "name"]), inner)
+    ),
+    max_leaves=12,
+)
+# What changes the corpora under the other tests is left out.
+READING = [op for op in OPS if op not in ("add", "rm", "reload")]
+
+
+def no_fault(reply):
+    message = msgpack.unpackb(reply)
+    assert message["ok"] or message["error"]["code"] != "internal", message
+
+
+@given(anything)
+def test_any_message_gets_a_reply_and_never_an_internal_error(served, message):
+    no_fault(handled(served, msgpack.packb(message)))
+
+
+@given(
+    st.sampled_from(READING),
+    st.dictionaries(
+        st.sampled_from(sorted({name for op in OPS.values() for name in op.args} - {"fresh"})),
+        anything | st.lists(anything, min_size=1, max_size=2),
+        max_size=3,
+    ),
+    st.dictionaries(st.sampled_from(["id", "v", "token", "timeout_ms"]), anything, max_size=1),
+)
+def test_a_good_request_with_a_few_odd_values_gets_a_reply(served, op, odd, beside):
+    good = {"text": "pdf", "references": ["m/a"], "reference": "m/a", "corpus": "m", "wait_ms": 0}
+    args = {**good, **odd, "wait_ms": 0}
+    no_fault(handled(served, msgpack.packb({"v": 1, "id": 1, "op": op, "args": args, **beside})))
+
+
+@given(
+    st.sampled_from(READING),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=8),
+    st.integers(0, 200),
+)
+def test_a_valid_request_that_was_damaged_on_its_way_gets_a_reply(served, op, changes, cut):
+    args = {"text": "pdf", "corpora": ["m"], "references": ["m/a"], "where": {"name": {"$in": []}}}
+    data = bytearray(wire.pack_request(wire.Request(7, op, {**args, "wait_ms": 0}, 1000.0, "t")))
+    for place, value in changes:
+        data[place % len(data)] = value
+    no_fault(handled(served, bytes(data[: cut or len(data)])))
+
+
+@given(st.dictionaries(st.sampled_from(list(OPS["discover"].args)), plain))
+def test_any_query_gets_a_reply_and_never_an_internal_error(served, args):
+    reply = msgpack.unpackb(
+        handled(served, wire._pack({"v": 1, "id": 1, "op": "discover", "args": args}))
+    )
+    assert reply["ok"] or reply["error"]["code"] != "internal", reply
+
+
+def test_public_types_survive_the_wire():
+    disclosed = Disclosure("c", "a", "body", "n", "/p", body="text", note="changed", stale=True)
+    hit = Hit("c", "a", "n", "k", 0.5, {"dense": 0.5}, "s", "/p", {"x": 1}, ("c/b",), disclosed)
+    found = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 3, {"legs": []}, 0.1)
+    assert Selection.from_dict(wire.unpack_event(wire.pack_event(found.to_dict()))) == found
+
+
+def test_the_document_the_table_and_the_client_name_the_same_operations():
+    documented = re.findall(r"^## ([a-z]+)$", (ROOT / "docs/protocol.md").read_text(), re.M)
+    assert documented == list(OPS)
+    for op in OPS:
+        assert callable(getattr(Client, op)), op
+        assert callable(getattr(AsyncClient, op)), op
+
+
+def test_an_unknown_job_is_not_found(served):
+    with pytest.raises(NotFound):
+        answer(served, "progress", {"job": 10**9})

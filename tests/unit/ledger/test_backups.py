@@ -1,0 +1,158 @@
+"""Backup and restore: a whole ledger in one private file, and back, in one step."""
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from irdaemon.engine.queue import Job
+from irdaemon.ledger import Ledger
+from irdaemon.ledger.backups import BackupError, back_up, restore
+from irdaemon.ledger.files import kept_aside
+from tests.support.corpora import contents, engine, mapped
+from tests.unit.ledger.test_check import ITEMS, change
+from tests.unit.ledger.test_upgrade import FORMATS, unpacked
+
+
+@pytest.fixture
+def made(tmp_path):
+    made = engine(mapped(dict(ITEMS)), path=str(tmp_path / "state" / "ledger.sqlite"))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    yield made
+    made.ledger.close()
+
+
+@pytest.fixture
+def file(tmp_path):
+    return str(tmp_path / "kept.db")
+
+
+def held(path):
+    with closing(Ledger(path, read_only=True)) as view:
+        return contents(view, "m")
+
+
+def names(path):
+    return sorted(each.name for each in Path(path).parent.iterdir())
+
+
+def test_a_backup_holds_all_there_is_while_the_ledger_is_open_and_is_private(made, file):
+    assert back_up(made.ledger.path, file) == os.path.getsize(file)
+    assert held(file) == contents(made.ledger, "m")
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    assert names(file) == ["kept.db", "state"]  # no log beside it, nothing half-written
+
+
+def test_a_backup_replaces_no_file_unless_told_to(made, file):
+    Path(file).write_text("precious")
+    with pytest.raises(BackupError, match="exists already"):
+        back_up(made.ledger.path, file)
+    assert Path(file).read_text() == "precious"
+    back_up(made.ledger.path, file, replace=True)
+    assert len(held(file)) == len(ITEMS)
+
+
+def test_a_backup_that_cannot_be_written_leaves_nothing(made, tmp_path):
+    with pytest.raises(BackupError, match="no directory"):
+        back_up(made.ledger.path, str(tmp_path / "missing" / "kept.db"))
+    with pytest.raises(BackupError, match="exists already"):
+        back_up(made.ledger.path, str(tmp_path), replace=True)
+    assert names(tmp_path / "x") == ["state"]
+
+
+def test_a_restored_ledger_is_the_one_of_the_backup_and_the_old_one_is_kept(made, file):
+    back_up(made.ledger.path, file)
+    before = contents(made.ledger, "m")
+    made.ledger.entries.forget("m", ["t1", "t2"])
+    now = contents(made.ledger, "m")
+    made.ledger.close()
+    old = restore(file, made.ledger.path)
+    assert held(made.ledger.path) == before
+    assert held(old) == now
+    assert kept_aside(made.ledger.path) == [old]
+    assert stat.S_IMODE(os.stat(made.ledger.path).st_mode) == 0o600
+
+
+def test_a_restored_ledger_is_not_mixed_with_the_log_of_the_one_before(made, file, tmp_path):
+    back_up(made.ledger.path, file)
+    made.ledger.entries.forget("m", ["t1", "t2"])
+    state = Path(made.ledger.path).parent
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for each in state.iterdir():  # as after a kill: the log holds what the file does not
+        (killed / each.name).write_bytes(each.read_bytes())
+    path = str(killed / "ledger.sqlite")
+    assert os.path.getsize(f"{path}-wal")
+    old = restore(file, path)
+    assert len(held(path)) == len(ITEMS)
+    assert len(held(old)) == len(ITEMS) - 2
+
+
+def test_a_backup_is_restored_where_there_is_no_ledger_or_a_damaged_one(made, file, tmp_path):
+    back_up(made.ledger.path, file)
+    path = str(tmp_path / "new" / "ledger.sqlite")
+    assert restore(file, path) is None
+    assert len(held(path)) == len(ITEMS)
+    Path(path).write_text("garbage" * 1000)
+    Path(f"{path}-wal").write_text("garbage")
+    assert Path(restore(file, path)).read_text().startswith("garbage")
+    assert len(held(path)) == len(ITEMS)
+
+
+def truncated(file):
+    os.truncate(file, os.path.getsize(file) // 2)
+
+
+WRONG = {
+    "no such file": os.unlink,
+    "not a database": lambda file: Path(file).write_text("a letter\n" * 1000),
+    "format 99": lambda file: change(file, "PRAGMA user_version = 99"),
+    "malformed|missing": truncated,
+    "the trigger t is not irdaemon's": lambda file: change(
+        file, "CREATE TRIGGER t BEFORE INSERT ON artifacts BEGIN SELECT raise(ABORT, 'no'); END"
+    ),
+    "the view v is not irdaemon's": lambda file: change(file, "CREATE VIEW v AS SELECT 1"),
+    "the table t is not irdaemon's": lambda file: change(file, "CREATE TABLE t (a)"),
+    "the index t is not irdaemon's": lambda file: change(file, "CREATE INDEX t ON jobs(kind)"),
+    "table jobs is missing, or made in another way": lambda file: change(
+        file,
+        "ALTER TABLE jobs RENAME TO old",
+        "CREATE TABLE jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,"
+        " corpus TEXT NOT NULL, report TEXT NOT NULL, started REAL NOT NULL,"
+        " took_ms REAL NOT NULL CHECK (took_ms < 0))",
+        "DROP TABLE old",
+    ),
+    "pointer leads to elsewhere": lambda file: change(
+        file, "UPDATE artifacts SET pointer = '/etc/passwd' WHERE id = 3"
+    ),
+    "digest": lambda file: change(file, "UPDATE records SET text = 'x' WHERE id = 3"),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_what_is_no_sound_ledger_of_a_known_format_is_not_restored(made, file, said):
+    back_up(made.ledger.path, file)
+    WRONG[said](file)
+    with pytest.raises(BackupError, match=said):
+        restore(file, made.ledger.path)
+    assert kept_aside(made.ledger.path) == []
+    assert len(contents(made.ledger, "m")) == len(ITEMS)
+
+
+def test_an_older_ledger_with_a_trigger_of_somebodys_is_not_restored(made, tmp_path):
+    file = unpacked(FORMATS[0], tmp_path)
+    change(file, "CREATE TRIGGER t BEFORE DELETE ON artifacts BEGIN SELECT raise(ABORT, 'no'); END")
+    with pytest.raises(BackupError, match="the trigger t is not irdaemon's"):
+        restore(file, made.ledger.path)
+
+
+def test_another_programs_database_is_not_restored(made, tmp_path):
+    other = str(tmp_path / "other.db")
+    with closing(sqlite3.connect(other)) as db:
+        db.execute("CREATE TABLE bookmarks(url)")
+    with pytest.raises(BackupError, match="no ledger"):
+        restore(other, made.ledger.path)

@@ -1,0 +1,169 @@
+"""The ledger held against itself: every kind of damage is found, and mended as far as it goes."""
+
+import os
+import sqlite3
+from contextlib import closing, contextmanager, suppress
+from glob import glob
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import Look
+from irdaemon.ledger import Ledger, LedgerError
+from tests.support.corpora import contents, engine, mapped
+
+ITEMS = {f"t{n}": f"words about thing number {n} of many" for n in range(20)}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = str(tmp_path / "ledger.sqlite")
+    built(path).ledger.close()
+    return path
+
+
+def built(path):
+    made = engine(mapped(ITEMS), path=path)
+    made.request(Job("reconcile", "m", Look()))
+    made.drain()
+    return made
+
+
+def change(path, *statements):
+    with closing(sqlite3.connect(path)) as db, db:
+        for statement in statements:
+            db.executescript(statement)
+
+
+def faults(path):
+    with closing(Ledger(path, read_only=True)) as view, view.one_moment():
+        return view.faults()
+
+
+def test_a_ledger_just_built_is_sound(path):
+    assert faults(path) == []
+
+
+WRONGS = {
+    "a changed text": "UPDATE records SET text = 'other words' WHERE id = 3",
+    "a text that is none": "UPDATE records SET text = CAST(x'ff41' AS TEXT) WHERE id = 3",
+    "a record too few": "UPDATE records SET surface_index = 1 WHERE id = 3",
+    "another's id": "UPDATE records SET record_id = 'x' WHERE id = 3",
+    "terms cut off": "UPDATE records SET terms = substr(terms, 2) WHERE id = 3",
+    "a term that is not there": "UPDATE records SET terms = x'ffffff7f', counts = x'0000803f'",
+    "garbled metadata": "UPDATE records SET metadata = x'c1' WHERE id = 3",
+    "garbled fields": "UPDATE artifacts SET fields = x'c1' WHERE id = 3",
+    "garbled name terms": "UPDATE artifacts SET name_terms = x'00' WHERE id = 3",
+    "another's corpus": "UPDATE artifacts SET corpus = 'n' WHERE id = 3",
+    "a gap in the vocabulary": "DELETE FROM terms WHERE id = 2",
+    "no generation": "DELETE FROM counters",
+    "problems that are no JSON": "UPDATE corpora SET problems = '['",
+    "skips that are no JSON": "UPDATE entries SET skipped = '{' WHERE id = 3",
+    "a short vector": "UPDATE vectors SET vector = x'00' WHERE digest ="
+    " (SELECT min(digest) FROM vectors)",
+    "records without artifact": "DELETE FROM artifacts WHERE id = 3",
+    "artifacts without entry": "DELETE FROM entries WHERE id = 3",
+    "a trigger of somebody's": "CREATE TRIGGER t BEFORE INSERT ON artifacts"
+    " BEGIN SELECT raise(ABORT, 'no'); END",
+    "a trigger in ours' place": "DROP TRIGGER artifact_gone; CREATE TRIGGER artifact_gone"
+    " AFTER DELETE ON artifacts BEGIN DELETE FROM records; END",
+    "a trigger too few": "DROP TRIGGER artifact_gone",
+    "an index too few": "DROP INDEX records_by_digest",
+    "a view of somebody's": 'CREATE VIEW "v ""x""" AS SELECT * FROM artifacts',
+    "a table of somebody's": "CREATE TABLE t (a REFERENCES artifacts(id))",
+    "a pointer out of its entry": "UPDATE artifacts SET pointer = '/etc/passwd' WHERE id = 3",
+    "entries without corpus": "INSERT INTO entries(corpus, key, path, stamp, racy, recipe)"
+    " VALUES ('n', 'k', '', '', 0, '')",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONGS)
+def test_what_does_not_fit_together_is_found_mended_and_read_again(path, wrong):
+    change(path, WRONGS[wrong])
+    assert "itself" in [each.part for each in faults(path) if each.grave]
+    with closing(Ledger(path)) as ledger:
+        ledger.mend()
+    assert faults(path) == []
+    with closing(built(path).ledger) as ledger, closing(built(":memory:").ledger) as fresh:
+        assert contents(ledger, "m") == contents(fresh, "m")
+        assert ledger.counts("m", "hashing-512").vectors == len(ITEMS)
+    assert faults(path) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.text(min_size=1, max_size=9), st.text(max_size=60), max_size=5))
+def test_whatever_the_texts_are_a_ledger_just_built_is_sound(items):
+    made = engine(mapped(items))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    assert made.ledger.faults() == []
+
+
+def test_vectors_nobody_needs_are_told_of_and_are_no_fault(path):
+    with closing(Ledger(path)) as ledger:
+        ledger.vectors.put("hashing-512", [b"x" * 16], np.zeros((1, 512), np.float32))
+    (found,) = faults(path)
+    assert not found.grave
+    assert "1 vectors that no record needs" in found.what
+
+
+def test_a_vector_that_holds_no_numbers_is_found_and_made_again(path):
+    with closing(Ledger(path)) as ledger:
+        digest, _ = next(ledger.vectors.all("hashing-512"))
+        garbled = np.full(512, np.nan, np.float32).tobytes()
+        ledger._store.run("UPDATE vectors SET vector = ? WHERE digest = ?", garbled, digest)
+        assert [each.what for each in ledger.faults()] == ["1 vectors are garbled"]
+        ledger.mend()
+        assert ledger.counts("m", "hashing-512").vectors == len(ITEMS) - 1
+
+
+def test_a_missing_table_and_a_file_without_a_ledger_are_faults_of_the_file(path, tmp_path):
+    change(path, "DROP TABLE vectors")
+    assert [each.part for each in faults(path)] == ["sqlite"]
+    other = tmp_path / "other.sqlite"
+    change(str(other), "CREATE TABLE x(y)")
+    assert "no ledger" in faults(str(other))[0].what
+
+
+def test_of_a_later_format_nothing_is_said(path):
+    change(path, "PRAGMA user_version = 99")
+    with pytest.raises(LedgerError, match="99"):
+        faults(path)
+
+
+def test_an_older_format_is_no_fault(path):
+    change(path, "PRAGMA user_version = 6", "ALTER TABLE failures DROP COLUMN tries")
+    (found,) = faults(path)
+    assert not found.grave
+
+
+# Where in the file (by share), what is written there, and where the file then ends.
+GARBLED = st.tuples(st.floats(0, 0.999), st.binary(min_size=1, max_size=5000), st.floats(0.1, 2))
+
+
+@contextmanager
+def garbled(path, how):
+    """Overwrite some of a file, and put everything back in the end."""
+    whole = Path(path).read_bytes()
+    at, garbage, end = how
+    with open(path, "r+b") as file:
+        file.seek(int(at * len(whole)))
+        file.write(garbage)
+        file.truncate(int(min(end, 1) * len(whole)))
+    try:
+        yield
+    finally:
+        for each in glob(f"{path}*"):
+            os.unlink(each)
+        Path(path).write_bytes(whole)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(how=GARBLED)
+def test_whatever_bytes_are_overwritten_nothing_but_a_finding_or_a_refusal_comes_of_it(path, how):
+    with garbled(path, how), suppress(LedgerError):  # the bytes that tell the format
+        faults(path)

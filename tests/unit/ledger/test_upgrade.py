@@ -1,0 +1,144 @@
+"""Ledgers of every format there ever was: new code opens each, answers, and brings it level."""
+
+import gzip
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import tests.ledgers
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine import Engine
+from irdaemon.engine.queue import Job
+from irdaemon.engine.recovery import opened
+from irdaemon.ledger import Ledger
+from irdaemon.ledger.files import kept_aside
+from irdaemon.ledger.schema import MIGRATIONS
+from irdaemon.source.mapping import InMemory
+from irdaemon.strategy import Chunked, WholeText
+from irdaemon.types import Query
+from tests.ledgers import NOTES, PRINTED, TOOLS, UNCLEANED
+from tests.support.ledgers import everything
+from tests.support.planted import GITHUB
+from tests.unit.engine.test_recovery import Writing
+
+FILES = Path(tests.ledgers.__file__).parent
+FORMATS = sorted(FILES.glob("format-?.db.gz"))
+
+
+def corpora(notes, tools):
+    return (
+        Corpus("notes", "mapping", InMemory(notes), Chunked(chunk_size=120, overlap=0), "hashing"),
+        Corpus("tools", "mapping", InMemory(tools), WholeText(), "hashing"),
+    )
+
+
+def unpacked(file, directory):
+    path = directory / "ledger.sqlite"
+    path.write_bytes(gzip.decompress(file.read_bytes()))
+    return str(path)
+
+
+def started(path, notes=NOTES, tools=TOOLS):
+    made, loss = opened(path, lambda ledger: Engine(ledger, corpora(notes, tools)), 1.0)
+    made.host, made.loss = Writing(), loss
+    return made
+
+
+def level(made):
+    for name in made.corpora:
+        made.request(Job("reconcile", name))
+    made.drain()
+    return made
+
+
+def is_as_built_anew(made, notes=NOTES, tools=TOOLS):
+    fresh = level(Engine(Ledger(":memory:"), corpora(notes, tools)))
+    return everything(made.ledger, "hashing-512") == everything(fresh.ledger, "hashing-512")
+
+
+def first(made, text):
+    return made.discover(Query(text)).results[0].artifact_id
+
+
+def test_there_is_a_ledger_of_every_format_before_the_present_one():
+    kept = {int(file.name[7]) for file in FORMATS}
+    assert kept >= set(range(1, len(MIGRATIONS)))
+
+
+@pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
+def test_an_older_ledger_answers_at_once_and_after_a_look_is_as_one_built_anew(file, tmp_path):
+    path = unpacked(file, tmp_path)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (int(file.name[7]),)
+    made = started(path)
+    assert made.ledger.format == len(MIGRATIONS)
+    assert first(made, "fill in pdf forms") == "pdf"
+    assert made.snapshot.corpora["tools"].unembedded == 0
+    assert is_as_built_anew(level(made))
+    assert first(made, "fill in pdf forms") == "pdf"
+    assert [failure.key for failure in made.ledger.failures.all()] == ["broken"]
+    assert made.ledger.faults() == []
+    assert (made.loss, kept_aside(path)) == (None, [])
+    made.ledger.close()
+
+
+@pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
+def test_what_changed_while_the_older_version_was_gone_is_brought_level_too(file, tmp_path):
+    notes = {**NOTES, "note-1": "It tells of carrots now.", "note-9": "It is new."}
+    tools = {key: value for key, value in TOOLS.items() if key not in ("pdf", "broken")}
+    made = level(started(unpacked(file, tmp_path), notes, tools))
+    assert is_as_built_anew(made, notes, tools)
+    assert made.ledger.failures.all() == []
+    assert [each for each in made.ledger.faults() if each.grave] == []
+    made.ledger.close()
+
+
+def test_a_check_of_an_older_ledger_finds_it_sound_and_leaves_it_as_it_is(tmp_path):
+    path = unpacked(FORMATS[0], tmp_path)
+    before = Path(path).read_bytes()
+    with closing(Ledger(path, read_only=True)) as view:
+        (found,) = view.faults()
+    assert (found.grave, found.what) == (
+        False,
+        f"its format is 1, the present one {len(MIGRATIONS)}",
+    )
+    assert Path(path).read_bytes() == before
+
+
+def test_the_first_ledgers_whose_format_cannot_be_told_from_the_next_are_rebuilt(tmp_path):
+    # For a day format 1 had no roots of corpora, and no number of its own.
+    path = unpacked(FILES / "format-1-early.db.gz", tmp_path)
+    made = started(path)
+    assert first(made, "fill in pdf forms") == "pdf"
+    assert is_as_built_anew(level(made))
+    assert "corpora" in made.loss.why
+    assert kept_aside(path) == [made.loss.kept]
+    made.ledger.close()
+
+
+def holds_text(path, text):
+    files = Path(path).parent.glob(Path(path).name + "*")
+    return text.lower().encode() in b"".join(file.read_bytes() for file in files).lower()
+
+
+def test_a_token_that_an_earlier_version_kept_is_gone_after_the_first_look(tmp_path, monkeypatch):
+    path = unpacked(FILES / "uncleaned.db.gz", tmp_path)
+    assert holds_text(path, GITHUB)
+    printed = Corpus("printed", "mapping", InMemory(UNCLEANED), WholeText(), "hashing")
+    made = Engine(Ledger(path), (printed,))
+    assert [pin.text for pin in made.ledger.pins.all()] == [PRINTED]
+    embedded = []
+    embedder = made._embedders.named("hashing")
+    embed = type(embedder).embed
+    monkeypatch.setattr(
+        type(embedder), "embed", lambda self, texts: embedded.extend(texts) or embed(self, texts)
+    )
+    level(made)
+    (pin,) = made.ledger.pins.all()
+    clean = PRINTED.replace(GITHUB, "[secret: GitHub Token]")
+    # The vectors of the other texts are those that were there.
+    assert (embedded, pin.text) == ([clean], clean)
+    made.ledger.close()
+    assert not holds_text(path, GITHUB)

@@ -1,0 +1,72 @@
+"""Where the time goes."""
+
+import pytest
+
+from irclient.cli.prometheus import prometheus
+from irclient.terminal.status import status
+from irdaemon.runtime import profile
+from irdaemon.types import Query
+from tests.support.corpora import engine, mapped
+
+
+@pytest.fixture(autouse=True)
+def nothing_measured(monkeypatch):
+    monkeypatch.setattr(profile, "_samples", {})
+    monkeypatch.setattr(profile, "_totals", {})
+
+
+@pytest.fixture
+def state():
+    made = engine(mapped({"a": "x y"}))
+    made.search(Query("x", fresh=True))
+    told = {"version": "1", "pid": 1, "uptime_s": 1.0, **made.status(profile=True)}
+    return told
+
+
+def test_the_status_of_an_older_daemon_without_health_is_shown(state):
+    del state["health"], state["queue_s"]
+    assert "health" not in status(state)
+    assert "irdaemon_queue " in prometheus(state)
+
+
+def test_every_stage_of_a_query_and_every_job_is_measured(state):
+    assert {"analyse", "lexical", "dense", "fuse", "gate", "job reconcile"} <= set(state["profile"])
+    stage = state["profile"]["lexical"]
+    assert stage["n"] == 1
+    assert 0 <= stage["p50"] <= stage["p95"] <= stage["max"]
+
+
+def test_it_is_only_shown_on_request(state):
+    assert "p95 ms" in status(state)
+    assert "profile" not in engine(mapped({"a": "x"})).status()
+
+
+def test_the_laps_of_one_query_are_those_within_it():
+    with profile.lapped() as outer:
+        with profile.stage("a"), profile.lapped() as inner, profile.stage("b"):
+            pass
+        with profile.stage("a"):
+            pass
+    assert set(outer) == {"a"}
+    assert set(inner) == {"b"}
+    assert profile.summary()["a"]["n"] == 2
+
+
+def test_only_the_last_durations_are_kept_and_all_are_counted():
+    for ms in range(3_000):
+        profile.note("a", ms)
+    assert profile.summary()["a"]["n"] == 1_000
+    assert profile.summary()["a"]["total"] == 3_000
+    assert profile.usual("a") >= 2_000
+    assert profile.usual("a", 0.5, last=10) >= 2_990
+    assert profile.usual("never") is None
+
+
+def test_the_text_for_prometheus_has_one_figure_a_line_and_escapes_labels(state):
+    state["corpora"][0]["name"] = 'a"b\\'
+    lines = prometheus(state).splitlines()
+    assert 'irdaemon_artifacts{corpus="a\\"b\\\\"} 1' in lines
+    assert any(line.startswith('irdaemon_stage_p50_ms{stage="lexical"} ') for line in lines)
+    assert "# TYPE irdaemon_stage_total counter" in lines
+    assert 'irdaemon_stage_total{stage="lexical"} 1' in lines
+    assert all(line.startswith("#") or len(line.rsplit(" ", 1)) == 2 for line in lines)

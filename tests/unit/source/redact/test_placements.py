@@ -1,0 +1,71 @@
+"""No known secret is kept in any place: every format in every context, both from a table."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irdaemon.source.redact import LEVELS, Cleaner
+from tests.support.placements import (
+    PLACES,
+    Sample,
+    assignments,
+    is_kept,
+    placements,
+    samples,
+)
+
+PLACED = placements()
+
+
+def clean(text, level):
+    return Cleaner(level).text(text)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", sorted({sample.kind for sample, _, _ in PLACED}))
+def test_a_token_is_taken_out_wherever_it_stands(kind, level):
+    kept = [
+        (place, sample.text)
+        for sample, place, text in PLACED
+        if sample.kind == kind and is_kept(sample.secret, clean(text, level))
+    ]
+    assert kept == []
+
+
+def test_the_table_is_not_small():
+    assert len(PLACED) > 8_000
+    assert len(samples()) > 160
+
+
+@pytest.mark.parametrize("way", dict.fromkeys(way for way, _, _ in assignments()))
+def test_a_value_that_is_assigned_or_sent_is_taken_out_whatever_it_holds(way):
+    kept = []
+    for value, text in (each[1:] for each in assignments() if each[0] == way):
+        cleaned = clean(f"first\n{text}\nlast", "all")
+        assert (cleaned[:6], cleaned[-5:]) == ("first\n", "\nlast")
+        kept += [text for at in range(len(value) - 5) if value[at : at + 6] in cleaned]
+    assert kept == []
+
+
+@given(
+    st.sampled_from(samples()),
+    st.lists(st.sampled_from(sorted(PLACES)), min_size=1, max_size=3),
+    st.sampled_from(LEVELS),
+)
+@settings(deadline=None, max_examples=200)
+def test_a_token_is_taken_out_of_places_within_places(sample: Sample, places, level):
+    text = sample.text
+    for place in places:
+        text = PLACES[place](text)
+    assert not is_kept(sample.secret, clean(text, level))
+
+
+@given(
+    st.lists(st.sampled_from([text for _, _, text in PLACED[::37]]), max_size=3),
+    st.text(max_size=20),
+    st.sampled_from(LEVELS),
+)
+@settings(deadline=None)
+def test_what_was_cleaned_once_is_clean(texts, between, level):
+    once = clean(between.join(texts), level)
+    assert clean(once, level) == once
