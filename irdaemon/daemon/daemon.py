@@ -30,12 +30,12 @@ from irdaemon.daemon.resources import Ceilings, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
 from irdaemon.daemon.supervisor import Caretaker
-from irdaemon.engine import Engine, Options
-from irdaemon.engine.health import Policy, Vitals
+from irdaemon.engine import Engine, EngineOptions
+from irdaemon.engine.health import Policy, ProcessHealth
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.index import Images
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.memory import resident, settle
 from irdaemon.runtime.tracebacks import where
@@ -161,7 +161,7 @@ class Daemon:
         return Engine(
             ledger,
             self._settled.corpora(ledger.corpora()),
-            Options(
+            EngineOptions(
                 images=Images(os.path.join(config.state_dir, "index")),
                 hnsw_above=config.index.hnsw_above,
                 embedder_idle_s=60 * config.index.idle_minutes,
@@ -194,10 +194,10 @@ class Daemon:
             ],
         }
 
-    def vitals(self) -> Vitals:
+    def vitals(self) -> ProcessHealth:
         """Return how the roots are watched, which threads get nowhere, and which limits bite."""
         watched = self._watcher.status() if self._caretaker.watches else None
-        return Vitals(watched, self._stuck(time.monotonic()), self._ceilings.biting())
+        return ProcessHealth(watched, self._stuck(time.monotonic()), self._ceilings.biting())
 
     writes = True
 
@@ -286,7 +286,7 @@ class Daemon:
 
     def _beats(self) -> tuple[Beat, ...]:
         return (
-            Beat("writer", self._writer.is_alive(), self.engine.breath),
+            Beat("writer", self._writer.is_alive(), self.engine.last_progress),
             Beat("caretaker", self._caretaker.is_alive(), self._caretaker.ticked),
         )
 
@@ -398,7 +398,7 @@ class Daemon:
             tops = [resolved(root.path) for root in corpus.source.roots()]
             whole = any(at_or_under(top, path) for path in uprooted for top in tops)
             with contextlib.suppress(IRError):  # a corpus that was just removed
-                look = Look() if whole else Look(under=paths)
+                look = ScanRequest() if whole else ScanRequest(under=paths)
                 self.engine.request(Job("reconcile", corpus.name, look))
 
 

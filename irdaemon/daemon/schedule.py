@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from irdaemon.config.config import ScheduleConfig
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
@@ -69,7 +69,7 @@ class Schedule:
     def reconcile_all(self) -> None:
         """Ask for a whole look at every corpus, so that a missed event heals."""
         for name in tuple(self._engine.corpora):
-            self._engine.request(Job("reconcile", name, Look(routine=True)))
+            self._engine.request(Job("reconcile", name, ScanRequest(routine=True)))
 
     def retry_failures(self) -> None:
         """Ask for another try at everything that failed."""

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.answering import Answering
 from irdaemon.engine.doing import Doing
-from irdaemon.engine.state import Notify, Options
+from irdaemon.engine.state import EngineOptions, Notify
 from irdaemon.ledger import Ledger
 
-__all__ = ["Engine", "Notify", "Options"]
+__all__ = ["Engine", "EngineOptions", "Notify"]
 
 
 class Engine(Doing, Answering):
@@ -29,9 +29,9 @@ class Engine(Doing, Answering):
         self,
         ledger: Ledger,
         corpora: Iterable[Corpus] = (),
-        options: Options | None = None,
+        options: EngineOptions | None = None,
         clock: Callable[[], float] = time.time,
         notify: Notify = lambda topic, data: None,
     ):
-        super().__init__(ledger, options or Options(), clock, notify)
+        super().__init__(ledger, options or EngineOptions(), clock, notify)
         self.set_corpora(corpora)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.opening import at_or_under, resolved
 
 
@@ -25,7 +25,7 @@ def looks_at(path: str, corpora: Iterable[Corpus]) -> list[Job]:
         raise QueryError(f"not an absolute path: {path!r:.100}", "say where the file is, in full")
     real = resolved(path)
     jobs = [
-        Job("reconcile", corpus.name, Look(under=(real,)))
+        Job("reconcile", corpus.name, ScanRequest(under=(real,)))
         for corpus in corpora
         if any(_below(real, resolved(root.path)) for root in corpus.source.roots())
     ]

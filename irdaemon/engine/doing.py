@@ -94,11 +94,11 @@ class Doing(Upkeep):
             self._breathe(job, corpus)
 
         above = self.ledger.last_record()
-        report = reconcile(self.ledger, corpus, job.look, self._clock, advance)
+        report = reconcile(self.ledger, corpus, job.scan, self._clock, advance)
         self._work.looked(job, report)
         progress.done = progress.todo
         self._embed_few(corpus, above)
-        if report.changed or not job.look.under:
+        if report.changed or not job.scan.under:
             self._publish(corpus)
         index = self.snapshot.corpora[corpus.name]
         if index.unembedded or index.embedder != self._embedders.named(corpus.embedder).id:

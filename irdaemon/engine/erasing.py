@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from irdaemon.engine.mending import Mending
-from irdaemon.engine.state import Notify, Options
+from irdaemon.engine.state import EngineOptions, Notify
 from irdaemon.ledger import Ledger
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Erasing(Mending):
     """Keep forgotten text out of the files. It belongs to the writer."""
 
     def __init__(
-        self, ledger: Ledger, options: Options, clock: Callable[[], float], notify: Notify
+        self, ledger: Ledger, options: EngineOptions, clock: Callable[[], float], notify: Notify
     ):
         super().__init__(ledger, options, clock, notify)
         self._fold = Deferred(*_FOLDED_WITHIN_S)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from irclient.types import Plain
-from irdaemon.engine.lag import Standing
+from irdaemon.engine.lag import Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Problem, RootWatch
@@ -44,7 +44,7 @@ class Facts:
 
     name: str
     roots: Mapping[str, str]
-    standing: Standing
+    standing: Watermarks
     looked_at: float | None = None
     problems: tuple[Problem, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -53,7 +53,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class ProcessHealth:
     """What a process knows of itself: its watches, None where nobody watches.
 
     `stuck` says which threads get nowhere, `limits` which limits bite.
@@ -126,7 +126,7 @@ class Health(Plain):
         return f"{self.level}: {reasons[0]}{more}" if reasons else self.level
 
 
-def health(corpora: tuple[Facts, ...], vitals: Vitals, policy: Policy, now: float) -> Health:
+def health(corpora: tuple[Facts, ...], vitals: ProcessHealth, policy: Policy, now: float) -> Health:
     """Judge by the facts how every corpus is, at a time in Unix seconds."""
     judged = tuple(_of_corpus(facts, vitals, policy, now) for facts in corpora)
     limits = (*vitals.limits, *(said for facts in corpora for said in _limits(facts, now)))
@@ -134,7 +134,7 @@ def health(corpora: tuple[Facts, ...], vitals: Vitals, policy: Policy, now: floa
     return Health(LEVELS[worst], judged, vitals.stuck, limits)
 
 
-def _of_corpus(facts: Facts, vitals: Vitals, policy: Policy, now: float) -> CorpusHealth:
+def _of_corpus(facts: Facts, vitals: ProcessHealth, policy: Policy, now: float) -> CorpusHealth:
     standing = facts.standing
     dark = tuple(_dark(facts, vitals, now))
     stale = tuple(_stale(facts, policy, now))
@@ -159,13 +159,13 @@ def _of_corpus(facts: Facts, vitals: Vitals, policy: Policy, now: float) -> Corp
     )
 
 
-def _watches(facts: Facts, vitals: Vitals) -> Iterator[RootWatch]:
+def _watches(facts: Facts, vitals: ProcessHealth) -> Iterator[RootWatch]:
     for watch in vitals.watched or ():
         if any(at_or_under(watch.path, root) for root in facts.roots):
             yield watch
 
 
-def _dark(facts: Facts, vitals: Vitals, now: float) -> Iterator[Place]:
+def _dark(facts: Facts, vitals: ProcessHealth, now: float) -> Iterator[Place]:
     """Yield the roots that nobody sees: they cannot be looked at, or nobody watches them."""
     roots = facts.roots
     unseen = {

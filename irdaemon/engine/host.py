@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from irclient.errors import Unavailable
-from irdaemon.engine.health import Vitals
+from irdaemon.engine.health import ProcessHealth
 
 
 class Host(Protocol):
@@ -21,7 +21,7 @@ class Host(Protocol):
         """Return what the status says of the process."""
         ...
 
-    def vitals(self) -> Vitals:
+    def vitals(self) -> ProcessHealth:
         """Return what the process knows of its watches, threads and limits."""
         ...
 
@@ -45,7 +45,7 @@ class Host(Protocol):
         ...
 
 
-class Library:
+class InProcess:
     """The host of an engine that runs in somebody's own process: no configuration to edit."""
 
     writes = False
@@ -54,9 +54,9 @@ class Library:
         """Return no facts."""
         return {}
 
-    def vitals(self) -> Vitals:
+    def vitals(self) -> ProcessHealth:
         """Return nothing: nobody watches."""
-        return Vitals()
+        return ProcessHealth()
 
     def caught_up(self, timeout: float) -> Collection[str]:
         """Return none: nobody watches."""

@@ -1,4 +1,4 @@
-"""Standing: how far each corpus has come, told by what was seen and what was done.
+"""Watermarks: how far each corpus has come, told by what was seen and what was done.
 
 A heartbeat says that a process lives; these times say whether it gets anywhere.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from irdaemon.ingest.reconcile import Report
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Watermarks:
     """Where a corpus stands; times are Unix seconds, None before the first.
 
     `changed_at` is when the newest change was seen, `indexed_at` when the newest was that the
@@ -42,15 +42,15 @@ class Standing:
     crowded_at: float | None = None
 
 
-class Standings:
+class Lag:
     """Keep the standing of each corpus; whoever shares it between threads locks it."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Standing] = {}
+        self._known: dict[str, Watermarks] = {}
 
-    def of(self, corpus: str) -> Standing:
+    def of(self, corpus: str) -> Watermarks:
         """Return where a corpus stands."""
-        return self._known.get(corpus, Standing())
+        return self._known.get(corpus, Watermarks())
 
     def changed(self, corpus: str, at: float) -> None:
         """Note that a change was seen."""
@@ -61,7 +61,7 @@ class Standings:
         """Note that one look stands for too many changed paths."""
         self._known[corpus] = replace(self.of(corpus), crowded_at=at)
 
-    def looked(self, corpus: str, look: Look, report: Report) -> None:
+    def looked(self, corpus: str, look: ScanRequest, report: Report) -> None:
         """Note what a look came to."""
         standing = self.of(corpus)
         if report.refused or not look.under:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.errors import NotFound
-from irdaemon.engine.lag import Fault, Standing, Standings
+from irdaemon.engine.lag import Fault, Lag, Watermarks
 from irdaemon.ingest.reconcile import Report
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 
 # Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
 _URGENCY = {"mend": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, "retry": 3}
@@ -32,7 +32,7 @@ class Job:
 
     kind: str
     corpus: str = ""
-    look: Look = field(default_factory=Look)
+    scan: ScanRequest = field(default_factory=ScanRequest)
     number: int = 0
     first: float = 0.0
     last: float = 0.0
@@ -41,7 +41,7 @@ class Job:
     @property
     def urgency(self) -> int:
         """Return how soon this is wanted: 0 is at once."""
-        changed = self.kind == "reconcile" and self.look.under
+        changed = self.kind == "reconcile" and self.scan.under
         return CHANGE if changed else _URGENCY[self.kind]
 
 
@@ -95,10 +95,10 @@ class JobQueue:
         if waiting is None:
             job = replace(job, number=next(self._numbers), first=now, last=now)
         else:
-            job = replace(waiting, look=joined(waiting.look, job.look), last=now)
-        if self._most_paths and len(job.look.under) > self._most_paths:
-            around = os.path.commonpath(job.look.under)
-            job = replace(job, look=replace(job.look, under=(around,)), crowded=True)
+            job = replace(waiting, scan=joined(waiting.scan, job.scan), last=now)
+        if self._most_paths and len(job.scan.under) > self._most_paths:
+            around = os.path.commonpath(job.scan.under)
+            job = replace(job, scan=replace(job.scan, under=(around,)), crowded=True)
         self._waiting[key] = job
         return job
 
@@ -119,7 +119,7 @@ class JobQueue:
     def paths(self, corpus: str = "") -> int:
         """Count the changed paths that wait, of one corpus or of all, a whole look as one."""
         return sum(
-            max(1, len(job.look.under))
+            max(1, len(job.scan.under))
             for job in tuple(self._waiting.values())  # readers come while the writer takes
             if job.kind == "reconcile" and corpus in ("", job.corpus)
         )
@@ -142,14 +142,14 @@ class JobQueue:
 class Work:
     """What is to be done and how far it is; any thread may add, one writer takes.
 
-    `breath` is when, on the monotonic clock, the writer last came by for work or during work.
+    `last_progress` is when, on the monotonic clock, the writer last took or worked on a job.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, most_paths: int = 0) -> None:
         self._clock = clock
         self._queue = JobQueue(most_paths)
-        self._standings = Standings()
-        self.breath = time.monotonic()
+        self._standings = Lag()
+        self.last_progress = time.monotonic()
         self._progress: dict[int, Progress] = {}
         lock = threading.RLock()
         self._wake, self._ended = threading.Condition(lock), threading.Condition(lock)
@@ -172,12 +172,12 @@ class Work:
         with self._wake:
             if not len(self._queue) and timeout != 0:
                 self._wake.wait(timeout)
-            self.breath = time.monotonic()
+            self.last_progress = time.monotonic()
             return self._begun(self._queue.take())
 
     def take_before(self, running: Job) -> Job | None:
         """Remove and return a change that need not wait for the job that runs."""
-        self.breath = time.monotonic()
+        self.last_progress = time.monotonic()
         if running.urgency == CHANGE:
             return None
         with self._wake:
@@ -216,11 +216,11 @@ class Work:
     def looked(self, job: Job, report: Report) -> None:
         """Note what a look came to."""
         with self._wake:
-            self._standings.looked(job.corpus, job.look, report)
+            self._standings.looked(job.corpus, job.scan, report)
             if report.changed:
                 self._standings.changed(job.corpus, job.last)
 
-    def standing(self, corpus: str) -> Standing:
+    def standing(self, corpus: str) -> Watermarks:
         """Return where a corpus stands."""
         with self._wake:
             running = [p.job.first for p in self.running() if _concerns(p.job, corpus)]
@@ -306,9 +306,9 @@ class Work:
             self._progress.pop(next(ended, 0), None)
 
 
-def joined(one: Look, other: Look) -> Look:
+def joined(one: ScanRequest, other: ScanRequest) -> ScanRequest:
     """Return the look that sees what either would."""
-    return Look(
+    return ScanRequest(
         under=tuple(dict.fromkeys(one.under + other.under)),
         full=one.full or other.full,
         prune=one.prune or other.prune,

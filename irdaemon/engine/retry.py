@@ -1,4 +1,4 @@
-"""Setbacks: jobs that failed, and when they are tried again.
+"""JobRetries: jobs that failed, and when they are tried again.
 
 A full disk or an I/O error of the ledger stops every job; any other fault stops its own. Meanwhile
 the last snapshot answers. All of this belongs to the writer; others only read `trouble`.
@@ -18,18 +18,18 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class LedgerProblem:
     """Why the ledger cannot be written, and since when (Unix seconds)."""
 
     since: float
     error: str
 
 
-class Setbacks:
+class JobRetries:
     """Keep the jobs that failed until they have been done after all."""
 
     def __init__(self) -> None:
-        self.trouble: Trouble | None = None
+        self.trouble: LedgerProblem | None = None
         self._waiting = JobQueue()
         self._tried: set[int] = set()
         self._wait_s = _FIRST_WAIT_S
@@ -49,7 +49,7 @@ class Setbacks:
             log.error(
                 "the ledger cannot be written: %s; the last snapshot goes on answering", error
             )
-        self.trouble = Trouble(self.trouble.since if self.trouble else now, error)
+        self.trouble = LedgerProblem(self.trouble.since if self.trouble else now, error)
         self._tried.discard(job.number)
         self._waiting.add(job)
         self._again_at = now + self._wait_s
@@ -85,7 +85,7 @@ class Failing:
     again_at: float | None
 
 
-class Retries:
+class ScanRetries:
     """Keep the jobs that failed by a fault of their own, each with a wait that doubles.
 
     Unlike a ledger that cannot be written, such a fault is about one corpus: the others go on.
@@ -101,7 +101,7 @@ class Retries:
         """
         failing = Failing(job, 1, now + _FIRST_WAIT_S)
         if before := self._failing.get(_kept_as(job)):
-            together = replace(job, look=joined(before.job.look, job.look))
+            together = replace(job, scan=joined(before.job.scan, job.scan))
             wait_s = min(_FIRST_WAIT_S * 2**before.times, _LONGEST_WAIT_S)
             failing = Failing(together, before.times + 1, now + wait_s)
             if before.again_at is not None:
@@ -114,10 +114,10 @@ class Retries:
         failing = self._failing.pop(_kept_as(job), None)
         if failing is None:
             return
-        seen, wanted = job.look.under, failing.job.look.under
+        seen, wanted = job.scan.under, failing.job.scan.under
         unseen = tuple(path for path in wanted if not any(at_or_under(path, top) for top in seen))
         if unseen:
-            rest = replace(failing.job, look=replace(failing.job.look, under=unseen))
+            rest = replace(failing.job, scan=replace(failing.job.scan, under=unseen))
             self._failing[_kept_as(job)] = replace(failing, job=rest)
 
     def forget(self, corpus: str) -> None:
@@ -128,7 +128,7 @@ class Retries:
         """Count the changed paths that wait for another try, of one corpus or of all."""
         waiting = [each.job for each in tuple(self._failing.values()) if each.again_at is not None]
         looks = (job for job in waiting if job.kind == "reconcile" and corpus in ("", job.corpus))
-        return sum(max(1, len(job.look.under)) for job in looks)
+        return sum(max(1, len(job.scan.under)) for job in looks)
 
     def due(self, now: float) -> list[Job]:
         """Return the jobs to try again now."""

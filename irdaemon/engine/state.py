@@ -21,9 +21,9 @@ from irdaemon.embed import Embedder
 from irdaemon.embed.pool import Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.engine.health import Policy
-from irdaemon.engine.host import Host, Library
+from irdaemon.engine.host import Host, InProcess
 from irdaemon.engine.queue import Job, Progress, Work
-from irdaemon.engine.retry import Retries, Setbacks
+from irdaemon.engine.retry import JobRetries, ScanRetries
 from irdaemon.index import (
     Images,
     Snapshot,
@@ -38,7 +38,7 @@ Notify = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EngineOptions:
     """How an engine works.
 
     `images`: where large corpora are laid out, None for nowhere; `hnsw_above`: vectors from which a
@@ -60,11 +60,11 @@ class State(ABC):
     """The state that queries read and the writer changes."""
 
     def __init__(
-        self, ledger: Ledger, options: Options, clock: Callable[[], float], notify: Notify
+        self, ledger: Ledger, options: EngineOptions, clock: Callable[[], float], notify: Notify
     ):
         self.ledger = ledger
         self.notify = notify
-        self.host: Host = Library()
+        self.host: Host = InProcess()
         self._images = options.images
         self.offers = Offers(clock)
         self._hnsw_above = options.hnsw_above
@@ -75,8 +75,8 @@ class State(ABC):
         self._corpora: dict[str, Corpus] = {}
         self._policy = options.policy
         self._work = Work(clock, options.queued_paths)
-        self._setbacks = Setbacks()
-        self._retries = Retries()
+        self._setbacks = JobRetries()
+        self._retries = ScanRetries()
         self._rereading: set[str] = set()
         self.loss: Loss | None = None
         self._discovering, self._searching = Ladder(), Ladder()
@@ -120,9 +120,9 @@ class State(ABC):
         return waiting + sum(look.todo - look.done for look in looks)
 
     @property
-    def breath(self) -> float:
+    def last_progress(self) -> float:
         """Return when, on the monotonic clock, the writer last got on."""
-        return self._work.breath
+        return self._work.last_progress
 
     @property
     def queued(self) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.health import Facts
-from irdaemon.engine.lag import Standing
-from irdaemon.engine.retry import Trouble
+from irdaemon.engine.lag import Watermarks
+from irdaemon.engine.retry import LedgerProblem
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger, Wanted
 from irdaemon.ledger.files import kept_aside
@@ -34,7 +34,7 @@ class Seen:
     unread: int
     embedder: str
     missing: str = ""
-    unwritten: Trouble | None = None
+    unwritten: LedgerProblem | None = None
 
 
 def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     }
 
 
-def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dict[str, Any]:
+def of_ledger(ledger: Ledger, trouble: LedgerProblem | None, loss: Loss | None) -> dict[str, Any]:
     """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
     return {
         "path": ledger.path,
@@ -76,7 +76,7 @@ def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dic
     }
 
 
-def facts(ledger: Ledger, corpus: Corpus, standing: Standing, missing: str) -> Facts:
+def facts(ledger: Ledger, corpus: Corpus, standing: Watermarks, missing: str) -> Facts:
     """Return what a corpus' health is judged by; `missing` is why it has no embedder."""
     looked_at, problems = ledger.state_of(corpus.name)
     return Facts(

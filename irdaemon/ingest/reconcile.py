@@ -18,7 +18,7 @@ from irdaemon.embed import Embedder
 from irdaemon.ingest.admit import refusal
 from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.redact import Clean, cleaned
-from irdaemon.ingest.scan import NAMELESS, Look, compare, present_roots
+from irdaemon.ingest.scan import NAMELESS, ScanRequest, compare, present_roots
 from irdaemon.ledger import (
     Decomposed,
     Delta,
@@ -93,7 +93,7 @@ class Report:
 def reconcile(
     ledger: Ledger,
     corpus: Corpus,
-    look: Look,
+    look: ScanRequest,
     clock: Callable[[], float],
     progress: Callable[[int, int], None] = lambda done, todo: None,
 ) -> Report:

@@ -26,7 +26,7 @@ NAMELESS = "its name is not valid UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ScanRequest:
     """How to look at a corpus: at which changed paths (none: everywhere), and how hard.
 
     `full` reads every entry again; `prune` forgets what a missing or empty root no longer has;
@@ -39,17 +39,19 @@ class Look:
     routine: bool = False
 
 
-def compare(ledger: Ledger, corpus: Corpus, look: Look, optouts: OptOuts) -> tuple[Admitted, Delta]:
+def compare(
+    ledger: Ledger, corpus: Corpus, request: ScanRequest, optouts: OptOuts
+) -> tuple[Admitted, Delta]:
     """Hold what the ledger knows of a corpus against what its source has now; write nothing."""
-    scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
+    scan = _vouched(ledger, corpus, request, _scan(corpus.source, request))
     found = admitted(corpus, scan, optouts)
-    return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=look.full)
+    return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=request.full)
 
 
-def _scan(source: Source, look: Look) -> Scan:
-    if not look.under:
+def _scan(source: Source, request: ScanRequest) -> Scan:
+    if not request.under:
         return _without_nameless(_scanned(source))
-    parts = [_scanned(source, path) for path in _places(look.under)]
+    parts = [_scanned(source, path) for path in _places(request.under)]
     entries = {entry.key: entry for part in parts for entry in part.entries}
     return _without_nameless(
         Scan(
@@ -92,11 +94,11 @@ def _without_nameless(scan: Scan) -> Scan:
     return replace(scan, entries=named, problems=(*scan.problems, *nameless))
 
 
-def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
+def _vouched(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:
     """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
     roots = {resolved(root.path) for root in corpus.source.roots()}
-    if look.prune:
-        insisted = () if look.under else tuple(roots)
+    if request.prune:
+        insisted = () if request.under else tuple(roots)
         return replace(scan, covered=(*scan.covered, *insisted), problems=())
     suspects = [
         Problem(root, "gone; what was in it is kept until it is back")
@@ -107,7 +109,7 @@ def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
         for root in sorted(filter(os.path.isdir, roots))
         if any(at_or_under(root, top) for top in scan.covered)
         and not any(at_or_under(entry.path, root) for entry in scan.entries)
-        and _lost_unseen(ledger, corpus.name, root, look.under)
+        and _lost_unseen(ledger, corpus.name, root, request.under)
     ]
     return replace(scan, problems=(*scan.problems, *suspects)) if suspects else scan
 
@@ -125,13 +127,13 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     }
 
 
-def present_roots(ledger: Ledger, corpus: Corpus, look: Look) -> dict[str, str]:
+def present_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest) -> dict[str, str]:
     """Return the directories that are roots now, and those that are lost but not given up.
 
     A root that is a file can be deleted like any other: nothing is mounted there.
     """
     paths = [root.path for root in corpus.source.roots() if os.path.isdir(root.path)]
-    kept = {} if look.prune else _lost_roots(ledger, corpus)
+    kept = {} if request.prune else _lost_roots(ledger, corpus)
     return {**kept, **{path: resolved(path) for path in paths}}
 
 

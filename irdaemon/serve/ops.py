@@ -22,7 +22,7 @@ from irdaemon.engine import Engine
 from irdaemon.engine.changes import looks_at
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Wanted
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
@@ -142,7 +142,7 @@ def _info(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 
 def _build(engine: Engine, args: Mapping[str, Any]) -> Any:
-    look = Look(full=args.get("full", False), prune=args.get("prune", False))
+    look = ScanRequest(full=args.get("full", False), prune=args.get("prune", False))
     names = [args["corpus"]] if args.get("corpus") else list(engine.corpora)
     return [engine.request(Job("reconcile", name, look)) for name in names]
 

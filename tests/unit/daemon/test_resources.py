@@ -12,7 +12,7 @@ from irdaemon.config.quota import Room
 from irdaemon.daemon import resources as ceilings
 from irdaemon.daemon.resources import Ceilings, Usage, biting
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.runtime.memory import MB, resident
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
@@ -28,7 +28,7 @@ def limited(items, within):
 
 def look(made):
     made.drain()
-    made.request(Job("reconcile", "m", Look()))
+    made.request(Job("reconcile", "m", ScanRequest()))
     made.drain()
     return made.snapshot.corpora["m"].rows.n_artifacts
 

@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass, field, replace
 
 from irdaemon.daemon.supervisor import Caretaker
-from irdaemon.engine.health import Facts, Policy, Vitals, health
-from irdaemon.engine.lag import Standing
+from irdaemon.engine.health import Facts, Policy, ProcessHealth, health
+from irdaemon.engine.lag import Watermarks
 
 
 @dataclass
@@ -13,14 +13,14 @@ class Stand:
     """Stands in for engine, watcher, schedule and ceilings: notes what is asked of it."""
 
     corpora: dict = field(default_factory=dict)
-    standing: Standing = field(default_factory=Standing)
+    standing: Watermarks = field(default_factory=Watermarks)
     looked_at: float = 1.0
     failing: bool = False
     asked: list = field(default_factory=list)
 
     def health(self):
         facts = Facts("a", {}, self.standing, self.looked_at)
-        return health((facts,), Vitals(), Policy(), 0.0)
+        return health((facts,), ProcessHealth(), Policy(), 0.0)
 
     def doze(self):
         if self.failing:

@@ -23,7 +23,7 @@ def test_every_corpus_with_a_root_above_the_path_looks_there_and_no_other(tmp_pa
     ]
     path = tmp_path / "a" / "note.md"
     jobs = looks_at(str(path), corpora)
-    assert [(job.corpus, job.look.under) for job in jobs] == [
+    assert [(job.corpus, job.scan.under) for job in jobs] == [
         ("outer", (str(path),)),
         ("inner", (str(path),)),
     ]
@@ -38,7 +38,7 @@ def test_a_link_is_followed_before_it_is_judged(tmp_path):
     with pytest.raises(NotFound):
         looks_at(str(root / "link" / "secret.md"), [corpus("c", root)])
     (job,) = looks_at(str(outside / "way-in" / "note.md"), [corpus("c", root)])
-    assert job.look.under == (str(root / "note.md"),)
+    assert job.scan.under == (str(root / "note.md"),)
 
 
 @pytest.mark.parametrize("path", ["", "note.md", "../x", "/a\0b"])

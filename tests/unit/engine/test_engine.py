@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.mapping import InMemory
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
@@ -71,7 +71,7 @@ def test_a_waiting_job_is_remembered_however_many_come_and_go():
     made = engine(mapped(TOOLS))
     waiting = made.request(Job("compact"))
     for _ in range(300):
-        made.request(Job("reconcile", "m", Look(("/x",))))
+        made.request(Job("reconcile", "m", ScanRequest(("/x",))))
         made.step()
     assert made.progress(waiting).state == "queued"
 
@@ -110,7 +110,7 @@ def test_a_change_is_let_through_in_the_middle_of_a_whole_look():
         def read(self, entry, cursor=None):
             order.append(entry.key)
             if len(order) == 1:
-                made.request(Job("reconcile", "quick", Look(("/x",))))
+                made.request(Job("reconcile", "quick", ScanRequest(("/x",))))
             return super().read(entry, cursor)
 
     corpus = mapped({}, "slow")

@@ -12,7 +12,7 @@ from irdaemon.engine import erasing
 from irdaemon.engine.erasing import Deferred
 from irdaemon.engine.queue import Job
 from irdaemon.index import Images
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query
 from tests.support.corpora import LATER, engine, mapped
@@ -49,7 +49,7 @@ class Kept:
     def hold(self, items):
         self.items = dict(items)
         self.engine.reconfigure([mapped(self.items)])
-        self.engine.request(Job("reconcile", "m", Look(prune=True)))
+        self.engine.request(Job("reconcile", "m", ScanRequest(prune=True)))
         self.engine.drain()
 
     def wait(self, seconds):

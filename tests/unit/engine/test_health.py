@@ -2,8 +2,8 @@
 
 import pytest
 
-from irdaemon.engine.health import Facts, Policy, Vitals, health, lasting
-from irdaemon.engine.lag import Fault, Standing
+from irdaemon.engine.health import Facts, Policy, ProcessHealth, health, lasting
+from irdaemon.engine.lag import Fault, Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.types import Problem, RootWatch
 
@@ -14,24 +14,24 @@ WATCHED = RootWatch("/real/notes", "inotify")
 
 def facts(standing=None, **more):
     known = {"looked_at": NOW - 300, **more}
-    return Facts("notes", {"/real/notes": "/notes"}, standing or Standing(), **known)
+    return Facts("notes", {"/real/notes": "/notes"}, standing or Watermarks(), **known)
 
 
 def judge(given, *watched, **vitals):
-    found = health((given,), Vitals(tuple(watched) or (WATCHED,), **vitals), POLICY, NOW)
+    found = health((given,), ProcessHealth(tuple(watched) or (WATCHED,), **vitals), POLICY, NOW)
     return found, found.corpora[0]
 
 
 def test_a_corpus_that_is_watched_and_up_to_date_is_ok():
-    standing = Standing(changed_at=NOW - 5, indexed_at=NOW - 5, embedded_at=NOW - 5)
+    standing = Watermarks(changed_at=NOW - 5, indexed_at=NOW - 5, embedded_at=NOW - 5)
     found, notes = judge(facts(standing))
     assert (found.level, notes.level, found.sentence()) == ("ok", "ok", "ok")
     assert notes.changed_at == notes.indexed_at
 
 
 def test_a_change_that_waits_longer_than_the_policy_allows_is_stale_however_alive_the_process_is():
-    _, soon = judge(facts(Standing(waiting_since=NOW - 599)))
-    found, late = judge(facts(Standing(waiting_since=NOW - 1800)))
+    _, soon = judge(facts(Watermarks(waiting_since=NOW - 599)))
+    found, late = judge(facts(Watermarks(waiting_since=NOW - 1800)))
     assert (soon.level, soon.waiting_s) == ("ok", 599)
     assert (found.level, late.level, late.waiting_s) == ("stale", "stale", 1800)
     assert found.sentence() == "stale: notes: changes wait to be indexed since 30 min"
@@ -40,12 +40,12 @@ def test_a_change_that_waits_longer_than_the_policy_allows_is_stale_however_aliv
 @pytest.mark.parametrize(
     ("standing", "more", "word"),
     [
-        (Standing(faults=(Fault("reconcile", "disk full", NOW),)), {}, "look failed: disk full"),
-        (Standing(faults=(Fault("embed", "no answer", NOW),)), {}, "embedding failed: no answer"),
-        (Standing(refused=3, refusal="its limit is 5"), {}, "3 new entries are not taken in"),
-        (Standing(late=2), {}, "2 changes were found that no event had told of"),
-        (Standing(), {"missing": "no such model"}, "nothing is embedded: no such model"),
-        (Standing(), {"looked_at": NOW - 2401}, "the last whole look ended 40 min ago"),
+        (Watermarks(faults=(Fault("reconcile", "disk full", NOW),)), {}, "look failed: disk full"),
+        (Watermarks(faults=(Fault("embed", "no answer", NOW),)), {}, "embedding failed: no answer"),
+        (Watermarks(refused=3, refusal="its limit is 5"), {}, "3 new entries are not taken in"),
+        (Watermarks(late=2), {}, "2 changes were found that no event had told of"),
+        (Watermarks(), {"missing": "no such model"}, "nothing is embedded: no such model"),
+        (Watermarks(), {"looked_at": NOW - 2401}, "the last whole look ended 40 min ago"),
     ],
 )
 def test_what_keeps_an_index_behind_its_source_is_named(standing, more, word):
@@ -55,7 +55,7 @@ def test_what_keeps_an_index_behind_its_source_is_named(standing, more, word):
 
 
 def test_without_a_schedule_no_look_is_overdue():
-    found = health((facts(looked_at=0.0),), Vitals((WATCHED,)), Policy(600, 0), NOW)
+    found = health((facts(looked_at=0.0),), ProcessHealth((WATCHED,)), Policy(600, 0), NOW)
     assert found.level == "ok"
 
 
@@ -80,7 +80,7 @@ def test_a_place_within_a_root_that_cannot_be_read_does_not_make_it_dark():
 
 
 def test_a_source_without_roots_is_dark_when_it_cannot_be_asked():
-    asked = Facts("notes", {}, Standing(), NOW, (Problem("mine:fetch", "it raised"),))
+    asked = Facts("notes", {}, Watermarks(), NOW, (Problem("mine:fetch", "it raised"),))
     _, notes = judge(asked)
     assert notes.dark[0].reason == "it raised"
 
@@ -91,7 +91,7 @@ def test_a_root_just_added_has_a_minute_to_be_watched():
 
 
 def test_a_library_that_watches_nothing_is_not_dark_for_that():
-    assert health((facts(),), Vitals(), POLICY, NOW).level == "ok"
+    assert health((facts(),), ProcessHealth(), POLICY, NOW).level == "ok"
 
 
 def test_a_polled_root_is_named_and_well():
@@ -112,19 +112,19 @@ def test_what_failed_is_quarantined_with_how_often_and_makes_nothing_stale():
 
 
 def test_a_thread_that_gets_nowhere_is_worse_than_ok_and_told_first():
-    found, _ = judge(facts(Standing(late=1)), stuck=("the writer died",))
+    found, _ = judge(facts(Watermarks(late=1)), stuck=("the writer died",))
     assert found.level == "stale"
     assert found.sentence() == "stale: the writer died (and 1 more)"
 
 
 def test_every_limit_that_bites_has_a_line():
-    standing = Standing(refused=1, refusal="its limit is 5", crowded_at=NOW - 60)
+    standing = Watermarks(refused=1, refusal="its limit is 5", crowded_at=NOW - 60)
     found, _ = judge(facts(standing, overlong=2), limits=("memory",))
     assert [said.split(":")[0] for said in found.limits] == ["memory", "notes", "notes", "notes"]
 
 
 def test_a_crowd_of_changes_is_forgotten_after_an_hour():
-    found, _ = judge(facts(Standing(crowded_at=NOW - 3601)))
+    found, _ = judge(facts(Watermarks(crowded_at=NOW - 3601)))
     assert found.limits == ()
 
 

@@ -2,7 +2,7 @@
 
 from irdaemon.engine.queue import Job, Work
 from irdaemon.ingest.reconcile import Report
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 
 
 class Clock:
@@ -19,7 +19,7 @@ def working(**more):
 
 
 def change(*paths):
-    return Job("reconcile", "a", Look(paths))
+    return Job("reconcile", "a", ScanRequest(paths))
 
 
 def test_a_change_is_seen_when_it_is_asked_for_and_indexed_when_its_look_is_done():
@@ -87,7 +87,7 @@ def test_a_whole_look_that_finds_a_change_saw_it():
 def test_only_a_routine_look_tells_of_changes_without_an_event():
     work, _ = working()
     for routine, late in ((False, 5), (True, 2)):
-        work.add(Job("reconcile", "a", Look(routine=routine)))
+        work.add(Job("reconcile", "a", ScanRequest(routine=routine)))
         job = work.take()
         work.looked(job, Report(written=5, late=late))
         work.end(job.number, "done", "")
@@ -96,9 +96,9 @@ def test_only_a_routine_look_tells_of_changes_without_an_event():
 
 def test_a_look_that_somebody_else_asked_for_too_is_no_routine():
     work, _ = working()
-    work.add(Job("reconcile", "a", Look(routine=True)))
+    work.add(Job("reconcile", "a", ScanRequest(routine=True)))
     work.add(Job("reconcile", "a"))
-    assert not work.take().look.routine
+    assert not work.take().scan.routine
 
 
 def test_what_was_refused_stands_until_a_whole_look_refuses_nothing():
@@ -123,14 +123,14 @@ def test_too_many_waiting_paths_become_one_look_around_them_all():
     assert work.standing("a").crowded_at is None
     assert work.add(change("/n/y/4")) == number
     job = work.take()
-    assert (job.look.under, job.crowded) == (("/n",), True)
+    assert (job.scan.under, job.crowded) == (("/n",), True)
     assert work.standing("a").crowded_at == 100.0
 
 
 def test_the_writer_gives_a_sign_whenever_it_comes_by():
     work, _ = working()
-    before = work.breath
+    before = work.last_progress
     work.take()
-    taken = work.breath
+    taken = work.last_progress
     work.take_before(Job("embed", "a"))
-    assert before <= taken <= work.breath
+    assert before <= taken <= work.last_progress

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from irclient.errors import Unavailable
 from irdaemon.engine import Engine
-from irdaemon.engine.host import Library
+from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import LedgerError
@@ -22,7 +22,7 @@ from tests.unit.ledger.test_check import GARBLED, ITEMS, change, garbled
 PAGE = 4096
 
 
-class Writing(Library):
+class Writing(InProcess):
     """The host of an engine that does its jobs by itself, and rebuilds what it loses."""
 
     writes = True

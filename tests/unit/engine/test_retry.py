@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from irdaemon.engine.queue import Job
-from irdaemon.engine.retry import Setbacks
-from irdaemon.ingest.scan import Look
+from irdaemon.engine.retry import JobRetries
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Query
 from tests.support.corpora import contents, engine, mapped
 from tests.support.ledgers import everything
@@ -192,7 +192,7 @@ def test_failed_compaction_is_no_trouble_and_comes_again_by_itself(made, monkeyp
 
 
 def test_tries_come_at_longer_and_longer_intervals_until_one_succeeds():
-    setbacks, now = Setbacks(), 0.0
+    setbacks, now = JobRetries(), 0.0
     waits = []
     for _ in range(8):
         setbacks.note(Job("reconcile", "m"), FULL, now)
@@ -208,15 +208,15 @@ def test_tries_come_at_longer_and_longer_intervals_until_one_succeeds():
 
 
 def test_equal_wishes_that_failed_are_tried_as_one():
-    setbacks = Setbacks()
+    setbacks = JobRetries()
     for path in ("/a", "/b"):
-        setbacks.note(Job("reconcile", "m", Look((path,))), FULL, 0.0)
+        setbacks.note(Job("reconcile", "m", ScanRequest((path,))), FULL, 0.0)
     assert setbacks.paths() == 2
     (job,) = setbacks.due(9.0)
-    assert job.look.under == ("/a", "/b")
+    assert job.scan.under == ("/a", "/b")
 
 
 def test_a_clock_that_is_set_back_does_not_stop_the_tries():
-    setbacks = Setbacks()
+    setbacks = JobRetries()
     setbacks.note(Job("reconcile", "m"), FULL, 1e9)
     assert setbacks.due(1000.0)

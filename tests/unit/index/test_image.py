@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from irdaemon.engine.queue import Job
 from irdaemon.index import Images, Origin, rows
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
@@ -45,7 +45,7 @@ class Kept:
 
     def hold(self, items):
         self.engine.reconfigure([mapped(items)])
-        self.engine.request(Job("reconcile", "m", Look(prune=True)))
+        self.engine.request(Job("reconcile", "m", ScanRequest(prune=True)))
         self.engine.drain()
 
     def files(self):

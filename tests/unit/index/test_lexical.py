@@ -10,7 +10,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.index import lexical, rows
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.text import tokenize
@@ -64,7 +64,7 @@ def test_scores_after_any_changes_are_exactly_those_of_a_fresh_build(steps, quer
         for id, text in steps:
             items = {**items, id: text} if text else {k: v for k, v in items.items() if k != id}
             made.reconfigure([Corpus("m", "mapping", InMemory(items), WholeText(), "hashing")])
-            made.request(Job("reconcile", "m", Look(prune=True)))
+            made.request(Job("reconcile", "m", ScanRequest(prune=True)))
             made.drain()
             assert scores_of(made, query) == scores_of(built(items), query)
     finally:

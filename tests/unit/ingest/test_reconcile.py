@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.reconcile import reconcile
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.source.guidance.rules import Rules
 from irdaemon.source.mapping import InMemory
@@ -33,7 +33,7 @@ class Watched:
 
     def look(self, *under, now=LATER, **how):
         self.ledger.declare(self.corpus.name, "k", self.corpus.recipe, "hashing-512")
-        look = Look(tuple(map(str, under)), **how)
+        look = ScanRequest(tuple(map(str, under)), **how)
         return reconcile(self.ledger, self.corpus, look, lambda: now)
 
     @property
@@ -197,7 +197,7 @@ def test_a_root_that_is_lost_while_it_is_read_loses_nothing(tmp_path):
             shutil.rmtree(tmp_path / "root")
             (tmp_path / "root").mkdir()
 
-    reconcile(corpus.ledger, corpus.corpus, Look(full=True), lambda: LATER, unmount)
+    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, unmount)
     assert len(corpus.held) == 3
 
 
@@ -223,7 +223,7 @@ def test_what_comes_back_during_a_long_look_is_not_forgotten(tmp_path):
             write_skill(tmp_path / "root" / "a", "a")
             corpus.look(tmp_path / "root" / "a")
 
-    reconcile(corpus.ledger, corpus.corpus, Look(full=True), lambda: LATER, restore)
+    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, restore)
     assert corpus.held == before
 
 
