@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.answering import Answering
-from irdaemon.engine.doing import Doing
+from irdaemon.engine.reader import Answering
 from irdaemon.engine.state import EngineOptions, Notify
+from irdaemon.engine.writer import Doing
 from irdaemon.ledger import Ledger
 
 __all__ = ["Engine", "EngineOptions", "Notify"]

@@ -10,8 +10,8 @@ from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.budget import Ladder
 from irdaemon.embed import QueryVector
-from irdaemon.engine.erasing import Erasing
-from irdaemon.engine.publishing import GONE
+from irdaemon.engine.erase import Erasing
+from irdaemon.engine.publish import GONE
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.evaluate import (
     load_cases,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed.absent import Absent
-from irdaemon.engine.publishing import GONE
+from irdaemon.engine.publish import GONE
 from irdaemon.engine.queue import CHANGE, Job, Progress
 from irdaemon.engine.upkeep import Upkeep
 from irdaemon.ingest.reconcile import embed, reconcile

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.engine import erasing
-from irdaemon.engine.erasing import Deferred
+from irdaemon.engine import erase as erasing
+from irdaemon.engine.erase import Deferred
 from irdaemon.engine.queue import Job
 from irdaemon.index import Images
 from irdaemon.ingest.scan import ScanRequest

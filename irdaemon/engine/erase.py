@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from irdaemon.engine.mending import Mending
+from irdaemon.engine.repair import Mending
 from irdaemon.engine.state import EngineOptions, Notify
 from irdaemon.ledger import Ledger
 

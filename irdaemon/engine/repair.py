@@ -6,7 +6,7 @@ import contextlib
 import logging
 
 from irclient.errors import NotFound
-from irdaemon.engine.publishing import Publishing
+from irdaemon.engine.publish import Publishing
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.recovery import renewed
 from irdaemon.ledger.damage import is_passing
