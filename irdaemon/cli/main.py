@@ -1,7 +1,7 @@
 """`irdaemon`: start, stop and set up the daemon.
 
 Exit codes: 0 done, 1 failed (`doctor`: something is wrong), 2 wrong usage or configuration, 3 not
-running, 5 (`status`) stale or dark.
+running, 5 (`status`) stale or offline.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ exit codes:
   1  failed
   2  wrong usage or configuration
   3  not running
-  5  (status) something is stale or dark
+  5  (status) something is stale or offline
 
 environment:
   IRDAEMON_CONFIG   the configuration file, if it is not at the usual place

@@ -1,4 +1,4 @@
-"""Schedule: upkeep at intervals. It only asks the engine for jobs; it does no work itself."""
+"""Schedule: upkeep at intervals. It only requests jobs of the engine; it does no work itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Schedule:
-    """Ask for a whole look, for another try at failures, and for compaction, now and then."""
+    """Request whole scans, another try at failures, and compaction at intervals."""
 
     def __init__(self, engine: Engine, intervals: ScheduleConfig):
         self._engine = engine
@@ -30,20 +30,20 @@ class Schedule:
 
     def start(self) -> None:
         """Begin, unless stopped already; the first round comes after the first interval."""
-        # Imported here: it takes 45 ms, and nobody waits for the first interval.
+        # Imported here: it takes 45 ms, which the start need not wait for.
         from apscheduler.schedulers.background import BackgroundScheduler
 
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         scheduler = BackgroundScheduler(
             timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
         )
-        for wish, minutes in (
+        for request, minutes in (
             (self.reconcile_all, self._intervals.reconcile_minutes),
             (self.retry_failures, self._intervals.retry_minutes),
             (self.compact, self._intervals.compact_minutes),
         ):
             if minutes > 0:
-                scheduler.add_job(wish, "interval", minutes=minutes)
+                scheduler.add_job(request, "interval", minutes=minutes)
         with self._changing:
             if not self._stopped:
                 scheduler.start()
@@ -59,7 +59,7 @@ class Schedule:
         self.start()
 
     def stop(self) -> None:
-        """Stop asking, for good; what was asked for is the engine's. Any thread may."""
+        """Stop for good; what was requested stays queued. Any thread may call it."""
         with self._changing:
             self._stopped = True
             if self._scheduler is not None:
@@ -67,14 +67,14 @@ class Schedule:
                 self._scheduler = None
 
     def reconcile_all(self) -> None:
-        """Ask for a whole look at every corpus, so that a missed event heals."""
+        """Request a whole scan of every corpus, so that a missed event is made good."""
         for name in tuple(self._engine.corpora):
             self._engine.request(Job("reconcile", name, ScanRequest(routine=True)))
 
     def retry_failures(self) -> None:
-        """Ask for another try at everything that failed."""
+        """Request another try at everything that failed."""
         self._engine.request(Job("retry"))
 
     def compact(self) -> None:
-        """Ask for unused rows to be dropped and the file to be folded."""
+        """Request that unused rows are dropped and the file is folded."""
         self._engine.request(Job("compact"))

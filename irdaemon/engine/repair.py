@@ -1,4 +1,4 @@
-"""Mending: a ledger that cannot be written, was lost, or is damaged, under a running engine."""
+"""Repair: a ledger that cannot be written, was lost, or is damaged, under a running engine."""
 
 from __future__ import annotations
 
@@ -6,74 +6,86 @@ import contextlib
 import logging
 
 from irclient.errors import NotFound
-from irdaemon.engine.publish import Publishing
-from irdaemon.engine.queue import Job, Progress
+from irdaemon.engine.publish import Publisher
+from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import renewed
+from irdaemon.engine.state import State
 from irdaemon.ledger.damage import is_passing
 from irdaemon.ledger.loss import damage, first_fault
 from irdaemon.runtime.tracebacks import where
 
-# After so many tries, with half a minute of waiting between them, a fault is one that repeats.
+# After so many tries, with half a minute of waiting between them, an error is one that repeats.
 _MOST_TRIES = 6
 
 log = logging.getLogger(__name__)
 
 
-class Mending(Publishing):
-    """Keep the ledger whole. It belongs to the writer."""
+class Repair:
+    """Retry what failed, and keep the ledger whole. Only the writer may use it."""
 
-    def _keep_ledger(self) -> None:
-        """Ask for what stopped a job to be tried again, and for a lost file to be put back."""
-        for job in self._setbacks.due(self._clock()):
+    def __init__(self, state: State, publisher: Publisher):
+        self._state = state
+        self._publisher = publisher
+
+    def request_due(self) -> None:
+        """Request the retries that are due, and a repair where the ledger's file was moved."""
+        state = self._state
+        for job in state.job_retries.due(state.clock()):
             with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
-                self._setbacks.tried(self.request(job))
-        for job in self._retries.due(self._clock()):
+                state.job_retries.tried(state.request(job))
+        for job in state.scan_retries.due(state.clock()):
             with contextlib.suppress(NotFound):
-                self.request(job)
-        if self.ledger.moved() and not self._setbacks.holds("mend"):
-            self._work.add(Job("mend"))
+                state.request(job)
+        if state.ledger.moved() and not state.job_retries.holds("repair"):
+            state.work.add(Job("repair"))
 
-    def _retried(self, job: Job, error: Exception) -> bool:
-        """Have a job tried again that failed by a fault; say whether the process may go on.
+    def handles(self, job: Job, error: Exception) -> bool:
+        """Handle the error that ended a job; return False where the process must not go on."""
+        return self._recovers(job, error) or self._retries(job, error)
 
-        What the system could not do may be possible later. Any other fault is a mistake in the
+    def _retries(self, job: Job, error: Exception) -> bool:
+        """Have a job retried; return whether the process may go on.
+
+        What the system could not do may be possible later. Any other error is a mistake in the
         program: one that repeats ends the process, for a new one to start from the ledger. In a
-        library call nobody would try again, so whoever called hears of it.
+        library call nothing would retry, so its caller gets the error.
         """
-        if not self.host.writes:
+        if not self._state.host.writes:
             return False
-        failing = self._retries.note(job, self._clock())
+        failing = self._state.scan_retries.note(job, self._state.clock())
         log.error("the %s job of %r failed: %s", job.kind, job.corpus, where(error))
         return isinstance(error, (OSError, MemoryError)) or failing.times < _MOST_TRIES
 
-    def _recovered(self, job: Job, error: Exception) -> bool:
-        """Go on after a job failed by the ledger's fault; say whether it did."""
+    def _recovers(self, job: Job, error: Exception) -> bool:
+        """Recover from an error of the ledger; return whether it was one."""
         if is_passing(error):
             # A full disk, say. Compaction comes again by itself, and wants more room than others.
             if job.kind != "compact":
-                self._setbacks.note(job, str(error), self._clock())
+                self._state.job_retries.note(job, str(error), self._state.clock())
             return True
-        why = damage(self.ledger.path, error) if self.host.writes else ""
+        why = damage(self._state.ledger.path, error) if self._state.host.writes else ""
         if why:
-            self._renew(why)
+            self.replace_ledger(why)
         return bool(why)
 
-    def _mend(self, job: Job, progress: Progress) -> str:
-        """Put a lost file back, and mend or replace a damaged one."""
-        if self.ledger.moved():
-            self.ledger.put_back()
-            log.error("%s was gone; it is written anew, nothing is lost", self.ledger.path)
+    def run(self) -> str:
+        """Put a lost file back, and repair or replace a damaged one; return what was found."""
+        ledger = self._state.ledger
+        if ledger.moved():
+            ledger.put_back()
+            log.error("%s was gone; it is written anew, nothing is lost", ledger.path)
             return "the ledger's file was gone and is written anew"
-        why = first_fault(self.ledger.path) if self.host.writes else ""
+        why = first_fault(ledger.path) if self._state.host.writes else ""
         if why:
-            self._renew(why)
+            self.replace_ledger(why)
         return why or "the ledger is sound"
 
-    def _renew(self, why: str) -> None:
+    def replace_ledger(self, why: str) -> None:
         """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
-        self.ledger, loss = renewed(self.ledger, self.snapshot, why, self._clock())
-        self.loss = loss or self.loss
-        self._rereading = set(self._corpora)
-        self.set_corpora(self._corpora.values())
-        for name in self._corpora:
-            self.request(Job("reconcile", name))
+        state = self._state
+        state.ledger, lost = renewed(state.ledger, state.snapshot, why, state.clock())
+        state.corruption = lost or state.corruption
+        self._publisher.keep_until_reread()
+        self._publisher.set_corpora(state.corpora.values())
+        for name in state.corpora:
+            state.request(Job("reconcile", name))

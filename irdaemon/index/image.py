@@ -99,8 +99,8 @@ class Images:
     def blank(self, corpus: str, gone: Callable[[int], Sequence[int]]) -> None:
         """Overwrite in the image of a corpus what it shows of artifacts that are gone.
 
-        `gone` is asked for their ledger's row numbers, from the last word on that the image has
-        heard. Nobody may read them any more. Raises OSError.
+        `gone` returns their ledger's row numbers, from the last tombstone on that the image has
+        applied. No query may read them any more. Raises OSError.
         """
         for path in map(str, self._directory.glob(f"{corpus}@*.rows")):
             with contextlib.suppress(ValueError, LookupError, TypeError, FileNotFoundError):
@@ -144,7 +144,7 @@ def _facts(image: Image) -> dict[str, Any]:
     return {
         "kind_names": list(image.rows.kind_names),
         "last": image.rows.last,
-        "buried": image.rows.buried,
+        "buried": image.rows.last_tombstone,
         "mean_length": image.lexical.mean_length,
         "based": image.lexical.based,
         "graph": image.graph is not None,
@@ -205,7 +205,7 @@ def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: 
         vectors=arrays["vectors"] if facts["graph"] else _in_memory(arrays["vectors"]),
         embedded=arrays["embedded"].array,
         last=facts["last"],
-        buried=facts["buried"],
+        last_tombstone=facts["buried"],
         laid_out=arrays["present"].size,
     )
     base = Postings(*(arrays[f"postings.{part}"].array for part in ("starts", "records", "values")))

@@ -19,7 +19,7 @@ from irdaemon.config.config import ServeConfig
 from irdaemon.discovery.impressions import Session
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
-from irdaemon.engine.changes import looks_at
+from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.ingest.scan import ScanRequest
@@ -71,7 +71,7 @@ def _discover(engine: Engine, args: Mapping[str, Any]) -> Any:
     query = _query(args)
     with lapped() as laps:
         answer = _watched(engine.discover(query), query, laps)
-    return engine.offers.unseen(answer, _session(args)).to_dict()
+    return engine.impressions.unseen(answer, _session(args)).to_dict()
 
 
 def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -148,7 +148,7 @@ def _build(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 
 def _hint(engine: Engine, args: Mapping[str, Any]) -> Any:
-    jobs = looks_at(args.get("path", ""), tuple(engine.corpora.values()))
+    jobs = jobs_for_hint(args.get("path", ""), tuple(engine.corpora.values()))
     return [engine.request(job) for job in jobs]
 
 
@@ -158,8 +158,8 @@ def _session(args: Mapping[str, Any]) -> Session:
 
 def _offered(engine: Engine, args: Mapping[str, Any]) -> Any:
     session = _session(args)
-    engine.offers.note(session, [str(each) for each in args.get("references", ())])
-    return [{"reference": at, "at": when} for at, when in engine.offers.of(session).items()]
+    engine.impressions.note(session, [str(each) for each in args.get("references", ())])
+    return [{"reference": at, "at": when} for at, when in engine.impressions.of(session).items()]
 
 
 def _progress(engine: Engine, args: Mapping[str, Any]) -> Any:

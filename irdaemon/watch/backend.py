@@ -49,6 +49,10 @@ class Backend(Protocol):
         """Return how many directories are watched for `root`."""
         ...
 
+    def links(self) -> Mapping[str, str] | None:
+        """Return the links that are followed, with their real targets; None where not known."""
+        ...
+
     def hears(self, timeout: float) -> bool:
         """Say whether an event made now is read within `timeout` seconds, where that can be tried.
 

@@ -84,7 +84,12 @@ class Trees:
             with contextlib.suppress(LimitReached):
                 self._watches.add(self._cookies.directory, "", "")
         self._watches.sweep()
+        self._planter.finish()
         return refused
+
+    def links(self) -> Mapping[str, str]:
+        """Return the links that are followed, with their real targets."""
+        return self._planter.known_links()
 
     def hears(self, timeout: float) -> bool:
         """Say whether an event made now is read within `timeout` seconds; True if none can be."""
@@ -198,8 +203,7 @@ class Trees:
             self._relinked(resolved(path), root)
 
     def _unlink(self, path: str, root: str) -> None:
-        target = self._planter.links.pop(path, None)
-        if target is not None:
+        if target := self._planter.unlink(path):
             self._relinked(target, root)
 
     def _relinked(self, target: str, root: str) -> None:

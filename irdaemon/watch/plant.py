@@ -24,6 +24,7 @@ class Planter:
 
     def __init__(self, watches: Watches, settings: Settings):
         self.links: dict[str, str] = {}
+        self._links_before: dict[str, str] = {}
         self._watches = watches
         self._pruned = settings.pruned
         self._ignored = settings.ignored
@@ -32,9 +33,24 @@ class Planter:
 
     def begin(self, symlinks: Mapping[str, Symlinks], refused: frozenset[str]) -> None:
         """Start over: which links are followed below each root, and what is not to be entered."""
-        self.links = {}
+        self._links_before, self.links = self.known_links(), {}
         self._symlinks = symlinks
         self._refused = refused
+
+    def finish(self) -> None:
+        """Forget the links that were there before this round and are no more."""
+        self._links_before = {}
+
+    def known_links(self) -> dict[str, str]:
+        """Return the links that are followed, or were until this round ends, with their targets."""
+        return {**self._links_before, **self.links}
+
+    def unlink(self, path: str) -> str:
+        """Note that a link may be gone; return where it led, "" where it was none."""
+        target = self.links.pop(path, "")
+        if target:
+            self._links_before[path] = target
+        return target
 
     def refuse(self, root: str) -> None:
         """Give up the watches of a root, and do not enter it again."""

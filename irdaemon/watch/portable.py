@@ -56,6 +56,9 @@ class Observed(FileSystemEventHandler):
         """Return 0: the system watches whole trees."""
         return 0
 
+    def links(self) -> None:
+        """Return None: which links led to a tree is not kept."""
+
     def hears(self, timeout: float) -> bool:
         """Return True: nothing shows the contrary."""
         return True

@@ -2,7 +2,7 @@
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 committed, 1 abstained, 2 wrong usage
 or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or nothing indexed,
-5 (`status`) stale or dark.
+5 (`status`) stale or offline.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ exit codes:
   2  wrong usage or query
   3  no daemon, or it is too slow; irdaemon start --detach
   4  unknown corpus or artifact, or nothing indexed
-  5  (status) something is stale or dark
+  5  (status) something is stale or offline
 
 environment:
   IRDAEMON_SOCKET   the daemon's socket, if it is not at the usual place

@@ -12,7 +12,7 @@ from irclient.terminal.output import printed
 HELP = "how it is"
 ABOUT = """
 How the daemon and its corpora are, as `irc status` says it. Exit code 5
-when something is stale or dark.
+when something is stale or offline.
 """
 EXAMPLES = """
 # is it well?

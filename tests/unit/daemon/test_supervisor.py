@@ -1,9 +1,9 @@
-"""The caretaker goes on whatever fails, and tells the watcher when events do not come."""
+"""The supervisor goes on whatever fails, and tells the watcher when events do not come."""
 
 import time
 from dataclasses import dataclass, field, replace
 
-from irdaemon.daemon.supervisor import Caretaker
+from irdaemon.daemon.supervisor import Supervisor
 from irdaemon.engine.health import Facts, Policy, ProcessHealth, health
 from irdaemon.engine.lag import Watermarks
 
@@ -13,16 +13,16 @@ class Stand:
     """Stands in for engine, watcher, schedule and ceilings: notes what is asked of it."""
 
     corpora: dict = field(default_factory=dict)
-    standing: Watermarks = field(default_factory=Watermarks)
-    looked_at: float = 1.0
+    watermarks: Watermarks = field(default_factory=Watermarks)
+    scanned_at: float = 1.0
     failing: bool = False
     asked: list = field(default_factory=list)
 
     def health(self):
-        facts = Facts("a", {}, self.standing, self.looked_at)
+        facts = Facts("a", {}, self.watermarks, self.scanned_at)
         return health((facts,), ProcessHealth(), Policy(), 0.0)
 
-    def doze(self):
+    def unload_idle(self):
         if self.failing:
             raise OSError("no disk")
 
@@ -44,60 +44,60 @@ class Stand:
 
 def caring():
     stand = Stand()
-    return Caretaker(stand, stand, stand, stand), stand
+    return Supervisor(stand, stand, stand, stand), stand
 
 
 def test_it_starts_what_it_looks_after_once():
-    caretaker, stand = caring()
-    assert not caretaker.watches
-    caretaker.tick(0.0)
-    caretaker.tick(1.0)
-    assert (stand.asked.count("start"), caretaker.watches) == (2, True)  # watcher and schedule
+    supervisor, stand = caring()
+    assert not supervisor.watches
+    supervisor.tick(0.0)
+    supervisor.tick(1.0)
+    assert (stand.asked.count("start"), supervisor.watches) == (2, True)  # watcher and schedule
 
 
 def test_once_a_minute_it_has_new_places_sought():
     stand, sought = Stand(), []
-    caretaker = Caretaker(stand, stand, stand, stand, lambda: sought.append(True))
+    supervisor = Supervisor(stand, stand, stand, stand, lambda: sought.append(True))
     start = time.monotonic()
     for second in range(130):
-        caretaker.tick(start + second)
+        supervisor.tick(start + second)
     assert len(sought) == 2
 
 
 def test_changes_that_came_without_an_event_cost_the_watches_their_trust_once_a_look():
-    caretaker, stand = caring()
-    stand.standing = replace(stand.standing, late=3)
+    supervisor, stand = caring()
+    stand.watermarks = replace(stand.watermarks, missed_events=3)
     for now in (0.0, 10.0, 20.0):
-        caretaker.tick(now)
+        supervisor.tick(now)
     assert stand.asked.count("distrust") == 1
-    stand.looked_at = 2.0
-    caretaker.tick(30.0)
+    stand.scanned_at = 2.0
+    supervisor.tick(30.0)
     assert stand.asked.count("distrust") == 2
 
 
 def test_it_keeps_a_sentence_about_how_everything_is():
-    caretaker, stand = caring()
-    caretaker.tick(0.0)
-    assert caretaker.sentence == "ok"
-    stand.standing = replace(stand.standing, late=3)
-    caretaker.tick(10.0)
-    assert caretaker.sentence.startswith("stale: a: 3 changes")
+    supervisor, stand = caring()
+    supervisor.tick(0.0)
+    assert supervisor.sentence == "ok"
+    stand.watermarks = replace(stand.watermarks, missed_events=3)
+    supervisor.tick(10.0)
+    assert supervisor.sentence.startswith("stale: a: 3 changes")
 
 
 def test_a_tick_that_fails_is_tried_again_and_counts_as_no_sign_of_life():
-    caretaker, stand = caring()
+    supervisor, stand = caring()
     stand.failing = True
-    caretaker.ticked = before = -1.0
-    caretaker.start()
+    supervisor.ticked = before = -1.0
+    supervisor.start()
     deadline = time.monotonic() + 10
     while "start" not in stand.asked:
         assert time.monotonic() < deadline
         time.sleep(0.002)
-    assert (caretaker.is_alive(), caretaker.ticked) == (True, before)
+    assert (supervisor.is_alive(), supervisor.ticked) == (True, before)
     stand.failing = False
-    while caretaker.ticked == before:
+    while supervisor.ticked == before:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    caretaker.stop()
-    caretaker.join(5)
-    assert not caretaker.is_alive()
+    supervisor.stop()
+    supervisor.join(5)
+    assert not supervisor.is_alive()

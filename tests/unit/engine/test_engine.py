@@ -116,7 +116,7 @@ def test_a_change_is_let_through_in_the_middle_of_a_whole_look():
     corpus = mapped({}, "slow")
     object.__setattr__(corpus, "source", Watched(items))
     made = engine(corpus, mapped({}, "quick"))
-    made.notify = lambda topic, data: order.append(data["corpus"]) if topic == "job" else None
+    made.state.notify = lambda topic, data: order.append(data["corpus"]) if topic == "job" else None
     made.request(Job("reconcile", "slow"))
     made.drain()
     assert "quick" in order[:50]
@@ -180,5 +180,5 @@ def test_a_ledger_that_cannot_be_written_fails_the_job_and_leaves_the_answers(mo
     made.drain()
     assert made.progress(number).state == "failed"
     assert "disk is full" in made.progress(number).report
-    assert "disk is full" in made.status()["ledger"]["trouble"]["error"]
+    assert "disk is full" in made.status()["ledger"]["problem"]["error"]
     assert made.discover(Query("pdf form")).n_selected == 1

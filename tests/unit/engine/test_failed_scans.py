@@ -51,7 +51,7 @@ def made(clock):
     source = Faulty({"a": "fill a pdf form"})
     object.__setattr__(corpus, "source", source)
     made = engine(corpus, mapped({"b": "peel potatoes"}, name="other"), clock=clock)
-    made.host = Writing()
+    made.state.host = Writing()
     made.source = source
     for name in ("m", "other"):
         made.request(Job("reconcile", name))
@@ -85,7 +85,7 @@ def test_a_look_that_fails_says_so_and_is_tried_again_until_it_is_done(made, clo
         assert progress.state == "failed"
         clock.now += 60
     assert "failed" in progress.report
-    assert made.pending == 1
+    assert made.state.pending == 1
     assert look(made, "other").state == "done"
     assert made.discover(Query("fill a pdf form")).n_selected == 1
     made.source.fault = None
@@ -111,7 +111,7 @@ def test_what_the_system_cannot_do_for_a_job_is_tried_again_for_as_long_as_it_ta
     made.drain()
     assert made.progress(made.request(Job("reconcile", "m"))).state == "queued"
     made.drain()
-    assert not made._retries.due(clock.now + 1e6)
+    assert not made.state.scan_retries.due(clock.now + 1e6)
 
 
 def test_a_mistake_of_the_program_ends_the_process_once_it_repeats(made, clock, monkeypatch):
@@ -132,7 +132,7 @@ def test_a_mistake_of_the_program_ends_the_process_once_it_repeats(made, clock, 
 
 
 def test_a_library_call_hears_of_a_mistake_at_once(made, monkeypatch):
-    made.host = InProcess()
+    made.state.host = InProcess()
     monkeypatch.setattr(made.ledger.entries, "diff", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         look(made)

@@ -57,12 +57,12 @@ def test_a_change_older_than_an_event_takes_is_late_and_one_just_made_is_not(tmp
     for path in (old / "SKILL.md", old):
         os.utime(path, (1000, 1000))
     corpus = Watched(skills(tmp_path))
-    assert corpus.look(now=new.stat().st_mtime + 1).late == 1
-    assert corpus.look(now=new.stat().st_mtime + 1).late == 0
+    assert corpus.look(now=new.stat().st_mtime + 1).missed_events == 1
+    assert corpus.look(now=new.stat().st_mtime + 1).missed_events == 0
 
 
 def test_a_change_of_unknown_age_is_never_late():
-    assert Watched(mapped({"a": "x"})).look().late == 0
+    assert Watched(mapped({"a": "x"})).look().missed_events == 0
 
 
 def test_a_change_of_metadata_alone_is_written():

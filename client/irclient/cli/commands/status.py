@@ -14,7 +14,7 @@ from irclient.terminal.output import printed, say_text
 HELP = "the state of the daemon"
 ABOUT = """
 How the daemon and its corpora are: generation, queue, what is held, what is
-wrong. `irc top` shows it live. Exit code 5 when something is stale or dark.
+wrong. `irc top` shows it live. Exit code 5 when something is stale or offline.
 """
 EXAMPLES = """
 # is everything fresh?
