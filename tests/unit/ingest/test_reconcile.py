@@ -111,6 +111,18 @@ def test_a_failure_ends_when_the_strategy_is_changed():
     assert corpus.failures == {}
 
 
+def test_a_failure_is_new_once_and_again_after_it_had_ended():
+    items = {"b": "bad"}
+    corpus = Watched(mapped(items, strategy=Fussy()))
+    assert [failure.key for failure in corpus.look().new_failures] == ["b"]
+    again = corpus.look(full=True)
+    assert (again.failed, again.new_failures) == (1, [])
+    corpus.corpus = mapped(items)
+    corpus.look()
+    corpus.corpus = mapped(items, strategy=Fussy())
+    assert [failure.key for failure in corpus.look(full=True).new_failures] == ["b"]
+
+
 @pytest.mark.parametrize(
     "error", [SourceError("b: broken", "mend it"), KeyError("own"), OSError(5)]
 )
