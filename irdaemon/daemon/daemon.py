@@ -27,7 +27,7 @@ from irdaemon.daemon.logs import log_event
 from irdaemon.daemon.resources import ResourceLimits, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
-from irdaemon.daemon.supervisor import Supervisor
+from irdaemon.daemon.supervisor import SupervisorThread
 from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
@@ -73,7 +73,7 @@ class Daemon:
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_changes, watch_settings(config, socket))
         self._limits = ResourceLimits(config.limits, self.engine.shed)
-        self._supervisor = Supervisor(
+        self._supervisor = SupervisorThread(
             self.engine, self._watcher, self._schedule, self._limits, self._find_corpora
         )
         self._signals: list[int] = []

@@ -1,11 +1,11 @@
 """Logging: a line per event, `LEVEL module: message`, and never a document's text.
 
-A message is one line whatever it names, its control characters spelt. Below one that tells of a
-fault stand the places in the code, indented, and the kind of the fault.
+A message is one line whatever it names, its control characters spelt. Below one about an
+exception stand the places in the code, indented, and its type.
 
 To the journal each line carries its priority, elsewhere the time; a file is rotated and its owner's
-alone. Of an exception the type and the places are told; its message only where it is one of ours or
-the system's, since others may quote what they choked on.
+alone. Of an exception the type and the places are logged; its message only where it is one of ours
+or the system's, since others may quote what they failed on.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def set_up(file: str | None = None, verbose: bool = False) -> None:
     # A descriptor of its own: rotation closes the stream's.
     faulthandler.enable(_privately(file, os.O_WRONLY | os.O_APPEND) if file else sys.stderr)
     sys.excepthook = _uncaught
-    threading.excepthook = lambda fault: _thread_ended(fault.thread, fault.exc_value)
+    threading.excepthook = lambda ended: _thread_ended(ended.thread, ended.exc_value)
 
 
 def log_event(topic: str, data: Mapping[str, Any]) -> None:
     """Log an event of the engine: jobs that failed or took long, and entries that cannot be read.
 
-    Not why an entry cannot be read, which may quote it; `irc status --failures` tells.
+    Not why an entry cannot be read, which may quote it; `irc status --failures` shows it.
     """
     if topic == "failure":
         log.warning("%s: cannot be read: %s", data["corpus"], data["path"])
@@ -79,7 +79,7 @@ def _privately(path: str, flags: int) -> int:
 
 
 class _Textless(logging.Formatter):
-    """Write a record as one line; of an exception tell what it is and where, not what it says."""
+    """Write a record as one line; of an exception its type and places, not its message."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (its name in logging)
         return spelled(super().formatMessage(record))
@@ -89,13 +89,13 @@ class _Textless(logging.Formatter):
         ei: tuple[type[BaseException], BaseException, TracebackType | None]
         | tuple[None, None, None],
     ) -> str:
-        return "\n".join(map(spelled, _told(ei[1]))) if ei[1] is not None else ""
+        return "\n".join(map(spelled, _described(ei[1]))) if ei[1] is not None else ""
 
 
-def _told(error: BaseException) -> Iterator[str]:
+def _described(error: BaseException) -> Iterator[str]:
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if before is not None:
-        yield from _told(before)
+        yield from _described(before)
         yield "which led to:"
     for frame in traceback.format_tb(error.__traceback__):
         yield from frame.rstrip().split("\n")
@@ -113,12 +113,12 @@ class _ForJournal(_Textless):
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    log.critical("ended by a fault", exc_info=(kind, error, trace))
+    log.critical("ended by an exception", exc_info=(kind, error, trace))
 
 
 def _thread_ended(thread: threading.Thread | None, error: BaseException | None) -> None:
     if error is not None and not isinstance(error, SystemExit):
-        log.error("the thread %s ended by a fault", thread and thread.name, exc_info=error)
+        log.error("the thread %s ended by an exception", thread and thread.name, exc_info=error)
 
 
 def _is_journal() -> bool:

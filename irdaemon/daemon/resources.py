@@ -39,7 +39,7 @@ class Exceeded:
 
 
 def usage() -> Usage:
-    """Measure this process; the number of open files is 0 where it cannot be told."""
+    """Measure this process; the number of open files is 0 where it is not known."""
     try:
         opened = len(os.listdir(_DESCRIPTORS)) - 1
     except OSError:

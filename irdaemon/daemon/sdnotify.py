@@ -1,4 +1,4 @@
-"""Tell systemd how the daemon is: READY, STATUS, WATCHDOG and STOPPING; nothing where it is not."""
+"""Notify systemd, where it is there: READY, STATUS, WATCHDOG and STOPPING."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def notify(*lines: str) -> None:
 
 
 def watchdog_interval() -> float | None:
-    """Return how often, in seconds, the manager wants to hear; None if it does not ask.
+    """Return how often, in seconds, the manager wants a notification; None if it wants none.
 
     Half of what it allows, as sd_watchdog_enabled(3) advises.
     """

@@ -27,7 +27,7 @@ _FOUND_EVERY_S = 60.0
 _LOGGED_EVERY_S = 60.0
 
 
-class Supervisor(threading.Thread):
+class SupervisorThread(threading.Thread):
     """Tick about once a second until stopped.
 
     `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` is the health at

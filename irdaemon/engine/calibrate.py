@@ -9,9 +9,9 @@ from pathlib import Path
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import QueryVector
+from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.engine.task import Task
 from irdaemon.evaluate import load_cases
 from irdaemon.index import CorpusIndex, drifted
 from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
@@ -32,16 +32,16 @@ def _floors_are_due(index: CorpusIndex, corpus: Corpus) -> bool:
     return not usable or drifted(index, _digest(corpus.cases))
 
 
-def calibrate_corpus(task: Task, corpus: Corpus) -> str:
+def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
     """Find and keep the floors of a corpus, by labelled queries or by made-up ones."""
-    state = task.state
+    state = context.state
     index = state.snapshot.corpora[corpus.name]
 
     def vector(text: str) -> QueryVector | None:
         return state.embedders.fresh_vector(text, index.embedder)
 
     reranker = state.models.reranker if state.models.reranker.id else None
-    trial = try_out(state.snapshot, corpus.name, vector, task.pause, reranker)
+    trial = try_out(state.snapshot, corpus.name, vector, context.pause, reranker)
     if trial is None:
         return "too small to calibrate"
     # Noted even where it cannot be used, so that it is tried again only once it has changed.
@@ -50,7 +50,7 @@ def calibrate_corpus(task: Task, corpus: Corpus) -> str:
         trial = with_labels(trial, labelled, vector)
     made = floors(trial, index, corpus.recipe, state.clock())
     state.ledger.put_floors(corpus.name, made)
-    task.publisher.publish(corpus)
+    context.publisher.publish(corpus)
     return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
 
 

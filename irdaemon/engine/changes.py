@@ -23,7 +23,9 @@ def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     Raises QueryError for what is no absolute path, NotFound where it lies below no root.
     """
     if not os.path.isabs(path) or "\0" in path:
-        raise QueryError(f"not an absolute path: {path!r:.100}", "say where the file is, in full")
+        raise QueryError(
+            f"not an absolute path: {path!r:.100}", "give the absolute path of the file"
+        )
     real = resolved(path)
     inside = [corpus for corpus in corpora if _is_below(real, corpus.real_roots().values())]
     if not inside:
@@ -41,7 +43,7 @@ def jobs_for_changes(
     """Return the scans that real paths which may have changed make due, at most one a corpus.
 
     A corpus is concerned where a path lies in one of its roots or above one, or where one of the
-    followed `links` (link -> real target) leads from its roots to it. Where that does not tell, or
+    followed `links` (link -> real target) leads from its roots to it. Where neither is known, or
     `links` are not known (None), every corpus that follows links is. A root that went or came, a
     directory above one too, makes a whole scan due; one that is still a file has only changed.
     """

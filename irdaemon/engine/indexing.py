@@ -8,9 +8,9 @@ from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed.absent import Absent
 from irdaemon.engine.calibrate import calibrate_if_due
+from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.engine.task import Task
 from irdaemon.ingest.reconcile import embed, reconcile
 from irdaemon.ingest.redact import redacted_again
 
@@ -20,21 +20,21 @@ _EMBEDDED_AT_ONCE = 512
 _EMBEDDED_WITH_CHANGE = 64
 
 
-def reconcile_corpus(task: Task, corpus: Corpus) -> str:
+def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     """Scan a corpus' source, store what changed, and publish it."""
-    state, job = task.state, task.job
+    state, job = context.state, context.job
 
     def advance(done: int, todo: int) -> None:
-        task.progress.done, task.progress.todo = done, todo
-        task.publish_and_pause(corpus)
+        context.progress.done, context.progress.todo = done, todo
+        context.publish_and_pause(corpus)
 
     above = state.ledger.last_record()
     report = reconcile(state.ledger, corpus, job.scan, state.clock, advance)
     state.work.scanned(job, report)
-    task.progress.done = task.progress.todo
+    context.progress.done = context.progress.todo
     _embed_few(state, corpus, above)
     if report.changed or not job.scan.under:
-        task.publisher.publish(corpus)
+        context.publisher.publish(corpus)
     index = state.snapshot.corpora[corpus.name]
     if index.unembedded or index.embedder != state.embedders.named(corpus.embedder).id:
         state.request(Job("embed", corpus.name))
@@ -59,9 +59,9 @@ def _embed_few(state: State, corpus: Corpus, above: int) -> None:
             next(embed(state.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
 
 
-def embed_corpus(task: Task, corpus: Corpus) -> str:
+def embed_corpus(context: JobContext, corpus: Corpus) -> str:
     """Embed what has no vector yet, and serve by those vectors from then on."""
-    state, progress = task.state, task.progress
+    state, progress = context.state, context.progress
     embedder = state.embedders.named(corpus.embedder)
     index = state.snapshot.corpora[corpus.name]
     switching = index.embedder != embedder.id
@@ -69,9 +69,9 @@ def embed_corpus(task: Task, corpus: Corpus) -> str:
     for batch in embed(state.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE):
         progress.done += batch
         progress.todo = max(progress.todo, progress.done)
-        task.publish_and_pause(corpus)
+        context.publish_and_pause(corpus)
     if not isinstance(embedder, Absent):
         state.ledger.serve(corpus.name, corpus.embedder, embedder.id)
-    task.publisher.publish(corpus)
+    context.publisher.publish(corpus)
     calibrate_if_due(state, corpus)
     return f"{progress.done} records embedded"

@@ -70,7 +70,7 @@ class Reader:
         return self._disclosed(_with_proof(found, unproved), query)
 
     def _catch_up(self, query: Query) -> tuple[str, ...] | None:
-        """Wait until a fresh answer can be given, where asked for; return the roots not proved."""
+        """Wait until a fresh answer can be given, where wanted; return the roots not proved."""
         if not query.fresh:
             return None
         state, host = self._state, self._state.host

@@ -112,7 +112,7 @@ class State:
                 self.work.add(Job("repair"))
             raise Unavailable(
                 f"the ledger cannot be read: {error}",
-                "it may be repaired in a moment; irdaemon check says more",
+                "it may be repaired in a moment; irdaemon check shows more",
             ) from error
 
     def check_known(self, corpus: str | None) -> None:
@@ -122,7 +122,7 @@ class State:
 
 
 def _reranker(name: str) -> Reranker:
-    """Return the reranker of that name; one that says why where it cannot be used."""
+    """Return the reranker of that name; one whose error explains why where it cannot be used."""
     if not name:
         return NOT_CONFIGURED
     try:

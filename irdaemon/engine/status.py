@@ -41,7 +41,7 @@ def health_of(state: State, ledger: Ledger) -> Health:
 
 
 def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
-    """Return the status of a corpus with what can be asked of it."""
+    """Return the status of a corpus with what it can be queried for."""
     corpus, index = state.corpora[name], state.snapshot.corpora[name]
     return {
         **_of_corpus(state, ledger, corpus),

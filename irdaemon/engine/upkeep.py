@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.budget import Ladder
+from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
-from irdaemon.engine.task import Task
 from irdaemon.index import build_graph
 from irdaemon.runtime.memory import MB, give_back, resident
 
 
-def build_corpus_graph(task: Task, corpus: Corpus) -> str:
+def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
     """Build a graph of what there is now, letting changes through meanwhile."""
-    state = task.state
+    state = context.state
     index = state.snapshot.corpora[corpus.name]
-    if not task.publisher.graph_is_due(index):
+    if not context.publisher.graph_is_due(index):
         return "the graph there is will do"
 
     def pause(done: int, todo: int) -> None:
-        task.progress.done, task.progress.todo = done, todo
-        task.pause()
+        context.progress.done, context.progress.todo = done, todo
+        context.pause()
 
     graph = build_graph(index.rows, pause)
     if state.snapshot.corpora[corpus.name].embedder == index.embedder:
-        task.publisher.publish(corpus, graph)
+        context.publisher.publish(corpus, graph)
     return f"a graph of {len(graph.keys)} vectors"
 
 
-def save_image(task: Task, corpus: Corpus) -> str:
+def save_image(context: JobContext, corpus: Corpus) -> str:
     """Lay a large corpus out in files."""
-    return task.publisher.save_image(corpus.name)
+    return context.publisher.save_image(corpus.name)
 
 
-def retry_failures(task: Task) -> str:
+def retry_failures(context: JobContext) -> str:
     """Request a scan of each corpus that has failures, or whose embedder was missing."""
-    state = task.state
+    state = context.state
     state.embedders.try_absent_again()
     retried = state.ledger.failures.retry()
     for corpus in state.corpora.values():
@@ -46,19 +46,19 @@ def retry_failures(task: Task) -> str:
     return f"{retried} failures to be tried again"
 
 
-def note_disclosures(task: Task) -> str:
-    """Keep the texts that were disclosed, to tell later whether they changed."""
-    waiting = task.state.disclosed
+def note_disclosures(context: JobContext) -> str:
+    """Keep the texts that were disclosed, to compare them later."""
+    waiting = context.state.disclosed
     pins = [waiting.popleft() for _ in range(len(waiting))]
-    task.state.ledger.pins.put(pins)
+    context.state.ledger.pins.put(pins)
     return f"{len(pins)} disclosures noted"
 
 
-def compact(task: Task) -> str:
+def compact(context: JobContext) -> str:
     """Drop what nothing refers to any more, and write the ledger's file anew."""
-    state = task.state
+    state = context.state
     for index in state.snapshot.corpora.values():
-        task.publisher.drop_tombstones(index)
+        context.publisher.drop_tombstones(index)
     dropped = state.ledger.vectors.drop_unused()
     state.ledger.forget_unused_terms()
     state.ledger.vacuum()
@@ -66,11 +66,11 @@ def compact(task: Task) -> str:
     return f"{dropped} unused vectors dropped"
 
 
-def shed(task: Task) -> str:
+def shed(context: JobContext) -> str:
     """Release the memory that only makes things faster: models, answers, graphs."""
-    before, state = resident(), task.state
+    before, state = resident(), context.state
     state.embedders.shed()
     state.discover_tiers, state.search_tiers = Ladder(), Ladder()
-    task.publisher.drop_graphs()
+    context.publisher.drop_graphs()
     give_back()
     return f"{before // MB:,} MB before, {resident() // MB:,} MB after"

@@ -11,24 +11,24 @@ from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine import upkeep
 from irdaemon.engine.calibrate import calibrate_corpus
+from irdaemon.engine.context import JobContext
 from irdaemon.engine.erase import Eraser
 from irdaemon.engine.indexing import embed_corpus, reconcile_corpus
 from irdaemon.engine.publish import GONE, Publisher
 from irdaemon.engine.queue import CHANGE, Job, Progress
 from irdaemon.engine.repair import Repair
 from irdaemon.engine.state import State
-from irdaemon.engine.task import Task
 from irdaemon.runtime.profile import note
 from irdaemon.types import SourceError
 
-_OF_A_CORPUS: Mapping[str, Callable[[Task, Corpus], str]] = {
+_OF_A_CORPUS: Mapping[str, Callable[[JobContext, Corpus], str]] = {
     "reconcile": reconcile_corpus,
     "embed": embed_corpus,
     "calibrate": calibrate_corpus,
     "graph": upkeep.build_corpus_graph,
     "image": upkeep.save_image,
 }
-_OF_THE_ENGINE: Mapping[str, Callable[[Task], str]] = {
+_OF_THE_ENGINE: Mapping[str, Callable[[JobContext], str]] = {
     "retry": upkeep.retry_failures,
     "pin": upkeep.note_disclosures,
     "compact": upkeep.compact,
@@ -109,11 +109,11 @@ class Writer:
             return self.repair.run()
         if job.kind == "configure":
             return self._configure()
-        task = Task(self._state, self.publisher, job, progress, partial(self._pause, job))
+        context = JobContext(self._state, self.publisher, job, progress, partial(self._pause, job))
         if job.kind in _OF_THE_ENGINE:
-            return _OF_THE_ENGINE[job.kind](task)
+            return _OF_THE_ENGINE[job.kind](context)
         corpus = self._state.corpora.get(job.corpus)
-        return _OF_A_CORPUS[job.kind](task, corpus) if corpus else GONE
+        return _OF_A_CORPUS[job.kind](context, corpus) if corpus else GONE
 
     def _configure(self) -> str:
         corpora = self._next_corpora

@@ -53,7 +53,7 @@ class Column:
         return mask
 
     def mask(self, accepts: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """Return which records hold a value that `accepts` says yes to."""
+        """Return which records hold a value that `accepts` takes."""
         verdicts = np.array([accepts(value) for value in tuple(self.values)], np.bool_)
         mask: NDArray[np.bool_] = verdicts[self.codes]
         return mask

@@ -5,7 +5,7 @@ was made from, in a state no older than its own (a ledger may come back from a b
 last moment in a power cut), for the same vector space; what the ledger has had since is added as
 after any change. Anything odd about a file, and the index is built from the ledger as ever.
 
-Pages of an image that nobody touches stay on disk: it also keeps the memory of a large corpus low.
+Pages of an image that are not used stay on disk: it also keeps the memory of a large corpus low.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Images:
         self._above = above
 
     def due(self, rows: Rows, graph: Graph | None) -> bool:
-        """Say whether a new image would help: the one there is has too few records or no graph."""
+        """Return whether a new image would help: the present one lacks many records or a graph."""
         new_graph = graph is not None and not graph.kept
         drifted = rows.laid_out < (1 - _DRIFT) * rows.n_records
         return rows.n_records >= self._above and (new_graph or drifted)

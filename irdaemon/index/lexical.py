@@ -88,7 +88,7 @@ class Lexical:
         return weights
 
     def holds(self, term: int) -> bool:
-        """Say whether any record holds a term, by its id; -1 is none."""
+        """Return whether any record holds a term, by its id; -1 is none."""
         return 0 <= term < len(self.df) and bool(self.df[term])
 
     def parts(self, position: int, terms: Sequence[int]) -> list[float]:

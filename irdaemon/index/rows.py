@@ -1,7 +1,7 @@
 """A corpus in columns: what the ledger holds of it, laid out for scoring.
 
 `synced` gives the next rows by appending what is new and marking what is gone, so a change costs
-what it changes. Ledger row numbers only grow and are never reused, and the ledger tells which
+what it changes. Ledger row numbers only grow and are never reused, and the ledger records which
 artifacts went; when too many are marked, the rows are laid out anew.
 """
 
@@ -25,7 +25,7 @@ from irdaemon.ledger import Ledger
 # Rows of what is gone are carried along until they are this many, and this share of all.
 _MOST_GONE = 256
 _GONE_SHARE = 0.2
-# Up to so many vectors are looked up one by one; for more, all of the embedder's are read.
+# Up to so many vectors are read one by one; for more, all of the embedder's are read.
 _LOOKED_UP = 1_000
 _READ_AT_ONCE = 2_000
 
@@ -244,7 +244,7 @@ class Rows:
 
     def _with_vectors(self, ledger: Ledger, embedder: str) -> Rows:
         dim = self.vectors.buffer.shape[1]
-        if not dim:  # nobody can embed a query for them
+        if not dim:  # no query can be embedded for them
             return self
         waiting: dict[bytes, list[int]] = {}
         for position in np.flatnonzero(self.present & ~self.embedded).tolist():

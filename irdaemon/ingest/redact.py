@@ -1,8 +1,8 @@
 """Redaction: what of a reading may be kept, between reading it and decomposing it.
 
 An artifact about a project that opted out is left out; the texts of the others lose their private
-blocks and secrets. Where a secret lies is noted by path and line, found by looking for it in the
-file once more, while its value is still at hand.
+blocks and secrets. Where a secret lies is noted by path and line, found by a search of the
+file, while its value is still at hand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OPTED_OUT = "opted_out"
 # A file in which more lines than this hold a secret needs no exact list.
 _MOST_PLACES = 1_000
 _NEEDLE = 200
-# A shorter value may stand in a file without being meant: it is looked for with what leads to it.
+# A shorter value may occur in a file by chance: it is searched together with what precedes it.
 _TELLING = 16
 
 

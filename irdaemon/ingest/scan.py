@@ -118,7 +118,7 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     """Return roots of the last whole scan that are no more, with where they really were.
 
     A source that finds its own roots no longer names one that vanished, and where a link is gone
-    nothing else tells what it led to: the ledger remembers both.
+    nothing else records what it led to: the ledger remembers both.
     """
     return {
         path: real

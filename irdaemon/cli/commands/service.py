@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Install, take away or show the service."""
     if options.action == "status":
         found = service.status()
-        say_text(found.said)
+        say_text(found.output)
         return DONE if found.code == 0 else NOT_RUNNING
     say(service.install() if options.action == "install" else service.uninstall())
     return DONE

@@ -28,7 +28,7 @@ def check(config: Config) -> Iterable[Finding]:
         return
     yield matches(str(path), path.read_bytes(), wanted)
     if sys.platform != "darwin" and shutil.which("systemctl"):
-        yield active(service.status().said)
+        yield active(service.status().output)
 
 
 def matches(path: str, found: bytes, wanted: bytes) -> Finding:

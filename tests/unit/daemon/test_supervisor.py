@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field, replace
 
-from irdaemon.daemon.supervisor import Supervisor
+from irdaemon.daemon.supervisor import SupervisorThread
 from irdaemon.engine.health import Facts, Policy, ProcessHealth, health
 from irdaemon.engine.lag import Watermarks
 
@@ -44,7 +44,7 @@ class Stand:
 
 def caring():
     stand = Stand()
-    return Supervisor(stand, stand, stand, stand), stand
+    return SupervisorThread(stand, stand, stand, stand), stand
 
 
 def test_it_starts_what_it_looks_after_once():
@@ -57,7 +57,7 @@ def test_it_starts_what_it_looks_after_once():
 
 def test_once_a_minute_it_has_new_places_sought():
     stand, sought = Stand(), []
-    supervisor = Supervisor(stand, stand, stand, stand, lambda: sought.append(True))
+    supervisor = SupervisorThread(stand, stand, stand, stand, lambda: sought.append(True))
     start = time.monotonic()
     for second in range(130):
         supervisor.tick(start + second)

@@ -1,4 +1,4 @@
-"""A task: one job while it runs, and what it works on."""
+"""The context of a job: what it works on while it runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irdaemon.engine.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class JobContext:
     """A running job. `pause()` lets a more urgent job go first; a long job calls it often.
 
     `pause` raises Unavailable where the engine stops or the ledger was replaced, NotFound where the
