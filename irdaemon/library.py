@@ -273,6 +273,7 @@ def select(
 ) -> Choice:
     """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
     spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    selection.check_spec(spec, custom)
     return selection.select(hits, spec, custom)
 
 

@@ -140,7 +140,7 @@ class Daemon:
         self.engine, loss = opened(config.ledger_path, self._engine_on, time.time())
         self.engine.host, self.engine.loss = self, loss
         self._offers_path = os.path.join(config.state_dir, "offers.json")
-        self.engine.offers.load(self._offers_path)
+        self.engine.impressions.load(self._offers_path)
         self._writer = Writer(self.engine, config.limits.nice)
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
@@ -330,7 +330,7 @@ class Daemon:
                 )
 
     def _save_offers(self) -> None:
-        self.engine.offers.save(self._offers_path)
+        self.engine.impressions.save(self._offers_path)
 
     def _close_ledger(self) -> None:
         # Who closes the file last folds its log into it; the caretaker may be reading still.

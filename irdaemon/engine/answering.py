@@ -12,9 +12,9 @@ from irdaemon.disclosure.disclose import check_level, disclose_artifact, disclos
 from irdaemon.disclosure.expand import parse_expand
 from irdaemon.disclosure.references import resolve
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Ladder
+from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.explain import explain
-from irdaemon.discovery.query import asked, check_query
+from irdaemon.discovery.query import asked, ranking_only, validated
 from irdaemon.embed.absent import Absent
 from irdaemon.engine import status as overview
 from irdaemon.engine.freshness import catch_up
@@ -41,26 +41,26 @@ class Answering(State):
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
 
         def run(query: Query) -> Selection:
-            return discovery.discover(self.snapshot, query, self._models, self.pending, custom)
+            trace = discovery.discover(self.snapshot, query, self._models, self.pending, custom)
+            return trace.selection
 
-        return self._answered(query, run, self._discovering)
+        return self._answered(validated(query, custom), run, self._discovering)
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
 
         def run(query: Query) -> Selection:
-            return discovery.search(self.snapshot, query, self._models, self.pending)
+            return discovery.search(self.snapshot, query, self._models, self.pending).selection
 
-        return self._answered(query, run, self._searching)
+        return self._answered(validated(ranking_only(query)), run, self._searching)
 
-    def _answered(
-        self, query: Query, run: Callable[[Query], Selection], ladder: Ladder
-    ) -> Selection:
-        """Run a query when it is time to, on the rung that it can afford, and read its payloads."""
-        check_query(query)
+    def _answered(self, query: Query, run: Callable[[Query], Selection], tiers: Tiers) -> Selection:
+        """Run a valid query at the tier that its budget allows, and read its payloads.
+
+        Where it asks for a fresh answer, wait first.
+        """
         unproved = self._catch_up(query)
-        found = ladder.answer(query, run) if query.budget_ms else run(query)
-        return self._disclosed(_with_proof(found, unproved), query)
+        return self._disclosed(_with_proof(tiers.answer(query, run), unproved), query)
 
     def _catch_up(self, query: Query) -> tuple[str, ...] | None:
         """Where a fresh answer is asked for, wait for it and return the roots not proved."""
@@ -84,7 +84,7 @@ class Answering(State):
 
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return explain(self.snapshot, query, self._models, item)
+        return explain(self.snapshot, validated(query), self._models, item)
 
     def evaluate(
         self, cases: Sequence[Case], query: Query, baseline: bool = False
@@ -114,11 +114,11 @@ class Answering(State):
         there is, QueryError for an ambiguous name.
         """
         check_level(level)
-        wish = parse_expand(expand)
+        extent = parse_expand(expand)
         with self._reading() as ledger:
             found = [resolve(ledger, each, self._corpora) for each in references]
             told = [
-                disclose_artifact(ledger, self._corpora[corpus], artifact_id, level, wish)
+                disclose_artifact(ledger, self._corpora[corpus], artifact_id, level, extent)
                 for corpus, artifact_id in found
             ]
         self._note_disclosed(told)
@@ -132,10 +132,9 @@ class Answering(State):
             self.request(Job("pin"))
 
     def _disclosed(self, found: Selection, query: Query) -> Selection:
-        expand = parse_expand(query.expand)
-        if (query.level == "metadata" and expand is None) or not found.results:
+        if (query.level, query.expand) == ("metadata", "none") or not found.results:
             return found
-        corpora = self._corpora
+        corpora, expand = self._corpora, parse_expand(query.expand)
         with self._reading() as ledger:
             hits = tuple(
                 disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)

@@ -15,8 +15,8 @@ from irclient.errors import NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Ladder
-from irdaemon.discovery.impressions import Offers
+from irdaemon.discovery.budget import Tiers, TierTimes
+from irdaemon.discovery.impressions import Impressions
 from irdaemon.embed import Embedder
 from irdaemon.embed.pool import Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
@@ -66,7 +66,7 @@ class State(ABC):
         self.notify = notify
         self.host: Host = Library()
         self._images = options.images
-        self.offers = Offers(clock)
+        self.impressions = Impressions(clock)
         self._hnsw_above = options.hnsw_above
         self._calibrating = options.calibrating
         self._embedders = Embedders(options.embedder_idle_s)
@@ -79,7 +79,8 @@ class State(ABC):
         self._retries = Retries()
         self._rereading: set[str] = set()
         self.loss: Loss | None = None
-        self._discovering, self._searching = Ladder(), Ladder()
+        self._times = TierTimes()
+        self._discovering, self._searching = Tiers(self._times), Tiers(self._times)
         self._published_at = 0.0
         self._next_corpora: tuple[Corpus, ...] = ()
         self._disclosed_now: deque[Pin] = deque(maxlen=MOST_PINS)

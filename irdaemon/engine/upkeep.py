@@ -8,7 +8,7 @@ from pathlib import Path
 
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.budget import Ladder
+from irdaemon.discovery.budget import Tiers
 from irdaemon.embed import QueryVector
 from irdaemon.engine.erasing import Erasing
 from irdaemon.engine.publishing import GONE
@@ -148,7 +148,7 @@ class Upkeep(Erasing):
     def _shed(self, job: Job, progress: Progress) -> str:
         before = resident()
         self._embedders.shed()
-        self._discovering, self._searching = Ladder(), Ladder()
+        self._discovering, self._searching = Tiers(self._times), Tiers(self._times)
         # Until the next start: a graph would only be built to be dropped again.
         self._hnsw_above = 0
         self.snapshot = without_graphs(self.snapshot)

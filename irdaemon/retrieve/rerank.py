@@ -1,4 +1,4 @@
-"""The second look: a reranker reads the best candidates again and puts them in its order."""
+"""Rerank: a model reads the best candidates again and puts them in its order."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Calibration: find a corpus' floor without labels.
 
-Unanswerable queries are ordinary requests (`background`) and sentences out of other corpora.
+Unanswerable queries are ordinary requests (`negatives`) and sentences out of other corpora.
 Answerable ones are made from the corpus' own surfaces: some words of a sentence ask, the words left
 answer. The surface is held out of matching itself: its own score is that of the words left, and its
-copies and the rest of its artifact take no part. All is drawn in an order that depends on content
-alone, so the same corpus gives the same floor whatever its history.
+duplicates and the rest of its artifact take no part. All is drawn in an order that depends on
+content alone, so the same corpus gives the same floor whatever its history.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from irdaemon.embed.rerankers import DEPTH, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import Question, retrieve
 from irdaemon.selection.floor import FORMULA, Strength, confidence_of, reranked_mode
-from irdaemon.selection.negatives import REQUESTS, background
+from irdaemon.selection.negatives import REQUESTS, negatives
 from irdaemon.text import term_counts, tokenize
 from irdaemon.types import Floor, Usual
 
@@ -65,14 +65,14 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What answerable and unanswerable queries find in a corpus; `background` is of the latter.
+    """What answerable and unanswerable queries find in a corpus; `negatives` is of the latter.
 
     With `labelled`, `inside` and `elsewhere` are what people said; `labels` is the digest of the
     file that says it, whether there was enough in it or not.
     """
 
     inside: tuple[Strength, ...]
-    background: tuple[Strength, ...]
+    negatives: tuple[Strength, ...]
     elsewhere: tuple[Strength, ...]
     reread: Trial | None = None
     labelled: bool = False
@@ -88,7 +88,7 @@ def try_out(
 ) -> Trial | None:
     """Ask a corpus what it can and what it cannot answer; None for one too small to tell.
 
-    `pause` is called between queries: whoever calibrates in the background can let others go first.
+    `pause` is called between queries: a caller in the background can let others go first.
     With a reranker fewer are asked again, through it.
     """
     index = snapshot.corpora[name]
@@ -109,12 +109,12 @@ def try_out(
         again = _Rereader(asker, reranker)
         reread = Trial(
             inside=answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD))),
-            background=answers(map(again.strength, REQUESTS[:_REREAD])),
+            negatives=answers(map(again.strength, REQUESTS[:_REREAD])),
             elsewhere=answers(map(again.strength, _sentences_of(others, _REREAD))),
         )
     return Trial(
         inside=answers(map(asker.held_out, _probes(index, _INSIDE))),
-        background=answers(map(asker.strength, background())),
+        negatives=answers(map(asker.strength, negatives())),
         elsewhere=answers(map(asker.strength, _sentences_of(others, _ELSEWHERE))),
         reread=reread,
     )
@@ -143,13 +143,13 @@ def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[st
 
 
 def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    outside = trial.elsewhere if trial.labelled else trial.background + trial.elsewhere
+    outside = trial.elsewhere if trial.labelled else trial.negatives + trial.elsewhere
     draft = Floor(
         mode=mode,
         embedder=index.embedder,
         recipe=recipe,
-        dense=_usual([s.cosine for s in trial.background], trial.background),
-        lexical=_usual([s.words for s in trial.background], trial.background),
+        dense=_usual([s.cosine for s in trial.negatives], trial.negatives),
+        lexical=_usual([s.words for s in trial.negatives], trial.negatives),
         at_least=0.5,
         j=0.0,
         n_inside=len(trial.inside),
@@ -241,9 +241,9 @@ class _Asker:
         self._known = snapshot.vocabulary
         self._index = index
         self._embed = embed
-        self._copies: dict[str, list[int]] = {}
+        self._duplicates: dict[str, list[int]] = {}
         for owner in index.rows.owners():
-            self._copies.setdefault(index.rows.cards[owner].content, []).append(owner)
+            self._duplicates.setdefault(index.rows.cards[owner].content, []).append(owner)
 
     def strength(self, text: str) -> Strength:
         """Return what a query finds at best."""
@@ -254,7 +254,7 @@ class _Asker:
         rows = self._index.rows
         owner_of = rows.artifact_of.array
         content = rows.cards[owner_of[probe.position]].content
-        hidden = np.isin(owner_of, self._copies[content])
+        hidden = np.isin(owner_of, self._duplicates[content])
         vector, left = self._embed(probe.asking), self._embed(probe.left)
         found = self._strength(probe.asking, vector, ~hidden)
         own = float(vector.vector @ left.vector) if vector and left else 0.0

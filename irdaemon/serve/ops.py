@@ -16,7 +16,7 @@ from irclient import wire
 from irclient.errors import InternalError, IRError, QueryError
 from irdaemon import __version__
 from irdaemon.config.config import ServeConfig
-from irdaemon.discovery.impressions import Session
+from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import looks_at
@@ -71,7 +71,7 @@ def _discover(engine: Engine, args: Mapping[str, Any]) -> Any:
     query = _query(args)
     with lapped() as laps:
         answer = _watched(engine.discover(query), query, laps)
-    return engine.offers.unseen(answer, _session(args)).to_dict()
+    return engine.impressions.unseen(answer, _session(args)).to_dict()
 
 
 def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -152,14 +152,14 @@ def _hint(engine: Engine, args: Mapping[str, Any]) -> Any:
     return [engine.request(job) for job in jobs]
 
 
-def _session(args: Mapping[str, Any]) -> Session:
-    return Session(args.get(CLIENT, ""), args.get("session", ""))
+def _session(args: Mapping[str, Any]) -> ClientSession:
+    return ClientSession(args.get(CLIENT, ""), args.get("session", ""))
 
 
 def _offered(engine: Engine, args: Mapping[str, Any]) -> Any:
     session = _session(args)
-    engine.offers.note(session, [str(each) for each in args.get("references", ())])
-    return [{"reference": at, "at": when} for at, when in engine.offers.of(session).items()]
+    engine.impressions.note(session, [str(each) for each in args.get("references", ())])
+    return [{"reference": at, "at": when} for at, when in engine.impressions.of(session).items()]
 
 
 def _progress(engine: Engine, args: Mapping[str, Any]) -> Any:

@@ -30,8 +30,8 @@ def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     yield f"words    {' '.join(tokens) or 'none'}"
     if unknown:
         yield "         ? no corpus holds it"
-    for need in analysis["needs"]:
-        yield f"need     {need}"
+    for text in analysis["subqueries"]:
+        yield f"subquery {text}"
     yield f"mode     {analysis['mode']}, fusion {analysis['fusion']}"
 
 
@@ -61,7 +61,7 @@ def _floor(corpus: Mapping[str, Any]) -> str:
     if floor["kind"] != "auto":
         least = f", {floor['at_least']:.2f} of evidence" if "at_least" in floor else ""
         return f"{floor['kind']}{least}"
-    verdict = "passed" if corpus["passed"] else "below"
+    verdict = "above" if corpus["above_floor"] else "below"
     return (
         f"{floor['at_least']:.2f} of confidence, calibrated on {floor['n']} queries"
         f" (J {floor['j']:.2f}); this query {corpus.get('confidence', 0):.2f}: {verdict}"

@@ -119,7 +119,7 @@ def test_a_filter_never_loses_a_matching_item_at_any_k(items, data):
     matching = {name for name, item in corpus.items() if item["team"] == "a"}
     k = data.draw(st.integers(1, len(corpus)))
     answer = engine.search(Query("common", k=k, where={"team": "a"}))
-    found = {copy.partition("/")[2] for hit in answer.results for copy in hit.copies}
+    found = {copy.partition("/")[2] for hit in answer.results for copy in hit.duplicates}
     found |= set(names(answer))
     assert found <= matching
     assert len(answer.results) == k or found == matching
@@ -170,7 +170,7 @@ def test_equal_scores_are_ordered_by_id(mode):
     assert [hit.artifact_id for hit in hits] == ["a", "b", "c"]
 
 
-def test_copies_fall_together_under_the_best_scope_and_are_listed():
+def test_duplicates_are_joined_under_the_best_scope_and_are_listed():
     skill = {"name": "pdf", "description": "Fill a pdf form", "text": "Use qpdf."}
     scopes = {"a": "other", "b": "plugin", "c": "project", "d": "user"}
     engine = engine_of(
@@ -179,7 +179,7 @@ def test_copies_fall_together_under_the_best_scope_and_are_listed():
     )
     hits = engine.search(Query("pdf form qpdf")).results
     assert [hit.artifact_id for hit in hits] == ["c", "near"]
-    assert set(hits[0].copies) == {"tools/a", "tools/b", "tools/d", "more/far"}
+    assert set(hits[0].duplicates) == {"tools/a", "tools/b", "tools/d", "more/far"}
 
 
 def test_lexical_answers_before_vectors_are_there_and_says_so():
@@ -195,12 +195,13 @@ def test_lexical_answers_before_vectors_are_there_and_says_so():
     snapshot = replace(
         engine.snapshot, corpora={"tools": replace(index, rows=bare, dense=Dense(bare))}
     )
-    answer = discover(snapshot, Query("fill a pdf form"), Models(lambda text, embedder: None))
+    models = Models(lambda text, embedder: None)
+    answer = discover(snapshot, Query("fill a pdf form"), models).selection
     assert answer.freshness["legs"] == ["lexical"]
     assert answer.freshness["pending"] == 3
     assert names(answer) == ["fill"]
     with pytest.raises(Unavailable, match="not ready"):
-        search(snapshot, Query("pdf", mode="dense"), Models(lambda text, embedder: None))
+        search(snapshot, Query("pdf", mode="dense"), models)
 
 
 def test_an_unknown_corpus_is_an_error_naming_the_nearest():
