@@ -104,7 +104,7 @@ def answers():
         ],
         **{op: [1] for op in ("add", "rm", "build", "hint")},
         "progress": {**job, "report": REASON},
-        "offered": [{"at": 1.0, "reference": NAME}],
+        "impressions": [{"at": 1.0, "reference": NAME}],
         "wait": {"generation": 3, "reached": True},
         "ping": {"version": NAME, "pid": 7},
     }
@@ -136,7 +136,7 @@ LINES = {
     "rm": [[NAME]],
     "build": [[NAME], ["--full", NAME]],
     "hint": [[f"/{NAME}"]],
-    "offered": [[NAME]],
+    "impressions": [[NAME]],
     "hook": [["--agent", NAME]],
     "install": [[NAME]],
     "uninstall": [[NAME]],
