@@ -22,7 +22,7 @@ from irdaemon.types import Query, SelectSpec
 
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
-# Text beyond this says nothing more about what is wanted.
+# Text beyond this does not make a query any clearer.
 _ANALYSED_CHARS = 20_000
 # Give the vector of (text, embedder id), or None where that embedder is not ready.
 Embed = Callable[[str, str], QueryVector | None]

@@ -29,7 +29,7 @@ from irdaemon.selection.negatives import REQUESTS, negatives
 from irdaemon.text import term_counts, tokenize
 from irdaemon.types import Floor, Usual
 
-# Fewer artifacts than this say nothing about what is usual.
+# Fewer artifacts than this do not show what is usual.
 FEWEST_ARTIFACTS = 8
 # Fewer labelled queries of either kind are not enough to set a floor by.
 FEWEST_LABELLED = 20
@@ -55,7 +55,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Queries that a person says a corpus answers, or does not."""
+    """Queries labelled by a person: those that a corpus answers, and those it does not."""
 
     snapshot: Snapshot
     corpus: str
@@ -67,8 +67,8 @@ class Labelled:
 class Trial:
     """What answerable and unanswerable queries find in a corpus; `negatives` is of the latter.
 
-    With `labelled`, `inside` and `elsewhere` are what people said; `labels` is the digest of the
-    file that says it, whether there was enough in it or not.
+    With `labelled`, `inside` and `elsewhere` are labelled queries; `labels` is the digest of the
+    file that they are from, whether there was enough in it or not.
     """
 
     inside: tuple[Strength, ...]
@@ -86,7 +86,7 @@ def try_out(
     pause: Callable[[], None] = lambda: None,
     reranker: Reranker | None = None,
 ) -> Trial | None:
-    """Ask a corpus what it can and what it cannot answer; None for one too small to tell.
+    """Ask a corpus what it can and what it cannot answer; None for one that is too small.
 
     `pause` is called between queries: a caller in the background can let others go first.
     With a reranker fewer are asked again, through it.

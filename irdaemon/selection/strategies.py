@@ -1,8 +1,8 @@
 """Select: commit to few hits, or to none with a typed reason.
 
 Hits come in fused order; every rule here works on their evidence (`hit.score`), where a ratio means
-something. Every strategy starts from the best-ranked hit and is cut to `max_k`. The signals say how
-the decision was made: `n_candidates`, `top_score`, `min_ratio` (the weakest committed hit's share
+something. Every strategy starts from the best-ranked hit and is cut to `max_k`. The signals of
+the decision: `n_candidates`, `top_score`, `min_ratio` (the weakest committed hit's share
 of the top), `n_selected`, and `min_score` where a floor was applied.
 """
 

@@ -2,7 +2,7 @@
 
 A number given as `min_score` is a floor on evidence. `auto` is the calibrated floor on confidence
 (see `floor`), where there is one that separates well, and else a plain one on evidence, as far as
-the embedder has a say. An artifact called by its exact name is above any floor.
+the embedder counts. An artifact called by its exact name is above any floor.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _PLAIN = "plain"
 class CorpusRanking:
     """What was retrieved from one corpus for one query, and whether that is above its floor.
 
-    `floor` is the calibrated floor that was applied, None where none was; `why` says which other
-    floor was, and why.
+    `floor` is the calibrated floor that was applied, None where none was; `why` names the other
+    floor, and why it was.
     """
 
     index: CorpusIndex

@@ -13,14 +13,14 @@ _TERMS = 4
 _NAME_CHARS = 36
 
 
-def explanation(told: Mapping[str, Any]) -> str:
+def explanation(explained: Mapping[str, Any]) -> str:
     """Return an explanation as text: analysis, each corpus with its candidates, the verdict."""
-    lines = [*_analysis(told["analysis"])]
-    for corpus in told["corpora"]:
+    lines = [*_analysis(explained["analysis"])]
+    for corpus in explained["corpora"]:
         lines += ["", *_corpus(corpus)]
-    lines += ["", *_selection(told["selection"])]
-    if "item" in told:
-        lines += ["", *_item(told["item"])]
+    lines += ["", *_selection(explained["selection"])]
+    if "item" in explained:
+        lines += ["", *_item(explained["item"])]
     return "\n".join(lines)
 
 
@@ -52,8 +52,8 @@ def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
         for each in shown[:3]:
             terms = list(each["lexical"]["terms"].items())[:_TERMS]
             if terms:
-                said = ", ".join(f"{term} {part:.2f}" for term, part in terms)
-                yield f"    {each['name']}: {said}"
+                added = ", ".join(f"{term} {part:.2f}" for term, part in terms)
+                yield f"    {each['name']}: {added}"
 
 
 def _floor(corpus: Mapping[str, Any]) -> str:

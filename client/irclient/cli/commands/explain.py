@@ -34,6 +34,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
-    told = client.explain(query(options), options.item)
-    printed(options, told, explanation)
-    return ABSTAINED if told["selection"]["abstained"] else COMMITTED
+    explained = client.explain(query(options), options.item)
+    printed(options, explained, explanation)
+    return ABSTAINED if explained["selection"]["abstained"] else COMMITTED
