@@ -24,10 +24,10 @@ from irdaemon.selection.threshold import CorpusRanking
 from irdaemon.text import tokenize
 from irdaemon.types import Hit, Query
 
-Plain = dict[str, Any]
+Report = dict[str, Any]
 
 
-def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") -> Plain:
+def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") -> Report:
     """Return, stage by stage, how a valid query is answered; with `item` (CORPUS/ID) also its fate.
 
     Raises as `discover` does, and NotFound for an item that is not in the index.
@@ -45,7 +45,7 @@ def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") ->
 # -- the stages ----------------------------------------------------------------------------------
 
 
-def _explanation(snapshot: Snapshot, trace: Trace) -> Plain:
+def _explanation(snapshot: Snapshot, trace: Trace) -> Report:
     answer = trace.selection
     return {
         "query": answer.query,
@@ -56,7 +56,7 @@ def _explanation(snapshot: Snapshot, trace: Trace) -> Plain:
     }
 
 
-def _analysis(snapshot: Snapshot, trace: Trace) -> Plain:
+def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
     tokens = list(dict.fromkeys(tokenize(query.text)))
     held = [each.index.lexical.holds for each in trace.merged.rankings]
@@ -74,9 +74,9 @@ def _analysis(snapshot: Snapshot, trace: Trace) -> Plain:
     }
 
 
-def _corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Plain:
+def _corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Report:
     legs, question = ranking.retrieved.legs, ranking.question
-    explained: Plain = {
+    explained: Report = {
         "corpus": ranking.index.corpus,
         "records": ranking.index.rows.n_records,
         "eligible": ranking.retrieved.eligible,
@@ -96,7 +96,7 @@ def _corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Plain:
 
 def _candidate(
     snapshot: Snapshot, ranking: CorpusRanking, candidate: Candidate, trace: Trace
-) -> Plain:
+) -> Report:
     legs = ranking.retrieved.legs
     assert legs is not None  # there is a candidate
     place = int(np.searchsorted(legs.positions, candidate.position))
@@ -118,7 +118,7 @@ def _candidate(
     }
 
 
-def _in_leg(scores: Any, place: int, deviations: Any) -> Plain:
+def _in_leg(scores: Any, place: int, deviations: Any) -> Report:
     own = float(scores[place])
     return {
         "score": round(own, 4),
@@ -174,7 +174,7 @@ def _is_called(card: Card, wanted: str) -> bool:
     return card.name == wanted or card.artifact_id.endswith(f"/{wanted}")
 
 
-def _outcome(ranking: CorpusRanking, owner: int, trace: Trace) -> Plain:
+def _outcome(ranking: CorpusRanking, owner: int, trace: Trace) -> Report:
     """Return which stage an artifact got to, and by how much it fell short there."""
     card = ranking.index.rows.cards[owner]
     scores = _own_scores(ranking, owner)
@@ -192,7 +192,7 @@ def _outcome(ranking: CorpusRanking, owner: int, trace: Trace) -> Plain:
     return {**outcome, "stage": "not_retrieved", "why": _why_not_retrieved(ranking, scores)}
 
 
-def _short_of(ranking: CorpusRanking, candidate: Candidate, rank: int, trace: Trace) -> Plain:
+def _short_of(ranking: CorpusRanking, candidate: Candidate, rank: int, trace: Trace) -> Report:
     stage = _verdict(ranking, candidate.card.artifact_id, trace)
     first = ranking.retrieved.candidates[0]
     why = {
@@ -224,7 +224,7 @@ def _below(ranking: CorpusRanking) -> str:
     )
 
 
-def _own_scores(ranking: CorpusRanking, owner: int) -> Plain:
+def _own_scores(ranking: CorpusRanking, owner: int) -> Report:
     """Return the artifact's best raw score in each leg, and its rank among all records."""
     index, question = ranking.index, ranking.question
     mine = index.rows.artifact_of.array == owner
@@ -232,7 +232,7 @@ def _own_scores(ranking: CorpusRanking, owner: int) -> Plain:
         "dense": cosines_of_all(index, question),
         "lexical": index.lexical.ranked(question.terms),
     }
-    best: Plain = {}
+    best: Report = {}
     for leg, scores in legs.items():
         if scores is None or leg not in ranking.retrieved.took_part:
             continue
@@ -251,7 +251,7 @@ def _failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str
     return failed
 
 
-def _why_not_retrieved(ranking: CorpusRanking, scores: Plain) -> str:
+def _why_not_retrieved(ranking: CorpusRanking, scores: Report) -> str:
     if not ranking.retrieved.candidates:
         return "nothing of the query is known to this corpus"
     ranks = [

@@ -90,7 +90,7 @@ class Retrieved:
 
 
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
-    """Return the `k` best artifacts of a corpus: filtered first, then ranked, fused, collapsed."""
+    """Return the `k` best artifacts of a corpus: filtered, ranked, fused, each once."""
     with stage("filter"):
         mask = _mask(index, question)
     eligible = index.rows.n_records if mask is None else int(np.count_nonzero(mask))

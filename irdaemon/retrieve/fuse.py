@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
-from irdaemon.retrieve.evidence import blended
-from irdaemon.retrieve.legs import Legs, Scores
+from irdaemon.retrieve.evidence import Scores, blended
+from irdaemon.retrieve.legs import Legs
 from irdaemon.retrieve.question import Question
 
 NAME_WEIGHT = 7.0

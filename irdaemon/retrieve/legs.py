@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
+from irdaemon.retrieve.evidence import Scores
 from irdaemon.retrieve.question import Question
 from irdaemon.runtime.profile import stage
 
-Scores = NDArray[np.float32]
 Positions = NDArray[np.int64]
 
 # How much of a ranking's top describes what is usual for this query.

@@ -41,7 +41,7 @@ _ASKING = 0.6
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHORTEST_SENTENCE = 15
 
-Embed = Callable[[str], QueryVector | None]
+EmbedText = Callable[[str], QueryVector | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Trial:
 def try_out(
     snapshot: Snapshot,
     name: str,
-    embed: Embed,
+    embed: EmbedText,
     pause: Callable[[], None] = lambda: None,
     reranker: Reranker | None = None,
 ) -> Trial | None:
@@ -120,7 +120,7 @@ def try_out(
     )
 
 
-def with_labels(trial: Trial, labelled: Labelled, embed: Embed) -> Trial:
+def with_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
     """Return the trial with labelled queries in place of those made up, where there are enough."""
     if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
         return trial
@@ -237,7 +237,7 @@ def _sentences_of(others: Sequence[CorpusIndex], wanted: int) -> Iterator[str]:
 class _Asker:
     """Ask one corpus, and note how strong the best of each leg is."""
 
-    def __init__(self, snapshot: Snapshot, index: CorpusIndex, embed: Embed):
+    def __init__(self, snapshot: Snapshot, index: CorpusIndex, embed: EmbedText):
         self._known = snapshot.vocabulary
         self._index = index
         self._embed = embed
