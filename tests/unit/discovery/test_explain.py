@@ -6,7 +6,7 @@ from irclient.cli.explanation import explanation
 from irclient.errors import NotFound
 from irdaemon.discovery import discover as discovery
 from irdaemon.types import Query, SelectSpec
-from tests.unit.retrieve.test_ranking import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 TOOLS = {
     "fill": tool("Fill a pdf form", team="docs"),

@@ -3,12 +3,11 @@
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.discovery import discover as discovery
 from irdaemon.discovery import query as queries
 from irdaemon.engine import answering
 from irdaemon.evaluate import Case
 from irdaemon.types import Query, SelectSpec
-from tests.unit.retrieve.test_ranking import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 TOOLS = {
     "fill": tool("Fill a pdf form with data"),
@@ -72,12 +71,3 @@ def test_a_search_does_not_mind_how_to_select():
     wrong = SelectSpec("no such strategy", max_k=0)
     found = engine_of(TOOLS).search(Query("pdf form", select=wrong)).results
     assert found[0].name == "fill"
-
-
-def test_the_trace_of_a_query_holds_every_stage():
-    engine = engine_of(TOOLS)
-    models = discovery.Models(lambda text, embedder: None)
-    trace = discovery.discover(engine.snapshot, Query("fill a pdf form"), models)
-    assert [each.index.corpus for each in trace.merged.rankings] == ["tools"]
-    assert trace.choice.hits == trace.selection.results
-    assert trace.selection.n_retrieved == len(trace.merged.hits)

@@ -4,7 +4,7 @@ import pytest
 
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.types import Query, SelectSpec
-from tests.unit.retrieve.test_ranking import engine_of, names, tool
+from tests.support.searching import engine_of, names, tool
 
 
 @pytest.mark.parametrize(
