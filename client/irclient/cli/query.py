@@ -141,7 +141,7 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         help="multiply the score of a surface kind; may be repeated",
     )
     group.add_argument(
-        "--rerank", action="store_true", help="let the configured reranker read the best again"
+        "--rerank", action="store_true", help="let the configured reranker order the best again"
     )
 
 
@@ -159,7 +159,11 @@ def _add_answer(group: argparse._ArgumentGroup) -> None:
     )
     add_wait(group)
     group.add_argument(
-        "--budget-ms", type=float, default=0.0, metavar="N", help="answer from what fits into N ms"
+        "--budget-ms",
+        type=float,
+        default=0.0,
+        metavar="N",
+        help="give the best answer that takes N ms",
     )
 
 

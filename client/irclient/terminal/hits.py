@@ -56,8 +56,8 @@ def hit_lines(hit: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         yield indent + to.painted(DIM, _linked(hit["pointer"], place, room, to))
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
-    if hit["duplicates"]:
-        yield f"{indent}also: {', '.join(hit['duplicates'])}"
+    if duplicates := hit.get("duplicates"):
+        yield f"{indent}also: {', '.join(duplicates)}"
     if disclosed := hit.get("disclosure"):
         yield from ("", *disclosure_lines(disclosed), "")
 

@@ -18,7 +18,7 @@ The payload of artifacts, read now from where they lie: their text, or with
 not what was indexed.
 """
 EXAMPLES = """
-# what a skill says
+# the text of a skill
 irc disclose skills/fill-pdf-form
 
 # with its scripts and references

@@ -19,7 +19,7 @@ HELP = "how good the answers to labelled queries are"
 ABOUT = """
 How good the answers to labelled queries are: ranking, selection, abstention.
 A case a line: {"query": "...", "gold": ["name or id", ...]}; no gold means that
-nothing should be committed.
+nothing applies, and nothing should be chosen.
 """
 EXAMPLES = """
 # the measures, with plain BM25 beside them
