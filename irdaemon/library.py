@@ -1,4 +1,4 @@
-"""The library face: build, search, select, disclose and discover in process.
+"""The library: build, search, select, disclose and discover in process.
 
 `build` indexes a source into a ledger of its own and gives a handle; the others take the handle,
 or the name of a corpus built before. The same Engine as in the daemon does the work, on the
@@ -8,17 +8,16 @@ caller's thread.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.config.config import state_dir
+from irdaemon.config.config import KNOWN_KINDS, state_dir
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
 from irdaemon.disclosure.disclose import with_passage
-from irdaemon.disclosure.expand import Policy, by_policy, expanded, parse_expand
-from irdaemon.engine import Engine, EngineOptions
+from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
@@ -27,82 +26,83 @@ from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
 from irdaemon.source import SOURCES, Source
 from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec
-from irdaemon.types import Disclosure, Hit, Query, Root, Selection, SelectSpec
+from irdaemon.types import NAME, Disclosure, Hit, Query, Root, Selection, SelectSpec
 
 _DEFAULT_EMBEDDER = "wordllama"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
+class FromRoots(Protocol):
+    """Make the source of a corpus of one kind, its name that of the kind where none is given."""
+
+    def __call__(
+        self,
+        roots: Paths = (),
+        *,
+        name: str = "",
+        strategy: IndexingStrategy | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> CorpusSource:
+        """Take what lies under `roots`, by default in the usual places of the kind."""
+        ...
+
+
+def _from_roots(kind: str, doc: str) -> FromRoots:
+    def make(
+        roots: Paths = (),
+        *,
+        name: str = "",
+        strategy: IndexingStrategy | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> CorpusSource:
+        if not roots and kind not in KNOWN_KINDS:
+            raise QueryError(f"{kind} have no usual place", "say which roots to search")
+        return _of_kind(kind, roots, name or kind, strategy, options)
+
+    make.__doc__ = doc
+    return make
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """A source with the name and strategy its corpus will have. Made by the `from_` methods."""
+    """A source with the name and strategy its corpus will have. Made by the `from_` functions."""
 
     name: str
     kind: str
     source: Source
     strategy: IndexingStrategy
 
-    @classmethod
-    def from_skills(
-        cls,
-        roots: Paths = (),
-        *,
-        name: str = "skills",
-        strategy: IndexingStrategy | None = None,
-        options: Mapping[str, object] | None = None,
-    ) -> CorpusSource:
-        """Take the SKILL.md trees under `roots`, by default those of the agents installed here."""
-        return _of_kind("skills", roots, name, strategy, options)
-
-    @classmethod
-    def from_packages(
-        cls,
-        roots: Paths = (),
-        *,
-        name: str = "packages",
-        strategy: IndexingStrategy | None = None,
-        options: Mapping[str, object] | None = None,
-    ) -> CorpusSource:
-        """Take the packages under `roots`, by default the usual places of this machine."""
-        return _of_kind("packages", roots, name, strategy, options)
-
-    @classmethod
-    def from_sessions(
-        cls,
-        roots: Paths = (),
-        *,
-        name: str = "sessions",
-        strategy: IndexingStrategy | None = None,
-        options: Mapping[str, object] | None = None,
-    ) -> CorpusSource:
-        """Take the turns of coding sessions, by default those kept by the agents here."""
-        return _of_kind("sessions", roots, name, strategy, options)
-
-    @classmethod
-    def from_files(
-        cls,
-        roots: Paths,
-        *,
-        name: str = "files",
-        strategy: IndexingStrategy | None = None,
-        options: Mapping[str, object] | None = None,
-    ) -> CorpusSource:
-        """Take the documents under `roots`; `options` may set `pattern`, `exclude`, `gitignore`."""
-        return _of_kind("files", roots, name, strategy, options)
-
-    @classmethod
-    def from_md_reports(
-        cls,
-        roots: Paths,
-        *,
-        name: str = "reports",
-        strategy: IndexingStrategy | None = None,
-        options: Mapping[str, object] | None = None,
-    ) -> CorpusSource:
-        """Take the Markdown reports of the projects under `roots` (`*/*/docs` and the like)."""
-        return _of_kind("reports", roots, name, strategy, options)
+    from_skills: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "skills",
+            "Take the SKILL.md trees under `roots`, by default those of the agents installed here.",
+        )
+    )
+    from_packages: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "packages",
+            "Take the packages under `roots`, by default the usual places of this machine.",
+        )
+    )
+    from_sessions: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "sessions",
+            "Take the turns of coding sessions, by default those kept by the agents here.",
+        )
+    )
+    from_files: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "files",
+            "Take the documents under `roots`; `options`: `pattern`, `exclude`, `gitignore`.",
+        )
+    )
+    from_md_reports: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "reports",
+            "Take the Markdown reports of the projects under `roots` (`*/*/docs` and the like).",
+        )
+    )
 
     @classmethod
     def from_mapping(
@@ -208,7 +208,7 @@ def build(
     `store` is the ledger file; by default one per corpus in the state directory, ":memory:" for
     none at all. `full` reads everything again; `prune` forgets what an empty root no longer has.
     """
-    if not _NAME.match(source.name):
+    if not NAME.match(source.name):
         raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
     corpus = Corpus(source.name, source.kind, source.source, source.strategy, embedder)
     if (known := _open.get(source.name)) is not None:
@@ -228,7 +228,7 @@ def build(
 def open_corpus(name: str) -> Built:
     """Return a corpus that was built in this process.
 
-    Raises NotFound for one that was not: a source cannot be told from its ledger.
+    Raises NotFound for one that was not: a ledger does not say what its source is.
     """
     if name not in _open:
         raise NotFound(
@@ -250,7 +250,7 @@ def search(
     surface_weights: Mapping[str, float] | None = None,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection."""
-    wish = Query(
+    asked = Query(
         query,
         k=k,
         mode=mode,
@@ -259,7 +259,7 @@ def search(
         fusion=fusion,
         weights=surface_weights or {},
     )
-    return _built(corpus).engine.search(wish).results
+    return _built(corpus).engine.search(asked).results
 
 
 def select(
@@ -273,6 +273,7 @@ def select(
 ) -> Choice:
     """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
     spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    selection.check_spec(spec, custom)
     return selection.select(hits, spec, custom)
 
 
@@ -296,7 +297,7 @@ def discover(
 ) -> Selection:
     """Search, select and disclose: few hits, or none with a typed reason."""
     spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
-    wish = Query(
+    asked = Query(
         query,
         k=k,
         mode=mode,
@@ -308,7 +309,7 @@ def discover(
         fusion=fusion,
         weights=surface_weights or {},
     )
-    return _built(corpus).engine.discover(wish, custom)
+    return _built(corpus).engine.discover(asked, custom)
 
 
 def disclose(
@@ -327,28 +328,37 @@ def disclose(
     if loader is not None and store is not None:
         raise QueryError("give a loader or a store, not both")
     hits = chosen if isinstance(chosen, Sequence) else _hits(chosen)
-    return [_disclosed(hit, level, expand, loader, store) for hit in hits]
+    extent = expand if callable(expand) else parse_expand(expand)
+    body_of = _body_of(loader, store)
+    return [_with_passage(_payload(hit, level, body_of), hit, extent) for hit in hits]
 
 
-def _disclosed(
-    hit: Hit,
-    level: str,
-    expand: str | Policy,
-    loader: Callable[[Mapping[str, Any]], str] | None,
-    store: Mapping[str, str] | None,
-) -> Disclosure:
+def _body_of(
+    loader: Callable[[Mapping[str, Any]], str] | None, store: Mapping[str, str] | None
+) -> Callable[[Hit], str | None] | None:
+    """Return how the caller's own place gives a hit's body; None where there is no such place."""
+    if loader is not None:
+        return lambda hit: loader(hit.fields)
+    return None if store is None else lambda hit: store.get(hit.pointer)
+
+
+def _payload(hit: Hit, level: str, body_of: Callable[[Hit], str | None] | None) -> Disclosure:
     engine, reference = open_corpus(hit.corpus).engine, f"{hit.corpus}/{hit.artifact_id}"
-    own = loader is not None or store is not None
-    (found,) = engine.disclose([reference], "metadata" if own else level)
-    if own and level != "metadata":
-        body = loader(hit.fields) if loader else (store or {}).get(hit.pointer)
-        note = "" if body is not None else "pointer_unreadable"
-        found = replace(found, level=level, body=body, note=note)
-    if callable(expand):
-        return with_passage(found, by_policy(engine.records(reference), hit.surface_index, expand))
-    if (wish := parse_expand(expand)) is None:
+    (found,) = engine.disclose([reference], level if body_of is None else "metadata")
+    if body_of is None or level == "metadata":
         return found
-    return with_passage(found, expanded(engine.records(reference), hit.surface_index, wish))
+    body = body_of(hit)
+    note = "" if body is not None else "pointer_unreadable"
+    return replace(found, level=level, body=body, note=note)
+
+
+def _with_passage(found: Disclosure, hit: Hit, extent: Expand | Policy | None) -> Disclosure:
+    if extent is None:
+        return found
+    records = records_for_artifact(hit.corpus, hit.artifact_id)
+    if isinstance(extent, Expand):
+        return with_passage(found, expanded(records, hit.surface_index, extent))
+    return with_passage(found, by_policy(records, hit.surface_index, extent))
 
 
 def records_for_artifact(corpus: Built | str, artifact_id: str) -> list[dict[str, Any]]:
@@ -378,13 +388,3 @@ def _spec(
 
 def _store_of(name: str) -> str:
     return os.path.join(state_dir(), "library", f"{name}.sqlite")
-
-
-def ranked_in_memory(items: Mapping[str, Any]) -> Callable[[str, int], list[str]]:
-    """Index items in memory and return how they are ranked: for `distractor_robustness_curve`."""
-    source = CorpusSource.from_mapping(items, name="scope")
-    corpus = Corpus("scope", "mapping", source.source, source.strategy, _DEFAULT_EMBEDDER)
-    engine = Engine(Ledger(":memory:"), [corpus], EngineOptions(calibrating=False))
-    engine.request(Job("reconcile", "scope"))
-    engine.drain()
-    return lambda query, k: [hit.artifact_id for hit in engine.search(Query(query, k=k)).results]

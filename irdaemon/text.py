@@ -70,7 +70,7 @@ def _words(text: str) -> list[str]:
 
 
 def _has_special(text: str) -> bool:
-    """Say whether a text has characters that plain words do not: most have only dashes and quotes.
+    """Return whether a text has characters that plain words do not: most have dashes and quotes.
 
     Asked of all its code points at once, which takes a tenth of what the wide pattern does.
     """
@@ -91,7 +91,7 @@ def term_counts(text: str, lexical: str = "") -> Counter[str]:
 
 
 def _count(counts: dict[str, int], text: str, weight: int) -> None:
-    """Add the tokens of a text; each distinct word is looked up but once."""
+    """Add the tokens of a text; each distinct word is analysed but once."""
     for word, times in Counter(_words(text)).items():
         known = _cache.get(word)
         for token in _analyze(word) if known is None else known:

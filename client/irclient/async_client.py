@@ -73,7 +73,7 @@ class AsyncClient:
     async def discover(self, query: Query, session: str = "") -> Selection:
         """Return the few artifacts that answer a query, or an abstention and its reason.
 
-        Given a session, what that was shown before is left out; see `offered`.
+        Given a session, what that was shown before is left out; see `impressions`.
         """
         return await self._run(calls.discover(query, session))
 
@@ -147,9 +147,11 @@ class AsyncClient:
         """Ask for a look at one path below a corpus' root; return the numbers of the jobs."""
         return await self._run(calls.hint(path))
 
-    async def offered(self, session: str, references: Sequence[str] = ()) -> list[dict[str, Any]]:
+    async def impressions(
+        self, session: str, references: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
-        return await self._run(calls.offered(session, references))
+        return await self._run(calls.impressions(session, references))
 
     async def progress(self, job: int) -> dict[str, Any]:
         """Return how far a job is."""

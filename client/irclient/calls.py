@@ -124,9 +124,9 @@ def hint(path: str) -> Call[list[int]]:
     return Call("hint", {"path": path}, _numbers, repeatable=False)
 
 
-def offered(session: str, references: Sequence[str]) -> Call[list[dict[str, Any]]]:
+def impressions(session: str, references: Sequence[str]) -> Call[list[dict[str, Any]]]:
     """Note what a session was shown, and ask for all that it was."""
-    return Call("offered", {"session": session, "references": list(references)}, _list)
+    return Call("impressions", {"session": session, "references": list(references)}, _list)
 
 
 def progress(job: int) -> Call[dict[str, Any]]:

@@ -75,7 +75,7 @@ class Client:
     def discover(self, query: Query, session: str = "") -> Selection:
         """Return the few artifacts that answer a query, or an abstention and its reason.
 
-        Given a session, what that was shown before is left out; see `offered`.
+        Given a session, what that was shown before is left out; see `impressions`.
         """
         return self._run(calls.discover(query, session))
 
@@ -149,9 +149,9 @@ class Client:
         """Ask for a look at one path below a corpus' root; return the numbers of the jobs."""
         return self._run(calls.hint(path))
 
-    def offered(self, session: str, references: Sequence[str] = ()) -> list[dict[str, Any]]:
+    def impressions(self, session: str, references: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
-        return self._run(calls.offered(session, references))
+        return self._run(calls.impressions(session, references))
 
     def progress(self, job: int) -> dict[str, Any]:
         """Return how far a job is."""

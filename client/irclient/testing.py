@@ -154,7 +154,7 @@ def selection(*hits: Hit, reason: str = "") -> Selection:
         generation=1,
         freshness={"pending": 0, "building": [], "degraded": [], "legs": ["dense", "lexical"]},
         took_ms=1.0,
-        rung="hybrid",
+        tier="hybrid",
     )
 
 

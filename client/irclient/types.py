@@ -16,13 +16,6 @@ MODES = ("hybrid", "dense", "lexical")
 FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr")
 LEVELS = ("metadata", "body", "bundled")
 STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_threshold")
-ABSTENTIONS = (
-    "below_floor",
-    "no_candidates",
-    "nothing_indexed",
-    "filtered_out",
-    "offered_before",
-)
 
 
 class Plain:
@@ -73,12 +66,12 @@ class Query(Plain):
     """A question to the daemon, with everything that shapes its answer.
 
     `corpora` empty means all. `k` is how many candidates retrieval brings to selection. `where`
-    is a filter over fields, `surfaces` the surface kinds to look at (empty: all), `weights` what
+    is a filter over fields, `surfaces` the surface kinds to search (empty: all), `weights` what
     their fused scores are multiplied by. `fusion` names how the rankings become one. `expand` asks
     for the text around what matched: `none`, `window:K` (neighbouring records) or `artifact`.
     `rerank` lets the configured reranker read the best candidates again. With `fresh` the answer
     waits, at most `wait_ms`, until it includes every change made before it was asked for. With a
-    `budget_ms` above 0 it comes from the best rung that usually takes no longer.
+    `budget_ms` above 0 it comes from the best tier that usually takes no longer.
     """
 
     text: str
@@ -99,7 +92,7 @@ class Query(Plain):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
-        """Build a query from plain data; values are checked where the query is run."""
+        """Build a query from plain data; its values are validated where it is run."""
         known = cls.known(data)
         if isinstance(known.get("select"), Mapping):
             known["select"] = SelectSpec(**SelectSpec.known(known["select"]))
@@ -114,8 +107,8 @@ class Hit(Plain):
     """One retrieved artifact.
 
     `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
-    retriever beside it. `copies` lists the other places the same content was found in;
-    `surface_index` is the place in the artifact's plan of the record that matched.
+    retriever beside it. `duplicates` lists the other places the same content was found
+    in; `surface_index` is the place in the artifact's plan of the record that matched.
     `disclosure` is there only when the query asked for a level above metadata. `hidden` names the
     kinds of characters in its name, summary or pointer that a person would not see.
     """
@@ -129,7 +122,7 @@ class Hit(Plain):
     summary: str
     pointer: str
     fields: Mapping[str, Any]
-    copies: tuple[str, ...] = ()
+    duplicates: tuple[str, ...] = ()
     disclosure: Disclosure | None = None
     surface_index: int = 0
     hidden: tuple[str, ...] = ()
@@ -145,7 +138,7 @@ class Hit(Plain):
     def from_dict(cls, data: Mapping[str, Any]) -> Hit:
         """Build a hit from plain data."""
         known = cls.known(data)
-        for name in ("copies", "hidden"):
+        for name in ("duplicates", "hidden"):
             known[name] = tuple(known.get(name) or ())
         if isinstance(known.get("disclosure"), Mapping):
             known["disclosure"] = Disclosure.from_dict(known["disclosure"])
@@ -156,11 +149,11 @@ class Hit(Plain):
 class Selection(Plain):
     """The answer to `discover`: few hits, or none with a typed reason.
 
-    `reason` says why the selection stopped where it did, or one of ABSTENTIONS. `freshness` holds
+    `reason` is why the selection stopped where it did, or why it abstained. `freshness` holds
     `pending` (changes seen and not yet served), `last_reconcile` (Unix seconds of the oldest full
-    look at the asked corpora, None before the first), `building` and `degraded` (corpora not yet
+    scan of the asked corpora, None before the first), `building` and `degraded` (corpora not yet
     whole, or with a root that cannot be read) and `legs` (the retrievers that took part). Where a
-    fresh answer was asked for, `unproved` lists the roots of which that could not be shown. `rung`
+    fresh answer was asked for, `unproved` lists the roots of which that could not be shown. `tier`
     is what answered: `rerank`, a mode, or `cached`.
     """
 
@@ -175,11 +168,11 @@ class Selection(Plain):
     generation: int
     freshness: Mapping[str, Any]
     took_ms: float
-    rung: str = ""
+    tier: str = ""
 
     @property
     def sufficient(self) -> bool:
-        """Say whether something was committed: a signal for the caller's own loop."""
+        """Return whether something was committed: a signal for the caller's own loop."""
         return not self.abstained and bool(self.results)
 
     @classmethod
@@ -194,7 +187,7 @@ class Selection(Plain):
 class BundledFile(Plain):
     """A file that travels with an artifact: path relative to it, size in bytes, text if it fit.
 
-    Where there is no text, `note` says why.
+    Where there is no text, `note` is the reason.
     """
 
     path: str
@@ -207,11 +200,11 @@ class BundledFile(Plain):
 class Disclosure(Plain):
     """The payload of one artifact at one level.
 
-    `note` is empty, or says why `body` is missing or not what was indexed (`pointer_unreadable`,
+    `note` is empty, or why `body` is missing or not what was indexed (`pointer_unreadable`,
     `changed`). `stale` is true when the file no longer holds the content that was indexed: then
     `indexed_digest` and `current_digest` (SHA-256, hex; "" where unknown) differ. `files_omitted`
     counts the files that a full bundle left out. `passage` is the expanded text around what
-    matched, of the records `passage_records`; `expansion` is empty, or says what it lacks
+    matched, of the records `passage_records`; `expansion` is empty, or names what it lacks
     (`seed_not_found`, `no_ledger_entry`). Where it came from: `root` is the watched directory it
     lies under, `mtime` when the file was last changed, `indexed_at` when it was last indexed (Unix
     seconds). `redacted` counts the secrets that were taken out just now; `hidden` names the kinds
@@ -254,7 +247,7 @@ class Disclosure(Plain):
 
 
 class Event(NamedTuple):
-    """Something that happened in the daemon: a topic, and what is to be said of it.
+    """Something that happened in the daemon: a topic, and its data.
 
     Topics are those of docs/protocol.md, and two of the client's own: `lost` when the daemon went
     away, `back` when there is one again. What happened between the two was missed.

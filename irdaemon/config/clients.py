@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from irclient.errors import IRError
 from irclient.types import LEVELS
+from irdaemon.types import NAME
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 # A CURVE key as ZeroMQ writes it: 40 characters of Z85 (rfc.zeromq.org/spec/32).
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}\Z")
 _TYPES: Mapping[str, type[Any]] = MappingProxyType(
@@ -89,7 +89,7 @@ def _client(data: Mapping[str, Any], where: Where) -> ClientConfig:
         where.check_key("client", key, tuple(_TYPES))
         where.typed("client", key, value, _TYPES[key])
     name = data.get("name", "")
-    if not _NAME.match(name):
+    if not NAME.match(name):
         raise where.error(
             "client", "name", f"{name!r} is no name for a client", "letters, digits, '-', '_', '.'"
         )

@@ -22,8 +22,8 @@ from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS as REDACTION_LEVELS
+from irdaemon.types import NAME
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 # Kinds whose directories are found by themselves; the corpus is called after the kind.
 KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages sessions".split())
 # What every corpus' table may hold; further keys are options of its source.
@@ -385,7 +385,7 @@ def _corpora(tables: Mapping[str, Any], where: _Where) -> tuple[CorpusConfig, ..
 
 def _corpus(name: str, data: Any, where: _Where) -> CorpusConfig:
     table = f"corpora.{name}"
-    if not _NAME.match(name):
+    if not NAME.match(name):
         raise where.error(
             table, "", f"{name!r} is no name for a corpus", "use letters, digits, '-', '_' and '.'"
         )

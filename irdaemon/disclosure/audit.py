@@ -1,7 +1,7 @@
 """Audit: which artifacts' text is no longer what was last disclosed, and what changed in it.
 
 What is disclosed is pinned: its text, bundled files included, as it was handed over. An artifact
-that somebody has come to trust may be changed later by somebody else.
+that a person has come to trust may be changed later by someone else.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def audit(
     `state` is `changed`, or `unreadable` where nothing can be read any more.
     """
     pins = [pin for pin in ledger.pins.all(corpus) if pin.corpus in corpora]
-    return [told for pin in pins if (told := _compared(ledger, corpora[pin.corpus], pin))]
+    compared = (_compared(ledger, corpora[pin.corpus], pin) for pin in pins)
+    return [change for change in compared if change]
 
 
 def _compared(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | None:

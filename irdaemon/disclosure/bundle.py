@@ -1,8 +1,8 @@
 """Bundles: the files that travel with an artifact, listed, and shown where they can be.
 
-Nothing outside of the artifact's own directory is read, whatever a link says; nor is anything but a
-regular file. Directories are listed and files opened by their real paths with no link allowed on
-the way, so that nothing can be put in their place after the check. What is not shown says why.
+Nothing outside of the artifact's own directory is read, and nothing but regular
+files. Directories are listed and files opened by their real paths with no link allowed on the way,
+so that nothing can be put in their place after the check. What is not shown has a note why.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _file(home: str, named: _Named, left: int, cleaner: Cleaner) -> BundledFile:
     if shown != named.shown:
         return BundledFile(shown, 0, None, NO_UTF8)
     real = resolved(named.path)
-    if not at_or_under(real, home):  # of what lies elsewhere not even the size is told
+    if not at_or_under(real, home):  # not even the size of what lies elsewhere is given
         exists = os.path.lexists(real)
         return BundledFile(shown, 0, None, LEADS_OUT if exists else UNREADABLE)
     try:

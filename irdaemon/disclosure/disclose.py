@@ -3,7 +3,7 @@
 `metadata` reads nothing. `body` follows the pointer: a file gives its text, a directory its README.
 `bundled` adds what travels with a skill: the files under scripts/, references/ and assets/, with
 their sizes, and the text of those that fit. Secrets and private blocks are taken out as they were
-before indexing, characters that hide are flagged, and where the text came from is told. A pointer
+before indexing, hidden characters are flagged, and where the text came from is given. A pointer
 that no longer works, or may not be followed, is a note, not an error.
 """
 
@@ -16,7 +16,7 @@ from irclient.errors import NotFound, QueryError
 from irclient.types import LEVELS
 from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.bundle import bundle_of
-from irdaemon.disclosure.expand import PASSAGE_CHARS, Expand, Passage, expanded
+from irdaemon.disclosure.expand import PASSAGE_CHARS, Expand, ExpandedText, expanded
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.disclosure.payload import ANYWHERE, Bounds, read_payload
 from irdaemon.ledger import Ledger, StoredArtifact
@@ -36,8 +36,7 @@ def check_level(level: str) -> None:
 
 
 def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) -> Disclosure:
-    """Return the payload of `artifact` at `level`; see the module for what each holds."""
-    check_level(level)
+    """Return the payload of `artifact` at a valid level; see the module for what each holds."""
     plain = _origin(artifact, level, bounds)
     if level == "metadata":
         return plain
@@ -77,7 +76,7 @@ def _expanded(
     return with_passage(disclosed, expanded(records, around, expand))
 
 
-def with_passage(disclosed: Disclosure, passage: Passage) -> Disclosure:
+def with_passage(disclosed: Disclosure, passage: ExpandedText) -> Disclosure:
     """Add an expanded text, cut where it is long."""
     return replace(
         disclosed,
@@ -111,8 +110,9 @@ def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
         return _unreadable(plain, error.message)
     digest = hashlib.sha256(payload.content).hexdigest()
     stale = bool(plain.indexed_digest) and digest != plain.indexed_digest
-    told = replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale)
-    body = _with_body(replace(told, note="changed" if stale else ""), text)
+    note = "changed" if stale else ""
+    dated = replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale, note=note)
+    body = _with_body(dated, text)
     if plain.level == "bundled":
         bundle = bundle_of(plain.pointer, bounds, cleaner)
         body = replace(body, files=bundle.files, files_omitted=bundle.omitted)

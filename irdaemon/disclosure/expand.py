@@ -2,8 +2,8 @@
 
 `window:K` takes the K neighbours of the same kind on either side in plan order, `artifact` all the
 surfaces of the artifact. Neighbouring chunks repeat each other's ends; where at least eight
-characters of overlap are found they are said once, otherwise parts are joined by a blank line:
-saying something twice is better than losing it.
+characters of overlap are found they are kept once, otherwise parts are joined by a blank line:
+a repetition is better than a loss.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Expand:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ExpandedText:
     """An expanded text, the ids of the records in it, and a note where it is not as asked for."""
 
     text: str
@@ -62,29 +62,29 @@ def parse_expand(text: str) -> Expand | None:
     return Expand(kind, int(width) if colon else 1)
 
 
-def expanded(records: Sequence[StoredRecord], seed: int | None, expand: Expand) -> Passage:
+def expanded(records: Sequence[StoredRecord], seed: int | None, expand: Expand) -> ExpandedText:
     """Return the passage around the record at surface index `seed`, None: around the first."""
     if not records:
-        return Passage("", (), "no_ledger_entry")
+        return ExpandedText("", (), "no_ledger_entry")
     found = next((r for r in records if r["surface_index"] == seed), None)
     note = "" if found or seed is None or expand.kind == "artifact" else "seed_not_found"
     chosen = chosen_records(records, found or records[0], expand)
-    return Passage(stitched(chosen), tuple(record["record_id"] for record in chosen), note)
+    return ExpandedText(stitched(chosen), tuple(record["record_id"] for record in chosen), note)
 
 
-def by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> Passage:
+def by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> ExpandedText:
     """Return the passage that a caller's own policy chooses; nothing chosen gives the seed alone.
 
     Raises QueryError for records that are not the artifact's.
     """
     if not records:
-        return Passage("", (), "no_ledger_entry")
+        return ExpandedText("", (), "no_ledger_entry")
     matched = next((r for r in records if r["surface_index"] == seed), records[0])
     chosen = list(policy(records, matched)) or [matched]
     known = {record["record_id"] for record in records}
     if foreign := [r["record_id"] for r in chosen if r["record_id"] not in known]:
         raise QueryError(f"the policy returned records of another artifact: {', '.join(foreign)}")
-    return Passage(stitched(chosen), tuple(record["record_id"] for record in chosen))
+    return ExpandedText(stitched(chosen), tuple(record["record_id"] for record in chosen))
 
 
 def chosen_records(
@@ -99,7 +99,7 @@ def chosen_records(
 
 
 def stitched(records: Sequence[StoredRecord]) -> str:
-    """Join the texts of records in plan order, saying overlaps of neighbours once."""
+    """Join the texts of records in plan order, overlaps of neighbours once."""
     text, before = "", None
     for record in records:
         adjacent = (

@@ -1,6 +1,6 @@
 """Hidden characters: what a person would not see, or would see otherwise than it is.
 
-Which they are is the client's to say, for it is a terminal that they would fool.
+The client defines which they are: it is a terminal that they would deceive.
 """
 
 from __future__ import annotations

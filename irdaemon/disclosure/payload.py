@@ -42,14 +42,14 @@ ANYWHERE = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class PointerContent:
     """The bytes a pointer leads to, and when they were last changed (Unix seconds)."""
 
     content: bytes
     mtime: float
 
 
-def read_payload(pointer: str, bounds: Bounds) -> Payload:
+def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
     """Read what a pointer leads to: a file, or the README of a directory.
 
     Raises FileNotFoundError where there is nothing, SourceError where it is refused.
@@ -61,7 +61,7 @@ def read_payload(pointer: str, bounds: Bounds) -> Payload:
         status = os.fstat(file.fileno())
         if status.st_size > _READ_BYTES:
             raise SourceError(f"{path}: {status.st_size:,} bytes, the limit is {_READ_BYTES:,}")
-        return Payload(file.read(_READ_BYTES), status.st_mtime)
+        return PointerContent(file.read(_READ_BYTES), status.st_mtime)
 
 
 def _readme(directory: str) -> str:

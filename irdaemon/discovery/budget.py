@@ -1,49 +1,36 @@
-"""Rungs: of the ways to answer, the best that fits into a budget.
+"""Tiers: of the ways to answer a query, the best that fits into its budget.
 
-From above: with a reranker, hybrid, by words alone, and what was answered to the same query before.
-Whether a rung fits is told by how long it took of late; now and then the one asked for is tried all
-the same, so that a slow spell is not remembered for ever.
+From the best down: with a reranker, hybrid, by words alone, and the last answer to the same query.
+A tier fits if its recent answers took no longer; now and then the one asked for is tried all the
+same, so that a slow spell does not last for ever.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from irdaemon.runtime.profile import usual
 from irdaemon.types import Query, Selection
 
 CACHED = "cached"
-# A rung fits when this share of its last so many answers did.
+# A tier fits when this share of its last so many answers did.
 _SHARE, _LAST = 0.95, 100
 _TRIED_EVERY = 20
 _ANSWERS_REMEMBERED = 256
 
 
-def rung_of(query: Query) -> str:
-    """Return the rung that a query asks for."""
+def tier_of(query: Query) -> str:
+    """Return the tier that a query asks for."""
     return "rerank" if query.rerank else query.mode
 
 
-def fits(query: Query) -> bool:
-    """Say whether a query is usually answered within its budget; so it is if nobody knows yet."""
-    took = usual(f"rung {rung_of(query)}", _SHARE, _LAST)
-    return took is None or took <= query.budget_ms
-
-
 def lower(query: Query) -> Query | None:
-    """Return the query one rung below; None where there is none."""
+    """Return the query one tier below; None where there is none."""
     if query.rerank:
         return replace(query, rerank=False)
     return replace(query, mode="lexical") if query.mode == "hybrid" else None
-
-
-def _best_that_fits(query: Query) -> Query | None:
-    rung: Query | None = query
-    while rung is not None and not fits(rung):
-        rung = lower(rung)
-    return rung
 
 
 def _lowest(query: Query) -> Query:
@@ -52,22 +39,55 @@ def _lowest(query: Query) -> Query:
     return query
 
 
-class Ladder:
-    """Answer queries that have a budget from the best rung that fits it."""
+class TierTimes:
+    """How long the last answers of each tier took, in milliseconds; at most 100 of each."""
 
     def __init__(self) -> None:
+        self._took: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_LAST))
+
+    def note(self, tier: str, ms: float) -> None:
+        """Keep how long an answer took."""
+        self._took[tier].append(ms)
+
+    def fits(self, query: Query) -> bool:
+        """Return whether a query is usually answered within its budget; true if none was yet."""
+        took = sorted(list(self._took[tier_of(query)]))
+        at = min(len(took) - 1, int(len(took) * _SHARE))
+        return not took or took[at] <= query.budget_ms
+
+    def best_fitting(self, query: Query) -> Query | None:
+        """Return the query at the best tier that fits its budget; None where none does."""
+        tier: Query | None = query
+        while tier is not None and not self.fits(tier):
+            tier = lower(tier)
+        return tier
+
+
+class Tiers:
+    """Answer queries, those that have a budget at the best tier that fits it."""
+
+    def __init__(self, times: TierTimes) -> None:
+        self._times = times
         self._turns = itertools.count(1)
         self._answers: dict[str, Selection] = {}
 
     def answer(self, query: Query, run: Callable[[Query], Selection]) -> Selection:
-        """Return the answer of the best rung; of the lowest that there is, where none fits."""
+        """Return the answer at the best tier; at the lowest there is, where none fits."""
+        if not query.budget_ms:
+            return self._timed(query, run)
         key = repr(query)
-        chosen = query if next(self._turns) % _TRIED_EVERY == 0 else _best_that_fits(query)
-        # What was answered before cannot be fresh.
+        as_asked = next(self._turns) % _TRIED_EVERY == 0
+        chosen = query if as_asked else self._times.best_fitting(query)
+        # An answer from before cannot be fresh.
         if chosen is None and key in self._answers and not query.fresh:
-            return replace(self._answers[key], rung=CACHED)
-        answer = run(chosen or _lowest(query))
+            return replace(self._answers[key], tier=CACHED)
+        answer = self._timed(chosen or _lowest(query), run)
         if len(self._answers) >= _ANSWERS_REMEMBERED:
             self._answers.clear()
         self._answers[key] = answer
+        return answer
+
+    def _timed(self, query: Query, run: Callable[[Query], Selection]) -> Selection:
+        answer = run(query)
+        self._times.note(answer.tier, answer.took_ms)
         return answer

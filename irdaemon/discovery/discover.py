@@ -1,8 +1,8 @@
-"""The read path on one page: a query and a snapshot become a selection.
+"""The read path on one page: a valid query and a snapshot become a selection, and its trace.
 
-Per asked corpus: filter, rank, fuse (retrieve), and hold what was found against the corpus' floor.
-Then: merge those that pass by confidence, collapse copies, select or abstain. It reads one
-immutable snapshot and writes nothing.
+Per asked corpus: filter, rank, fuse (retrieve), and compare what was found with the corpus' floor.
+Then: merge the rankings above their floors by confidence, join duplicates, select or abstain. It
+reads one immutable snapshot and writes nothing.
 """
 
 from __future__ import annotations
@@ -14,23 +14,22 @@ from itertools import islice
 from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
-from irdaemon.discovery.budget import rung_of
-from irdaemon.discovery.query import Embed, analysed, asked, check_query
+from irdaemon.discovery.budget import tier_of
+from irdaemon.discovery.query import Embed, analysed, narrowed
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import Candidate, retrieve
 from irdaemon.retrieve.rerank import reranked
-from irdaemon.retrieve.where import check_fields
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
-from irdaemon.selection.dedupe import collapsed
-from irdaemon.selection.strategies import Choice, Selector, check, select
-from irdaemon.selection.subqueries import needs
-from irdaemon.selection.threshold import Source, gated
+from irdaemon.selection.dedupe import joined
+from irdaemon.selection.strategies import Choice, Selector, select
+from irdaemon.selection.subqueries import subqueries
+from irdaemon.selection.threshold import CorpusRanking, ranking_of
 from irdaemon.types import Hit, Query, Selection
 
-# A hit with this share of the best evidence for a part serves that part too.
-_SERVED = 0.3
+# A hit with this share of the best evidence for a sub-query answers that too.
+_ANSWERS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +44,42 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """What every asked corpus had to offer, and the merged hits of those that passed."""
+class Merged:
+    """The ranking of every asked corpus, and the hits merged of those above their floor."""
 
-    sources: tuple[Source, ...]
+    rankings: tuple[CorpusRanking, ...]
     hits: tuple[Hit, ...]
 
     @property
     def legs(self) -> list[str]:
         """Name the legs that took part anywhere."""
-        return sorted({leg for source in self.sources for leg in source.retrieved.took_part})
+        return sorted({leg for each in self.rankings for leg in each.retrieved.took_part})
 
     @property
     def signals(self) -> dict[str, Any]:
-        """Return what each corpus found, and the floor it was held against."""
-        return {"per_source": {each.index.corpus: each.signals() for each in self.sources}}
+        """Return what was found in each corpus, and the floor it was compared with."""
+        return {"per_source": {each.index.corpus: each.signals() for each in self.rankings}}
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What each stage of one query gave, down to the selection that answers it."""
+
+    query: Query
+    merged: Merged
+    choice: Choice
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One query under way: what it is asked of, since when, and how many changes wait."""
+
+    snapshot: Snapshot
+    query: Query
+    models: Models
+    pending: int
+    started: float
 
 
 def discover(
@@ -68,82 +88,117 @@ def discover(
     models: Models,
     pending: int = 0,
     custom: Selector | None = None,
-) -> Selection:
-    """Answer a query with few hits, or with none and a typed reason.
+) -> Trace:
+    """Answer a valid query with few hits, or with none and a typed reason.
 
-    Raises QueryError, NotFound or Unavailable for a query that cannot be run.
+    Raises NotFound for an unknown corpus, QueryError for an unknown field, Unavailable where a
+    model is missing.
     """
     started = time.perf_counter()
-    check(query.select, custom)
-    pool = gather(snapshot, query, models)
+    run = _Run(narrowed(snapshot, query), query, models, pending, started)
+    merged = _merged(run, query)
     with stage("select"):
-        choice = select(pool.hits, query.select, custom)
-    if choice.abstained and not pool.hits:
-        choice = replace(choice, reason=_why_empty(pool, query))
-    elif custom is None and choice.hits and _may_have_needs(query):
-        with stage("needs"):
-            choice = _with_further_needs(choice, snapshot, query, models)
-    return _selection(snapshot, query, pool, choice, pending, started)
+        choice = select(merged.hits, query.select, custom)
+    if choice.abstained and not merged.hits:
+        choice = replace(choice, reason=_why_empty(merged, query))
+    elif custom is None and choice.hits and _may_have_subqueries(query):
+        with stage("subqueries"):
+            choice = _with_subqueries(choice, run)
+    return _trace(run, merged, choice)
 
 
-def _may_have_needs(query: Query) -> bool:
-    return query.select.strategy == "conservative" and not query.rerank
-
-
-def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -> Selection:
-    """Return the ranked candidates of a query: no floor, no selection, only exact copies joined."""
+def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -> Trace:
+    """Return the ranked candidates of a query: no floor, no selection, exact duplicates joined."""
     started = time.perf_counter()
-    everything = replace(query, select=replace(query.select, min_score=None))
-    sources = look(snapshot, everything, models)
-    hits = tuple(islice(collapsed(_merge(sources)), query.k))
+    run = _Run(narrowed(snapshot, query), query, models, pending, started)
+    rankings = _rankings(run, query)
+    hits = tuple(islice(joined(_interleaved(rankings)), query.k))
+    merged = Merged(rankings, hits)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
-    pool = Pool(sources, hits)
-    reason = "ranked" if hits else _why_empty(pool, query)
-    choice = Choice(hits, not hits, reason, signals)
-    return _selection(snapshot, query, pool, choice, pending, started)
+    reason = "ranked" if hits else _why_empty(merged, query)
+    return _trace(run, merged, Choice(hits, not hits, reason, signals))
 
 
-def gather(snapshot: Snapshot, query: Query, models: Models) -> Pool:
-    """Ask every corpus, drop those below their floor, merge, and join copies; at most `k` hits."""
-    sources = look(snapshot, query, models)
+# -- from the asked corpora to merged hits -------------------------------------------------------
+
+
+def _merged(run: _Run, query: Query) -> Merged:
+    """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` hits."""
+    rankings = _rankings(run, query)
     with stage("merge"):
-        merged = _merge([source for source in sources if source.passed])
-        return Pool(sources, tuple(islice(collapsed(merged, near=True), query.k)))
+        candidates = _interleaved([each for each in rankings if each.above_floor])
+        return Merged(rankings, tuple(islice(joined(candidates, near=True), query.k)))
 
 
-def look(snapshot: Snapshot, query: Query, models: Models) -> tuple[Source, ...]:
-    """Retrieve from every asked corpus, and hold each against its own floor."""
+def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
     check_clock()
-    check_query(query)
-    indexes = asked(snapshot, query.corpora)
-    if query.where:
-        check_fields(query.where, {name for index in indexes for name in index.columns.names()})
-    return tuple(_source(snapshot, index, query, models) for index in indexes)
+    return tuple(_ranking(run, index, query) for index in run.snapshot.corpora.values())
 
 
-def _source(snapshot: Snapshot, index: CorpusIndex, query: Query, models: Models) -> Source:
+def _ranking(run: _Run, index: CorpusIndex, query: Query) -> CorpusRanking:
+    """Retrieve from one corpus, and compare what was found with its floor."""
     with stage("analyse"):
-        question = analysed(snapshot, index, query, models.embed)
+        question = analysed(run.snapshot, index, query, run.models.embed)
     retrieved = retrieve(index, question)
     if query.rerank:
         with stage("rerank"):
-            retrieved = reranked(retrieved, query.text, models.reranker)
-    with stage("gate"):
-        return gated(index, question, retrieved, query)
+            retrieved = reranked(retrieved, query.text, run.models.reranker)
+    with stage("threshold"):
+        return ranking_of(index, question, retrieved, query)
 
 
-def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, models: Models) -> Choice:
-    """Add the best hit for each part of the query that the hits so far do not serve.
+def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
+    """Interleave the corpora's rankings: next comes the head in which there is most confidence.
 
-    It must bring as much evidence for its part, by the same `rel`, as the first did for the whole.
+    Each corpus' own order is kept. Across corpora calibrated confidence compares, and where one of
+    them has no floor evidence does; raw scores never.
     """
-    hits = list(choice.hits)
-    for part in needs(query.text):
+    if len(rankings) == 1:
+        return list(rankings[0].retrieved.candidates)
+    calibrated = all(each.floor is not None for each in rankings)
+    waiting = [
+        [
+            (ranking.confidence_of(each) if calibrated else each.score, each)
+            for each in reversed(ranking.retrieved.candidates)
+        ]
+        for ranking in rankings
+    ]
+    merged: list[Candidate] = []
+    while waiting := [ranking for ranking in waiting if ranking]:
+        best = max(waiting, key=lambda ranking: ranking[-1][0])
+        merged.append(best.pop()[1])
+    return merged
+
+
+def _why_empty(merged: Merged, query: Query) -> str:
+    if not any(each.index.rows.n_records for each in merged.rankings):
+        return "nothing_indexed"
+    retrieved = [each.retrieved for each in merged.rankings]
+    if (query.where or query.surfaces) and not any(each.eligible for each in retrieved):
+        return "filtered_out"
+    below = any(each.retrieved.candidates and not each.above_floor for each in merged.rankings)
+    return "below_floor" if below else "no_candidates"
+
+
+# -- sub-queries ---------------------------------------------------------------------------------
+
+
+def _may_have_subqueries(query: Query) -> bool:
+    return query.select.strategy == "conservative" and not query.rerank
+
+
+def _with_subqueries(choice: Choice, run: _Run) -> Choice:
+    """Add the best hit for each sub-query that the hits so far do not answer.
+
+    It must bring as much evidence for it, by the same `rel`, as the first did for the whole query.
+    """
+    query, hits = run.query, list(choice.hits)
+    for text in subqueries(query.text):
         if len(hits) >= query.select.max_k:
             break
-        found = gather(snapshot, replace(query, text=part), models).hits
+        found = _merged(run, replace(query, text=text)).hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
-        if strong and not _served(found, hits):
+        if strong and not _answered(found, hits):
             hits.append(found[0])
     further = len(hits) - len(choice.hits)
     if not further:
@@ -152,72 +207,40 @@ def _with_further_needs(choice: Choice, snapshot: Snapshot, query: Query, models
     signals = {
         **choice.signals,
         "n_selected": len(hits),
-        "n_needs": further,
+        "n_subqueries": further,
         "min_ratio": round(weakest, 4),
     }
-    return replace(choice, hits=tuple(hits), signals=signals, reason="needs")
+    return replace(choice, hits=tuple(hits), signals=signals, reason="subqueries")
 
 
-def _served(found: Sequence[Hit], hits: Sequence[Hit]) -> bool:
-    """Say whether the hits already answer the part of a query that `found` is for."""
+def _answered(found: Sequence[Hit], hits: Sequence[Hit]) -> bool:
+    """Return whether the hits already answer the sub-query that `found` is for."""
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]
-    return max(theirs, default=0.0) > _SERVED * found[0].score
+    return max(theirs, default=0.0) > _ANSWERS * found[0].score
 
 
-def _merge(sources: Sequence[Source]) -> list[Candidate]:
-    """Interleave the corpora's rankings: next comes the head in which there is most confidence.
-
-    Each corpus' own order is kept. Across corpora calibrated confidence compares, and where one of
-    them has no floor evidence does; raw scores never.
-    """
-    if len(sources) == 1:
-        return list(sources[0].retrieved.candidates)
-    calibrated = all(source.floor is not None for source in sources)
-    rankings = [
-        [
-            (source.confidence_of(each) if calibrated else each.score, each)
-            for each in reversed(source.retrieved.candidates)
-        ]
-        for source in sources
-    ]
-    rankings = [ranking for ranking in rankings if ranking]
-    merged: list[Candidate] = []
-    while rankings:
-        best = max(rankings, key=lambda ranking: ranking[-1][0])
-        merged.append(best.pop()[1])
-        rankings = [ranking for ranking in rankings if ranking]
-    return merged
+# -- the answer ----------------------------------------------------------------------------------
 
 
-def _why_empty(pool: Pool, query: Query) -> str:
-    if not any(source.index.rows.n_records for source in pool.sources):
-        return "nothing_indexed"
-    retrieved = [source.retrieved for source in pool.sources]
-    if (query.where or query.surfaces) and not any(each.eligible for each in retrieved):
-        return "filtered_out"
-    below = any(each.retrieved.candidates and not each.passed for each in pool.sources)
-    return "below_floor" if below else "no_candidates"
-
-
-def _selection(
-    snapshot: Snapshot, query: Query, pool: Pool, choice: Choice, pending: int, started: float
-) -> Selection:
-    rung = rung_of(query)
-    return Selection(
-        query=query.text,
-        mode=query.mode,
+def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
+    tier = tier_of(run.query)
+    selection = Selection(
+        query=run.query.text,
+        mode=run.query.mode,
         results=tuple(map(_flagged, choice.hits)),
         abstained=choice.abstained,
         reason=choice.reason,
-        signals={**choice.signals, **pool.signals},
-        n_retrieved=len(pool.hits),
+        signals={**choice.signals, **merged.signals},
+        n_retrieved=len(merged.hits),
         n_selected=len(choice.hits),
-        generation=snapshot.generation,
-        freshness=_freshness(pool, pending),
-        took_ms=_noted(rung, started),
-        rung=rung,
+        generation=run.snapshot.generation,
+        freshness=_freshness(merged, run.pending),
+        took_ms=round((time.perf_counter() - run.started) * 1e3, 3),
+        tier=tier,
     )
+    note(f"tier {tier}", selection.took_ms)
+    return Trace(run.query, merged, choice, selection)
 
 
 def _flagged(hit: Hit) -> Hit:
@@ -226,20 +249,14 @@ def _flagged(hit: Hit) -> Hit:
     return replace(hit, hidden=tuple(sorted(hidden))) if hidden else hit
 
 
-def _noted(rung: str, started: float) -> float:
-    took = (time.perf_counter() - started) * 1e3
-    note(f"rung {rung}", took)
-    return round(took, 3)
-
-
-def _freshness(pool: Pool, pending: int) -> dict[str, Any]:
-    indexes = [source.index for source in pool.sources]
-    looks = [index.last_reconcile for index in indexes]
-    known = [look for look in looks if look is not None]
+def _freshness(merged: Merged, pending: int) -> dict[str, Any]:
+    indexes = [each.index for each in merged.rankings]
+    scans = [index.last_reconcile for index in indexes]
+    known = [scan for scan in scans if scan is not None]
     return {
         "pending": pending + sum(index.unembedded for index in indexes),
-        "last_reconcile": min(known) if known and len(known) == len(looks) else None,
+        "last_reconcile": min(known) if known and len(known) == len(scans) else None,
         "building": [index.corpus for index in indexes if index.last_reconcile is None],
         "degraded": [index.corpus for index in indexes if index.degraded],
-        "legs": pool.legs,
+        "legs": merged.legs,
     }

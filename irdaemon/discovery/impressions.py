@@ -1,9 +1,9 @@
-"""Offers: what each session was shown already, so that nobody is told the same twice.
+"""Impressions: what each session was shown already, so that it is not shown the same twice.
 
-A session's own word is what counts: an item is noted when whoever showed it says so, not when an
-answer leaves, which may never have arrived. It is kept in memory and in one small file across an
+An item counts when the client that showed it reports so, not when an answer leaves, which may
+never arrive. Impressions are kept in memory and in one small file across an
 orderly restart, for a bounded number of sessions of each client, and forgotten some days after the
-last word.
+last report.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OFFERED_BEFORE = "offered_before"
 _SAVED = "clients"
 
 
-class Session(NamedTuple):
+class ClientSession(NamedTuple):
     """A session, by the name that its client gave it; client "" is the daemon's own user."""
 
     client: str
@@ -37,7 +37,7 @@ class Session(NamedTuple):
 Items = Mapping[str, float]
 
 
-class Offers:
+class Impressions:
     """Remember items by session: {client: {session: {CORPUS/ID: when}}}, the latest session last.
 
     What one client does or names touches no session of another. One thread notes, any may read: a
@@ -48,7 +48,7 @@ class Offers:
         self._clock = clock
         self._clients: dict[str, dict[str, Items]] = {}
 
-    def note(self, session: Session, references: Sequence[str]) -> None:
+    def note(self, session: ClientSession, references: Sequence[str]) -> None:
         """Remember that a session was shown these items. Raises QueryError, LimitError."""
         check_session(session.name)
         if not session.name:
@@ -61,12 +61,12 @@ class Offers:
         sessions[session.name] = dict(list(known.items())[-_ITEMS:])
         self._forget(sessions, now)
 
-    def of(self, session: Session) -> Items:
+    def of(self, session: ClientSession) -> Items:
         """Return what a session was shown, and when (Unix seconds), oldest first."""
         return self._clients.get(session.client, {}).get(session.name, {})
 
-    def unseen(self, answer: Selection, session: Session) -> Selection:
-        """Return an answer without the items that a session was shown, as a copy or themselves."""
+    def unseen(self, answer: Selection, session: ClientSession) -> Selection:
+        """Return an answer without what a session was shown, as itself or as a duplicate."""
         check_session(session.name)
         seen = self.of(session)
         left = tuple(hit for hit in answer.results if not _was_shown(hit, seen))
@@ -112,7 +112,7 @@ def check_session(session: str) -> None:
 
 
 def _was_shown(hit: Hit, seen: Mapping[str, float]) -> bool:
-    return any(each in seen for each in (f"{hit.corpus}/{hit.artifact_id}", *hit.copies))
+    return any(each in seen for each in (f"{hit.corpus}/{hit.artifact_id}", *hit.duplicates))
 
 
 def _clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:

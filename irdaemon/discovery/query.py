@@ -1,8 +1,9 @@
-"""Asking: a query is checked, its corpora are found, and it is put in the terms of each index."""
+"""From a query to the terms of each index: validate it once, find its corpora, analyse its text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
@@ -13,37 +14,55 @@ from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import FUSIONS, Question
-from irdaemon.retrieve.where import fields_in
+from irdaemon.retrieve.where import check_fields, check_filter
 from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.selection.strategies import Selector, check_spec
 from irdaemon.text import tokenize
-from irdaemon.types import Query
+from irdaemon.types import Query, SelectSpec
 
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
-# Text beyond this says nothing more about what is wanted.
+# Text beyond this does not make a query any clearer.
 _ANALYSED_CHARS = 20_000
 # Give the vector of (text, embedder id), or None where that embedder is not ready.
 Embed = Callable[[str, str], QueryVector | None]
 
 
-def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
-    """Return the indexes of the named corpora, all when none is named.
+# -- validation ----------------------------------------------------------------------------------
 
-    Raises NotFound naming the nearest corpus.
+
+def validated(query: Query, custom: Selector | None = None) -> Query:
+    """Return a query that can be run; called once for each query, where it enters the engine.
+
+    What comes after takes it for valid, and so are the queries that `replace` makes of it.
+    `custom` is a selector in place of the one it names. Raises QueryError.
     """
-    for name in corpora:
-        if not isinstance(name, str) or name not in snapshot.corpora:
-            raise unknown_corpus(str(name), snapshot.corpora)
-    return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
+    _check_lists(query)
+    _check_ranking(query)
+    check_wait(query.wait_ms)
+    if not _is_weight(query.budget_ms):
+        raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
+    check_level(query.level)
+    parse_expand(query.expand)
+    check_filter(query.where)
+    check_spec(query.select, custom)
+    return query
 
 
-def check_query(query: Query) -> None:
-    """Raise QueryError for a query that cannot be run as it is."""
+def ranking_only(query: Query) -> Query:
+    """Return a query that asks for a ranking: no floor, and nothing of how to select."""
+    return replace(query, select=SelectSpec(min_score=None))
+
+
+def _check_lists(query: Query) -> None:
     if not isinstance(query.text, str) or not query.text.strip():
         raise QueryError("the query is empty", "say in a few words what is needed")
     for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
         if not all(isinstance(each, str) for each in texts):
             raise QueryError(f"{name} must be a list of texts, not {list(texts)!r:.60}")
+
+
+def _check_ranking(query: Query) -> None:
     if query.mode not in MODES:
         raise QueryError(
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
@@ -59,12 +78,6 @@ def check_query(query: Query) -> None:
             raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
     if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
         raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
-    check_wait(query.wait_ms)
-    if not _is_weight(query.budget_ms):
-        raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
-    check_level(query.level)
-    parse_expand(query.expand)
-    list(fields_in(query.where))
 
 
 def check_wait(wait_ms: Any) -> None:
@@ -78,15 +91,40 @@ def _is_weight(value: Any) -> bool:
     return number and 0 <= value < float("inf")
 
 
+# -- one index after another ---------------------------------------------------------------------
+
+
+def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
+    """Return the indexes of the named corpora, all when none is named.
+
+    Raises NotFound naming the nearest corpus.
+    """
+    for name in corpora:
+        if not isinstance(name, str) or name not in snapshot.corpora:
+            raise unknown_corpus(str(name), snapshot.corpora)
+    return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
+
+
+def narrowed(snapshot: Snapshot, query: Query) -> Snapshot:
+    """Return the snapshot of the corpora that a query asks.
+
+    Raises NotFound for an unknown corpus, QueryError for a filter on a field that none of them has.
+    """
+    indexes = asked(snapshot, query.corpora)
+    if query.where:
+        check_fields(query.where, {name for index in indexes for name in index.columns.names()})
+    return replace(snapshot, corpora={index.corpus: index for index in indexes})
+
+
 def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Question:
     """Return a query in one index' terms. Raises Unavailable where it needs a missing vector."""
     text = query.text[:_ANALYSED_CHARS]
     vocabulary = snapshot.vocabulary
     tokens = dict.fromkeys(tokenize(text))
     # Punctuation alone has a vector too, which means nothing.
-    says_something = any(map(str.isalnum, text))
-    vector = embed(text, index.embedder) if query.mode != "lexical" and says_something else None
-    if vector is None and query.mode == "dense" and says_something:
+    has_words = any(map(str.isalnum, text))
+    vector = embed(text, index.embedder) if query.mode != "lexical" and has_words else None
+    if vector is None and query.mode == "dense" and has_words:
         raise Unavailable(
             f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
             "use --mode lexical or hybrid meanwhile; `irc status` says why",
@@ -97,7 +135,7 @@ def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed)
         terms=terms,
         vector=vector.vector if vector else None,
         mode=query.mode,
-        # Copies fall together later, so more is needed than is asked for.
+        # Duplicates are joined later, so more is needed than is asked for.
         k=2 * query.k + 5,
         where=query.where,
         surfaces=frozenset(query.surfaces),

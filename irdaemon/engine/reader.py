@@ -11,9 +11,9 @@ from irdaemon.disclosure.disclose import check_level, disclose_artifact, disclos
 from irdaemon.disclosure.expand import parse_expand
 from irdaemon.disclosure.references import resolve
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Ladder
+from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.explain import explain
-from irdaemon.discovery.query import asked, check_query
+from irdaemon.discovery.query import asked, ranking_only, validated
 from irdaemon.engine import status as overview
 from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.health import Health
@@ -47,27 +47,27 @@ class Reader:
         state = self._state
 
         def run(query: Query) -> Selection:
-            return discovery.discover(state.snapshot, query, state.models, state.pending, custom)
+            trace = discovery.discover(state.snapshot, query, state.models, state.pending, custom)
+            return trace.selection
 
-        return self._answered(query, run, state.discover_tiers)
+        return self._answered(validated(query, custom), run, state.discover_tiers)
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
         state = self._state
 
         def run(query: Query) -> Selection:
-            return discovery.search(state.snapshot, query, state.models, state.pending)
+            return discovery.search(state.snapshot, query, state.models, state.pending).selection
 
-        return self._answered(query, run, state.search_tiers)
+        return self._answered(validated(ranking_only(query)), run, state.search_tiers)
 
-    def _answered(
-        self, query: Query, run: Callable[[Query], Selection], tiers: Ladder
-    ) -> Selection:
-        """Run a query, on the tier that fits its budget, and read its payloads."""
-        check_query(query)
+    def _answered(self, query: Query, run: Callable[[Query], Selection], tiers: Tiers) -> Selection:
+        """Run a valid query at the tier that its budget allows, and read its payloads.
+
+        Where it asks for a fresh answer, wait first.
+        """
         unproved = self._catch_up(query)
-        found = tiers.answer(query, run) if query.budget_ms else run(query)
-        return self._disclosed(_with_proof(found, unproved), query)
+        return self._disclosed(_with_proof(tiers.answer(query, run), unproved), query)
 
     def _catch_up(self, query: Query) -> tuple[str, ...] | None:
         """Wait until a fresh answer can be given, where wanted; return the roots not proved."""
@@ -92,7 +92,7 @@ class Reader:
 
     def explain(self, query: Query, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return explain(self._state.snapshot, query, self._state.models, item)
+        return explain(self._state.snapshot, validated(query), self._state.models, item)
 
     def evaluate(
         self, cases: Sequence[Case], query: Query, baseline: bool = False
@@ -142,10 +142,9 @@ class Reader:
             self._state.request(Job("pin"))
 
     def _disclosed(self, found: Selection, query: Query) -> Selection:
-        expand = parse_expand(query.expand)
-        if (query.level == "metadata" and expand is None) or not found.results:
+        if (query.level, query.expand) == ("metadata", "none") or not found.results:
             return found
-        corpora = self._state.corpora
+        corpora, expand = self._state.corpora, parse_expand(query.expand)
         with self._state.reading() as ledger:
             hits = tuple(
                 disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)

@@ -13,8 +13,8 @@ from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.budget import Ladder
-from irdaemon.discovery.impressions import Offers
+from irdaemon.discovery.budget import Tiers, TierTimes
+from irdaemon.discovery.impressions import Impressions
 from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.embed.pool import Embedders
@@ -73,9 +73,14 @@ class State:
         self.corruption: Loss | None = None
         self.embedders = Embedders(options.embedder_idle_s)
         self.models = discovery.Models(self.embedders.vector, _reranker(options.reranker))
-        self.impressions = Offers(clock)
-        self.discover_tiers, self.search_tiers = Ladder(), Ladder()
+        self.impressions = Impressions(clock)
+        self.tier_times = TierTimes()
+        self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
+
+    def forget_answers(self) -> None:
+        """Drop the answers kept for queries with a budget, not how long the tiers take."""
+        self.discover_tiers, self.search_tiers = Tiers(self.tier_times), Tiers(self.tier_times)
 
     def request(self, job: Job) -> int:
         """Queue a job and return its number; equal requests become one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.budget import Ladder
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.index import build_graph
@@ -70,7 +69,7 @@ def shed(context: JobContext) -> str:
     """Release the memory that only makes things faster: models, answers, graphs."""
     before, state = resident(), context.state
     state.embedders.shed()
-    state.discover_tiers, state.search_tiers = Ladder(), Ladder()
+    state.forget_answers()
     context.publisher.drop_graphs()
     give_back()
     return f"{before // MB:,} MB before, {resident() // MB:,} MB after"

@@ -1,4 +1,4 @@
-"""Evaluation: cases, runs, and what can be told from them.
+"""Evaluation: cases, runs, and the reports made of them.
 
 runs = answered(engine, load_cases("cases.jsonl"), Query(""))
 evaluate_discovery(runs); evaluate_selection(runs); sweep_selector(runs).best()

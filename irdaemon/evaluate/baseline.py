@@ -1,6 +1,6 @@
-"""A yardstick: plain BM25, as bm25s has it, over the same words and without the rest of ours.
+"""The baseline: plain BM25, as bm25s has it, over the same words and without the rest of ours.
 
-What hybrid ranking, names and copies bring on somebody's own cases is the distance to this.
+What hybrid ranking, names and duplicates bring on labelled cases is the distance to this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def plain_bm25(
     indexes: Sequence[CorpusIndex], vocabulary: Mapping[str, int], cases: Sequence[Case]
 ) -> list[Run]:
     """Return what BM25 alone ranks first for each case, over the records of all indexes."""
-    import bm25s  # with scipy behind it 28 MB and 0.15 s: only who evaluates pays
+    import bm25s  # with scipy behind it 28 MB and 0.15 s: loaded for evaluation only
 
     documents = [words for index in indexes for words in _documents(index.rows)]
     owners = [owner for index in indexes for owner in _owners(index.rows)]

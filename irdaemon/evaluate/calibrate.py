@@ -30,7 +30,7 @@ class Calibration:
 
     @property
     def separable(self) -> bool:
-        """Say whether the floor makes no mistake at all."""
+        """Return whether the floor makes no mistake at all."""
         return self.j >= 1
 
     @property

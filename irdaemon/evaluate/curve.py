@@ -30,26 +30,24 @@ def distractor_robustness_curve(
     For each size every probe is tried `trials` times with the gold and size - 1 distractors drawn
     at random (once, where the whole scope is taken); the draw is seeded by `seed` + size.
     """
-    capped = sorted({min(size, len(scope)) for size in sizes})
-    return {size: _accuracy(scope, probes, ranker, size, trials, seed, k) for size in capped}
+
+    def accuracy(size: int) -> float:
+        chance = random.Random(seed + size)
+        draws = 1 if size >= len(scope) else trials
+        found = [
+            probe.gold[0] in ranker(_drawn(scope, probe, size, chance))(probe.query, k)
+            for probe in probes
+            for _ in range(draws)
+        ]
+        return round(fmean(found), 4) if found else 0.0
+
+    return {size: accuracy(size) for size in sorted({min(size, len(scope)) for size in sizes})}
 
 
-def _accuracy(
-    scope: Mapping[str, Item],
-    probes: Sequence[Case],
-    ranker: Ranker,
-    size: int,
-    trials: int,
-    seed: int,
-    k: int,
-) -> float:
-    chance = random.Random(seed + size)
-    found = []
-    for probe in probes:
-        gold = probe.gold[0]
-        others = [each for each in scope if each not in probe.gold]
-        for _ in range(1 if size >= len(scope) else trials):
-            drawn = [gold, *chance.sample(others, min(size - 1, len(others)))]
-            best = ranker({each: scope[each] for each in sorted(drawn)})(probe.query, k)
-            found.append(gold in best)
-    return round(fmean(found), 4) if found else 0.0
+def _drawn(
+    scope: Mapping[str, Item], probe: Case, size: int, chance: random.Random
+) -> dict[str, Item]:
+    """Return a catalogue of a size: a probe's gold, and distractors."""
+    others = [each for each in scope if each not in probe.gold]
+    drawn = [probe.gold[0], *chance.sample(others, min(size - 1, len(others)))]
+    return {each: scope[each] for each in sorted(drawn)}

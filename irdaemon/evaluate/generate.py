@@ -47,7 +47,7 @@ def generate_abstentions(
 
 
 def mask_name(text: str, name: str) -> str:
-    """Replace a name, however its words are joined, by a phrase that does not tell it."""
+    """Replace a name, however its words are joined, by a phrase that does not give it away."""
     words = _words(name)
     if not words:
         return text
@@ -57,14 +57,14 @@ def mask_name(text: str, name: str) -> str:
 
 
 def gives_away(query: str, name: str) -> bool:
-    """Say whether a query holds the name, or all the words of a name of several."""
+    """Return whether a query holds the name, or all the words of a name of several."""
     words = _words(name)
     if not words:
         return False
     if mask_name(query, name) != query:
         return True
-    said = set(re.findall(r"\w+", query.casefold()))
-    return len(words) > 1 and set(words) <= said
+    found = set(re.findall(r"\w+", query.casefold()))
+    return len(words) > 1 and set(words) <= found
 
 
 def _words(name: str) -> list[str]:
@@ -78,7 +78,7 @@ def _prompt(text: str, k: int) -> str:
     )
 
 
-def _lines(said: str | Iterable[str]) -> list[str]:
-    lines = said.splitlines() if isinstance(said, str) else said
+def _lines(reply: str | Iterable[str]) -> list[str]:
+    lines = reply.splitlines() if isinstance(reply, str) else reply
     cleaned = (_BULLET.sub("", line).strip().strip('"') for line in lines)
     return list(dict.fromkeys(line for line in cleaned if line))

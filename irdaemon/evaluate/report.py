@@ -1,4 +1,4 @@
-"""The report of `irc eval`: everything that one pass over the cases tells."""
+"""The report of `irc eval`: everything that one pass over the cases measures."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ PRIMARY_K = 10
 
 
 class Searcher(Protocol):
-    """Whatever answers queries: an Engine, a Client, a built corpus."""
+    """What answers queries: an Engine, a Client, a built corpus."""
 
     def search(self, query: Query) -> Selection:
         """Return ranked candidates."""
@@ -70,12 +70,12 @@ def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
 
 
 def _ids(hits: Sequence[Hit], gold: Sequence[str]) -> list[str]:
-    """Return the ids of hits, that of the gold for a hit which stands for a copy of it."""
+    """Return the ids of hits, that of the gold for a hit that it is a duplicate of."""
     return [next((g for g in gold if g in _places(hit)), hit.artifact_id) for hit in hits]
 
 
 def _places(hit: Hit) -> set[str]:
-    return {hit.artifact_id, *(copy.partition("/")[2] for copy in hit.copies)}
+    return {hit.artifact_id, *(each.partition("/")[2] for each in hit.duplicates)}
 
 
 # -- discovery -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.evaluate.runs import Run, evaluate_selection
-from irdaemon.selection.strategies import select
+from irdaemon.selection.strategies import check_spec, select
 from irdaemon.types import SelectSpec
 
 MAX_K = (1, 2, 3, 5, 8)
@@ -55,7 +55,7 @@ class Sweep:
         for cell in sorted(self.cells, key=lambda each: _worse(each, "f1")):
             spec = cell.spec
             own = [str(spec.max_k), f"{spec.rel:g}", *([str(spec.min_score)] if floors else [])]
-            rows.append(own + [_said(cell.report[name]) for name in names])
+            rows.append(own + [_figure(cell.report[name]) for name in names])
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
         return "\n".join(
             "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -69,8 +69,13 @@ def sweep_selector(
     rel: Sequence[float] = REL,
     min_score: Sequence[float | None] = (None,),
 ) -> Sweep:
-    """Select anew from the candidates of `runs` in every combination; nothing is searched again."""
+    """Select anew from the candidates of `runs` in every combination; nothing is searched again.
+
+    Raises QueryError for an impossible value.
+    """
     specs = [SelectSpec(max_k=k, rel=r, min_score=m) for k, r, m in product(max_k, rel, min_score)]
+    for spec in specs:
+        check_spec(spec)
     return Sweep(tuple(Cell(spec, evaluate_selection(_reselected(runs, spec))) for spec in specs))
 
 
@@ -100,5 +105,5 @@ def _beats(one: Cell, other: Cell, x: str, y: str) -> bool:
     return better and (one.report[x], one.report[y]) != (other.report[x], other.report[y])
 
 
-def _said(value: float | None) -> str:
+def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"

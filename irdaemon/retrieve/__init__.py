@@ -1,4 +1,4 @@
-"""Retrieve: the best candidates of one corpus, in order, each with what every leg says of it."""
+"""Retrieve: the best candidates of one corpus, in order, each with its score in every leg."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LAG = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An artifact in the running: where it stands in its index, and what the legs say of it.
+    """A retrieved artifact: its place in its index, and its scores in the legs.
 
     `card` is what the index shows of it. `score` is what it is selected on: its evidence, less what
-    it lags behind the first (see `_standing`). `covered` is the share of its name that the query
+    it lags behind the first (see `_selected_on`). `covered` is the share of its name that the query
     covers. `hit` is made only of those that get that far.
     """
 
@@ -47,7 +47,7 @@ class Candidate:
 
     @property
     def content(self) -> str:
-        """Return the hash of its content, by which copies are recognised."""
+        """Return the hash of its content, by which duplicates are recognised."""
         return self.card.content
 
     @property
@@ -90,7 +90,7 @@ class Retrieved:
 
 
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
-    """Return the `k` best artifacts of a corpus: filtered first, then ranked, fused, collapsed."""
+    """Return the `k` best artifacts of a corpus: filtered, ranked, fused, each once."""
     with stage("filter"):
         mask = _mask(index, question)
     eligible = index.rows.n_records if mask is None else int(np.count_nonzero(mask))
@@ -136,7 +136,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     order = order[: question.k]
     grounds = evidence(question.mode, question.trust, legs.cosine, legs.bm25)
     own = [1.0 if owner in legs.named else float(grounds[best[owner]]) for owner in order]
-    standing = _standing(own, [scores[best[owner]] for owner in order])
+    selected_on = _selected_on(own, [scores[best[owner]] for owner in order])
 
     def candidate(rank: int, owner: int) -> Candidate:
         place = best[owner]
@@ -145,7 +145,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
             owner,
             cards[owner],
             int(legs.positions[place]),
-            standing[rank],
+            selected_on[rank],
             own[rank],
             float(legs.cosine[place]),
             float(legs.bm25[place]),
@@ -166,12 +166,11 @@ def _leading(
     return [owner for owner, place in best.items() if scores[place] >= least or owner in named]
 
 
-def _standing(evidence: list[float], fused: list[float]) -> list[float]:
+def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:
     """Return evidence that never exceeds the first's and shrinks with the distance to it.
 
     A tenth for each deviation that fusion puts between them: what is clearly behind is not a rival,
-    whatever its evidence. Without this the default selection commits 2.0 items a query on the five
-    labelled sets, with it 1.3, at the same F1.
+    whatever its evidence. docs/retrieval.md has the figures.
     """
     return [
         min(own, evidence[0]) * math.exp(-_LAG * max(0.0, fused[0] - behind))

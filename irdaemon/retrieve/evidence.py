@@ -27,9 +27,9 @@ def blended(cosine: Scores, bm25: Scores) -> Scores:
 
 
 def evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> Scores:
-    """Return the evidence of candidates in a mode: a leg that takes no part has no say.
+    """Return the evidence of candidates in a mode: a leg that takes no part does not count.
 
-    Where the embedder knows little of the query (`trust`, 0 to 1) the words have more.
+    Where the embedder knows little of the query (`trust`, 0 to 1) the words count for more.
     """
     if mode == "dense":
         return np.clip(cosine, 0, 1)

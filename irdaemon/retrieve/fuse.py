@@ -1,4 +1,4 @@
-"""Fusion: what the legs say becomes one order. A fused number orders; it is never evidence.
+"""Fusion: the legs' scores become one order. A fused number orders; it is never evidence.
 
 `standard` is the default. The others are there by name: `rrf`, `blend` (as `ir` has them), `alpha`
 (Agent Library's weighted mean with a bonus for being found by both), and `mmr` (maximal marginal
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
-from irdaemon.retrieve.evidence import blended
-from irdaemon.retrieve.legs import Legs, Scores
+from irdaemon.retrieve.evidence import Scores, blended
+from irdaemon.retrieve.legs import Legs
 from irdaemon.retrieve.question import Question
 
 NAME_WEIGHT = 7.0
@@ -42,7 +42,7 @@ def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Add both rankings in deviations from their own top, the better once more, and the name.
 
     Deviations keep relative magnitude, which ranks lose. An item that one ranking lifts far above
-    its usual top is seldom wrong, whatever the other says. A name whose words the query holds is
+    its usual top is seldom wrong, wherever the other has it. A name whose words the query holds is
     the strongest hint there is short of calling it. The dense ranking counts only as far as the
     embedder knows the query's words. docs/retrieval.md has the figures.
     """
@@ -55,7 +55,7 @@ def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
 def standardise(scores: Scores, top: Scores) -> Scores:
     """Express scores in deviations from the mean of a ranking's own top.
 
-    A top of one, or of equals, says nothing and gives zeros.
+    A top of one, or of equals, gives zeros.
     """
     if not len(top):
         return np.zeros_like(scores)

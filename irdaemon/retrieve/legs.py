@@ -1,4 +1,4 @@
-"""The two legs: what the vectors and the words of a corpus say of a query.
+"""The two legs: a corpus' records scored by their vectors and by their words.
 
 Filters come first, so a filter never costs a match. The candidates are the records near the top of
 either leg; each is scored by both.
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
+from irdaemon.retrieve.evidence import Scores
 from irdaemon.retrieve.question import Question
 from irdaemon.runtime.profile import stage
 
-Scores = NDArray[np.float32]
 Positions = NDArray[np.int64]
 
 # How much of a ranking's top describes what is usual for this query.
@@ -26,7 +26,7 @@ _MOST = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """Candidate records by position, ascending, and what each leg says of them.
+    """Candidate records by position, ascending, and their scores in each leg.
 
     `cosine` and `bm25` are raw scores; `dense_top` and `lexical_top` the best scores of each whole
     ranking, ascending, at most TOP; `nearest` and `matching` are the positions that each leg
@@ -46,12 +46,12 @@ class Legs:
 
     @property
     def near(self) -> NDArray[np.bool_]:
-        """Say which candidates the dense leg brought."""
+        """Return which candidates the dense leg brought."""
         return np.isin(self.positions, self.nearest)
 
     @property
     def matched(self) -> NDArray[np.bool_]:
-        """Say which candidates the lexical leg brought."""
+        """Return which candidates the lexical leg brought."""
         return np.isin(self.positions, self.matching)
 
     @property
@@ -75,9 +75,9 @@ def score_legs(
         matching = np.flatnonzero(bm25 > 0)
         matching = matching[_top(bm25[matching], depth)]
     with stage("dense"):
-        looked_at, cosine = _dense(index, question, mask, depth)
+        scored, cosine = _dense(index, question, mask, depth)
         nearest = _top(cosine, depth)
-    positions = _united(looked_at[nearest], matching)
+    positions = _united(scored[nearest], matching)
     if named:
         theirs = np.isin(index.rows.artifact_of.array, named) & index.rows.present
         positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
@@ -88,7 +88,7 @@ def score_legs(
         bm25=bm25[positions],
         dense_top=np.sort(cosine[nearest])[-TOP:],
         lexical_top=np.sort(bm25[matching])[-TOP:],
-        nearest=looked_at[nearest],
+        nearest=scored[nearest],
         matching=matching,
         covered=index.names.covered(terms, index.rows.artifact_of.array[positions]),
         named=frozenset(named),
@@ -116,7 +116,7 @@ def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | N
 def _dense(
     index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, depth: int
 ) -> tuple[Positions, Scores]:
-    """Return the positions looked at and their cosines, all of them unless a graph helps."""
+    """Return the positions scored and their cosines, all of them unless a graph helps."""
     if question.vector is None:
         return np.empty(0, np.int64), np.empty(0, np.float32)
     if mask is None:

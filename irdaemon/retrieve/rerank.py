@@ -1,4 +1,4 @@
-"""The second look: a reranker reads the best candidates again and puts them in its order."""
+"""Rerank: a model reads the best candidates again and puts them in its order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irdaemon.retrieve import Candidate, Retrieved
 def reranked(retrieved: Retrieved, query: str, reranker: Reranker) -> Retrieved:
     """Return what was retrieved with its first candidates in the reranker's order.
 
-    A candidate's evidence is then what the reranker says of the beginning of its surface's text.
+    A candidate's evidence is then the reranker's score of the beginning of its surface's text.
     Artifacts called by their exact name stay first; candidates that were not read stay behind.
     """
     first, rest = retrieved.candidates[:DEPTH], retrieved.candidates[DEPTH:]

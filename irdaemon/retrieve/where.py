@@ -33,11 +33,8 @@ _SCALARS = (str, int, float, bool, type(None))
 JUNCTIONS = ("$and", "$or", "$not")
 
 
-def fields_in(where: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the field names a filter mentions, checking its form on the way.
-
-    Raises QueryError naming the wrong operator or value.
-    """
+def check_filter(where: Mapping[str, Any]) -> None:
+    """Raise QueryError for a filter of a wrong form, naming the wrong operator or value."""
     if not isinstance(where, Mapping):
         raise QueryError(f"a filter is a mapping of field to condition, not {where!r}")
     for name, condition in where.items():
@@ -45,18 +42,29 @@ def fields_in(where: Mapping[str, Any]) -> Iterator[str]:
             if not isinstance(condition, (list, tuple)):
                 raise QueryError(f"{name} takes a list of filters, not {condition!r}")
             for part in condition:
-                yield from fields_in(part)
+                check_filter(part)
         elif name == "$not":
-            yield from fields_in(condition)
+            check_filter(condition)
         elif str(name).startswith("$"):
             raise _unknown_operator(str(name), JUNCTIONS)
         else:
             _check_condition(str(name), condition)
+
+
+def fields_in(where: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the field names that a valid filter mentions."""
+    for name, condition in where.items():
+        if name in ("$and", "$or"):
+            for part in condition:
+                yield from fields_in(part)
+        elif name == "$not":
+            yield from fields_in(condition)
+        else:
             yield str(name)
 
 
 def mask_of(where: Mapping[str, Any], columns: Columns) -> NDArray[np.bool_]:
-    """Return which records of `columns` meet a filter that `fields_in` has checked."""
+    """Return which records of `columns` meet a valid filter."""
     mask = np.ones(len(columns.rows.present), np.bool_)
     for name, condition in where.items():
         mask &= _part_mask(name, condition, columns)

@@ -3,8 +3,8 @@
     with stage("lexical"):
         ...
 
-Measuring costs about a microsecond. One record for the process, as logging has: whoever asks for it
-(`irc status --profile`, the slow-query log, the budget) sees all engines of the process.
+Measuring costs about a microsecond. One record for the process, as logging has: a reader
+(`irc status --profile`, the slow-query log) sees all engines of the process.
 """
 
 from __future__ import annotations
@@ -63,12 +63,6 @@ def lapped() -> Iterator[dict[str, float]]:
         yield laps
     finally:
         _laps.reset(token)
-
-
-def usual(name: str, share: float = 0.5, last: int = _KEPT) -> float | None:
-    """Return what a share of the last durations of a stage stayed below; None before the first."""
-    samples = sorted(list(_samples.get(name, ()))[-last:])
-    return samples[min(len(samples) - 1, int(len(samples) * share))] if samples else None
 
 
 def summary() -> dict[str, dict[str, float]]:

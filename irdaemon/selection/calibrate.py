@@ -1,10 +1,10 @@
 """Calibration: find a corpus' floor without labels.
 
-Unanswerable queries are ordinary requests (`background`) and sentences out of other corpora.
+Unanswerable queries are ordinary requests (`negatives`) and sentences out of other corpora.
 Answerable ones are made from the corpus' own surfaces: some words of a sentence ask, the words left
 answer. The surface is held out of matching itself: its own score is that of the words left, and its
-copies and the rest of its artifact take no part. All is drawn in an order that depends on content
-alone, so the same corpus gives the same floor whatever its history.
+duplicates and the rest of its artifact take no part. All is drawn in an order that depends on
+content alone, so the same corpus gives the same floor whatever its history.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from irdaemon.embed.rerankers import DEPTH, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import Question, retrieve
 from irdaemon.selection.floor import FORMULA, Strength, confidence_of, reranked_mode
-from irdaemon.selection.negatives import REQUESTS, background
+from irdaemon.selection.negatives import REQUESTS, negatives
 from irdaemon.text import term_counts, tokenize
 from irdaemon.types import Floor, Usual
 
-# Fewer artifacts than this say nothing about what is usual.
+# Fewer artifacts than this do not show what is usual.
 FEWEST_ARTIFACTS = 8
 # Fewer labelled queries of either kind are not enough to set a floor by.
 FEWEST_LABELLED = 20
@@ -41,7 +41,7 @@ _ASKING = 0.6
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHORTEST_SENTENCE = 15
 
-Embed = Callable[[str], QueryVector | None]
+EmbedText = Callable[[str], QueryVector | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Queries that a person says a corpus answers, or does not."""
+    """Queries labelled by a person: those that a corpus answers, and those it does not."""
 
     snapshot: Snapshot
     corpus: str
@@ -65,14 +65,14 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What answerable and unanswerable queries find in a corpus; `background` is of the latter.
+    """What answerable and unanswerable queries find in a corpus; `negatives` is of the latter.
 
-    With `labelled`, `inside` and `elsewhere` are what people said; `labels` is the digest of the
-    file that says it, whether there was enough in it or not.
+    With `labelled`, `inside` and `elsewhere` are labelled queries; `labels` is the digest of the
+    file that they are from, whether there was enough in it or not.
     """
 
     inside: tuple[Strength, ...]
-    background: tuple[Strength, ...]
+    negatives: tuple[Strength, ...]
     elsewhere: tuple[Strength, ...]
     reread: Trial | None = None
     labelled: bool = False
@@ -82,13 +82,13 @@ class Trial:
 def try_out(
     snapshot: Snapshot,
     name: str,
-    embed: Embed,
+    embed: EmbedText,
     pause: Callable[[], None] = lambda: None,
     reranker: Reranker | None = None,
 ) -> Trial | None:
-    """Ask a corpus what it can and what it cannot answer; None for one too small to tell.
+    """Ask a corpus what it can and what it cannot answer; None for one that is too small.
 
-    `pause` is called between queries: whoever calibrates in the background can let others go first.
+    `pause` is called between queries: a caller in the background can let others go first.
     With a reranker fewer are asked again, through it.
     """
     index = snapshot.corpora[name]
@@ -109,18 +109,18 @@ def try_out(
         again = _Rereader(asker, reranker)
         reread = Trial(
             inside=answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD))),
-            background=answers(map(again.strength, REQUESTS[:_REREAD])),
+            negatives=answers(map(again.strength, REQUESTS[:_REREAD])),
             elsewhere=answers(map(again.strength, _sentences_of(others, _REREAD))),
         )
     return Trial(
         inside=answers(map(asker.held_out, _probes(index, _INSIDE))),
-        background=answers(map(asker.strength, background())),
+        negatives=answers(map(asker.strength, negatives())),
         elsewhere=answers(map(asker.strength, _sentences_of(others, _ELSEWHERE))),
         reread=reread,
     )
 
 
-def with_labels(trial: Trial, labelled: Labelled, embed: Embed) -> Trial:
+def with_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
     """Return the trial with labelled queries in place of those made up, where there are enough."""
     if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
         return trial
@@ -143,13 +143,13 @@ def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[st
 
 
 def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    outside = trial.elsewhere if trial.labelled else trial.background + trial.elsewhere
+    outside = trial.elsewhere if trial.labelled else trial.negatives + trial.elsewhere
     draft = Floor(
         mode=mode,
         embedder=index.embedder,
         recipe=recipe,
-        dense=_usual([s.cosine for s in trial.background], trial.background),
-        lexical=_usual([s.words for s in trial.background], trial.background),
+        dense=_usual([s.cosine for s in trial.negatives], trial.negatives),
+        lexical=_usual([s.words for s in trial.negatives], trial.negatives),
         at_least=0.5,
         j=0.0,
         n_inside=len(trial.inside),
@@ -237,13 +237,13 @@ def _sentences_of(others: Sequence[CorpusIndex], wanted: int) -> Iterator[str]:
 class _Asker:
     """Ask one corpus, and note how strong the best of each leg is."""
 
-    def __init__(self, snapshot: Snapshot, index: CorpusIndex, embed: Embed):
+    def __init__(self, snapshot: Snapshot, index: CorpusIndex, embed: EmbedText):
         self._known = snapshot.vocabulary
         self._index = index
         self._embed = embed
-        self._copies: dict[str, list[int]] = {}
+        self._duplicates: dict[str, list[int]] = {}
         for owner in index.rows.owners():
-            self._copies.setdefault(index.rows.cards[owner].content, []).append(owner)
+            self._duplicates.setdefault(index.rows.cards[owner].content, []).append(owner)
 
     def strength(self, text: str) -> Strength:
         """Return what a query finds at best."""
@@ -254,7 +254,7 @@ class _Asker:
         rows = self._index.rows
         owner_of = rows.artifact_of.array
         content = rows.cards[owner_of[probe.position]].content
-        hidden = np.isin(owner_of, self._copies[content])
+        hidden = np.isin(owner_of, self._duplicates[content])
         vector, left = self._embed(probe.asking), self._embed(probe.left)
         found = self._strength(probe.asking, vector, ~hidden)
         own = float(vector.vector @ left.vector) if vector and left else 0.0

@@ -1,6 +1,6 @@
-"""Copies: the same thing found in several places becomes one hit, that of the best scope.
+"""Duplicates: the same thing found in several places becomes one hit, that of the best scope.
 
-Exact copies have the same searched content. Near copies have the same name and nearly the same
+Exact duplicates have the same searched content. Near ones have the same name and nearly the same
 words: other versions of one thing, between which an agent could not choose.
 """
 
@@ -18,17 +18,16 @@ _SCOPES = ("project", "user", "plugin", "other")
 NEARLY = 0.9
 
 
-def collapsed(candidates: Iterable[Candidate], *, near: bool = False) -> Iterator[Hit]:
-    """Yield a hit for each content, in the place of its best rank, the others in `copies`."""
+def joined(candidates: Iterable[Candidate], *, near: bool = False) -> Iterator[Hit]:
+    """Yield a hit for each content, at its best rank, the others in `duplicates`."""
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         groups.setdefault(candidate.content, []).append(candidate)
-    joined = _near_joined(list(groups.values())) if near else groups.values()
-    return map(_representative, joined)
+    return map(_representative, _near_joined(list(groups.values())) if near else groups.values())
 
 
 def _near_joined(groups: Sequence[list[Candidate]]) -> list[list[Candidate]]:
-    joined: list[list[Candidate]] = []
+    kept: list[list[Candidate]] = []
     by_name: dict[str, list[list[Candidate]]] = {}
     for group in groups:
         namesakes = by_name.setdefault(group[0].card.name.casefold(), [])
@@ -38,8 +37,8 @@ def _near_joined(groups: Sequence[list[Candidate]]) -> list[list[Candidate]]:
                 break
         else:
             namesakes.append(group)
-            joined.append(group)
-    return joined
+            kept.append(group)
+    return kept
 
 
 def _likeness(one: Candidate, other: Candidate) -> float:
@@ -58,8 +57,8 @@ def _representative(group: list[Candidate]) -> Hit:
     others = tuple(
         f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best
     )
-    # It stands where the best ranked of its copies stood.
-    return replace(best.hit, score=round(group[0].score, 4), copies=others)
+    # It stands where the best ranked of its duplicates stood.
+    return replace(best.hit, score=round(group[0].score, 4), duplicates=others)
 
 
 def _scope_rank(candidate: Candidate) -> int:

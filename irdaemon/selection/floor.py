@@ -1,11 +1,11 @@
-"""Floors: how sure one must be before anything of a corpus is committed.
+"""Floors: the least confidence at which anything of a corpus is committed.
 
 How high the best cosine and the best BM25 score of an unanswerable query come differs from corpus
 to corpus, and BM25 grows with the query. So each best score is expressed in deviations from what
 unanswerable queries of that mass reach in that corpus, and a logistic of the two is the confidence
 that the corpus has an answer. The weights were fitted on four labelled sets, each time leaving out
 the one that was measured (docs/retrieval.md); nothing of a corpus' own labels is in them. What is
-usual in a corpus is found out by `calibration`, which also sets the floor on the confidence.
+usual in a corpus is measured by `calibrate`, which also sets the floor on the confidence.
 
 Mass is the sum of the idf of a query's distinct tokens, as its natural logarithm.
 """
@@ -64,7 +64,7 @@ def reranked_mode(mode: str) -> str:
 
 
 def trusted(floor: Floor) -> bool:
-    """Say whether a floor separates well enough to be applied without being asked for."""
+    """Return whether a floor separates well enough to be applied without being asked for."""
     return floor.j >= TRUSTED_J
 
 

@@ -1,8 +1,8 @@
-"""Ordinary requests that few corpora answer: what a floor is calibrated against.
+"""Negatives: ordinary requests that few corpora answer, to calibrate floors with.
 
 They are of many kinds and lengths on purpose: chat, general knowledge, everyday help, errands,
 shell and programming questions, sums and writing. A corpus that does answer some of them loses
-little: a floor looks at how most of them fare.
+little: a floor depends on what most of them reach.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ hello there""".splitlines()
 )
 
 
-def background() -> Iterator[str]:
-    """Yield the requests alone, then in twos and fours: long queries are background too."""
+def negatives() -> Iterator[str]:
+    """Yield the requests alone, then in twos and fours: long queries are negatives too."""
     yield from REQUESTS
     for together, step in ((2, 2), (4, 3)):
         for first in range(0, len(REQUESTS), step):

@@ -1,8 +1,8 @@
 """Select: commit to few hits, or to none with a typed reason.
 
 Hits come in fused order; every rule here works on their evidence (`hit.score`), where a ratio means
-something. Every strategy starts from the best-ranked hit and is cut to `max_k`. The signals say how
-the decision was made: `n_candidates`, `top_score`, `min_ratio` (the weakest committed hit's share
+something. Every strategy starts from the best-ranked hit and is cut to `max_k`. The signals of
+the decision: `n_candidates`, `top_score`, `min_ratio` (the weakest committed hit's share
 of the top), `n_selected`, and `min_score` where a floor was applied.
 """
 
@@ -17,7 +17,7 @@ from irclient.types import STRATEGIES
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, SelectSpec
 
-# The floor that is calibrated for each corpus; it is applied before selection (see `gate`).
+# The floor that is calibrated for each corpus; it is applied before selection (see `threshold`).
 AUTO = "auto"
 
 Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
@@ -39,11 +39,7 @@ class Choice:
 
 
 def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None) -> Choice:
-    """Commit to the hits a strategy accepts; `custom` replaces the named strategy.
-
-    Raises QueryError for an unknown strategy or an impossible parameter.
-    """
-    check(spec, custom)
+    """Commit to the hits that a valid spec's strategy accepts; `custom` replaces the strategy."""
     signals: dict[str, Any] = {"n_candidates": len(hits), "n_selected": 0}
     if all(hit.score <= 0 for hit in hits):
         return Choice((), True, "no_candidates", signals)
@@ -63,7 +59,7 @@ def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None
     return Choice(tuple(accepted), False, reason, signals)
 
 
-def check(spec: SelectSpec, custom: Selector | None = None) -> None:
+def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
     """Raise QueryError where a spec cannot be followed."""
     if custom is None and spec.strategy not in STRATEGIES:
         raise QueryError(
@@ -91,8 +87,8 @@ def _accepted(
     hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None
 ) -> tuple[list[Hit], str]:
     if custom is not None:
-        offered = {id(hit) for hit in hits}
-        return [hit for hit in custom(hits) if id(hit) in offered], "custom"
+        ranked = {id(hit) for hit in hits}
+        return [hit for hit in custom(hits) if id(hit) in ranked], "custom"
     if spec.strategy == "conservative":
         return _conservative(hits, spec)
     return _SELECTORS[spec.strategy](hits, spec), spec.strategy
@@ -115,7 +111,7 @@ def _top_k(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
 
 
 def _abs_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
-    assert isinstance(spec.min_score, (int, float))  # `check` saw to it
+    assert isinstance(spec.min_score, (int, float))  # see `check_spec`
     return [hit for hit in hits if hit.score >= spec.min_score]
 
 

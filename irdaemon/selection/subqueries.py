@@ -1,4 +1,4 @@
-"""Needs: the parts of a query that each ask for something.
+"""Sub-queries: the parts of a query that each ask for something.
 
 "Show the weather in Rome and book a table there" asks for two things. Sentences, and clauses joined
 by `and`, `then`, `also`, `plus` or `as well as`, are parts where they have enough words to ask.
@@ -18,11 +18,11 @@ _JOINT = re.compile(
 )
 _FEWEST_WORDS = 2
 _MOST = 4
-# A text this long is a document, not a list of wishes.
+# A text this long is a document, not a list of requests.
 _LONGEST = 2_000
 
 
-def needs(text: str) -> list[str]:
+def subqueries(text: str) -> list[str]:
     """Return the parts of a query that ask for something, at most four; none if it is one whole."""
     if len(text) > _LONGEST:
         return []

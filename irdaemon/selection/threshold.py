@@ -1,8 +1,8 @@
-"""The gate: which corpora have an answer, each by its own floor, before anything is merged.
+"""Thresholds: which corpora have an answer, each by its own floor, before anything is merged.
 
 A number given as `min_score` is a floor on evidence. `auto` is the calibrated floor on confidence
 (see `floor`), where there is one that separates well, and else a plain one on evidence, as far as
-the embedder has a say. An artifact called by its exact name passes any floor.
+the embedder counts. An artifact called by its exact name is above any floor.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PLAIN = "plain"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One asked corpus in one query: what was found there, and whether it passed its floor.
+class CorpusRanking:
+    """What was retrieved from one corpus for one query, and whether that is above its floor.
 
-    `floor` is the calibrated floor that was applied, None where none was; `why` says which other
-    floor was, and why.
+    `floor` is the calibrated floor that was applied, None where none was; `why` names the other
+    floor, and why it was.
     """
 
     index: CorpusIndex
@@ -40,7 +40,7 @@ class Source:
     retrieved: Retrieved
     floor: Floor | None
     why: str
-    passed: bool
+    above_floor: bool
     confidence: float | None
     mass: float
     reranked: bool
@@ -70,19 +70,19 @@ class Source:
         return confidence_of(self.floor, found)
 
     def signals(self) -> dict[str, Any]:
-        """Return what an answer says of this source."""
-        said: dict[str, Any] = {
+        """Return what an answer reports of this corpus."""
+        signals: dict[str, Any] = {
             "n_candidates": len(self.retrieved.candidates),
             "top_score": round(self.top_score, 4),
-            "passed": self.passed,
+            "above_floor": self.above_floor,
             "floor": {"kind": self.why},
         }
         if self.plain_floor:
-            said["floor"]["at_least"] = round(self.plain_floor, 4)
+            signals["floor"]["at_least"] = round(self.plain_floor, 4)
         if self.confidence is not None:
-            said["confidence"] = round(self.confidence, 4)
+            signals["confidence"] = round(self.confidence, 4)
         if self.floor is not None:
-            said["floor"] = {
+            signals["floor"] = {
                 "kind": AUTO,
                 "at_least": self.floor.at_least,
                 "j": self.floor.j,
@@ -90,11 +90,13 @@ class Source:
                 "labelled": self.floor.labelled,
                 "calibrated_at": self.floor.calibrated_at,
             }
-        return said
+        return signals
 
 
-def gated(index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query) -> Source:
-    """Return the source of one corpus, held against the floor that the query asks for."""
+def ranking_of(
+    index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query
+) -> CorpusRanking:
+    """Return what was retrieved from a corpus, compared with the floor that the query asks for."""
     floor, why = _floor(index, query)
     mass = index.lexical.mass(question.terms, question.unknown) if floor else 0.0
     confidence = None
@@ -104,18 +106,20 @@ def gated(index: CorpusIndex, question: Question, retrieved: Retrieved, query: Q
         legs = retrieved.legs
         best = Strength(legs.best_cosine, legs.best_bm25, mass, question.trust)
         confidence = confidence_of(floor, best)
-    source = Source(index, question, retrieved, floor, why, True, confidence, mass, query.rerank)
-    return replace(source, passed=_passes(source, query.select.min_score))
+    ranking = CorpusRanking(
+        index, question, retrieved, floor, why, True, confidence, mass, query.rerank
+    )
+    return replace(ranking, above_floor=_is_above(ranking, query.select.min_score))
 
 
-def _passes(source: Source, min_score: float | str | None) -> bool:
-    if source.retrieved.legs is not None and source.retrieved.legs.named:
+def _is_above(ranking: CorpusRanking, min_score: float | str | None) -> bool:
+    if ranking.retrieved.legs is not None and ranking.retrieved.legs.named:
         return True
     if isinstance(min_score, (int, float)):
-        return source.top_score >= min_score
-    if source.floor is not None and source.confidence is not None:
-        return source.confidence >= source.floor.at_least
-    return source.top_score >= source.plain_floor
+        return ranking.top_score >= min_score
+    if ranking.floor is not None and ranking.confidence is not None:
+        return ranking.confidence >= ranking.floor.at_least
+    return ranking.top_score >= ranking.plain_floor
 
 
 def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:

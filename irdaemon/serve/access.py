@@ -166,7 +166,7 @@ def _artifacts(scope: Scope, args: Args, visible: list[str]) -> Args:
     return args
 
 
-def _offered(scope: Scope, args: Args, visible: list[str]) -> Args:
+def _impressions(scope: Scope, args: Args, visible: list[str]) -> Args:
     for reference in args.get("references", ()):
         _check_reference(str(reference), visible)
     return args
@@ -225,7 +225,7 @@ _RULES: Mapping[str, Callable[[Scope, Args, list[str]], Args]] = MappingProxyTyp
         "info": _info,
         "build": _build,
         "hint": _hint,
-        "offered": _offered,
+        "impressions": _impressions,
         "progress": _as_it_is,
         "add": _configure,
         "rm": _configure,

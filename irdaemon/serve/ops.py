@@ -16,7 +16,7 @@ from irclient import wire
 from irclient.errors import InternalError, IRError, QueryError
 from irdaemon import __version__
 from irdaemon.config.config import ServeConfig
-from irdaemon.discovery.impressions import Session
+from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
@@ -152,11 +152,11 @@ def _hint(engine: Engine, args: Mapping[str, Any]) -> Any:
     return [engine.request(job) for job in jobs]
 
 
-def _session(args: Mapping[str, Any]) -> Session:
-    return Session(args.get(CLIENT, ""), args.get("session", ""))
+def _session(args: Mapping[str, Any]) -> ClientSession:
+    return ClientSession(args.get(CLIENT, ""), args.get("session", ""))
 
 
-def _offered(engine: Engine, args: Mapping[str, Any]) -> Any:
+def _impressions(engine: Engine, args: Mapping[str, Any]) -> Any:
     session = _session(args)
     engine.impressions.note(session, [str(each) for each in args.get("references", ())])
     return [{"reference": at, "at": when} for at, when in engine.impressions.of(session).items()]
@@ -228,7 +228,7 @@ OPS: Mapping[str, Op] = {
     "build": Op(_build, {"corpus": _OPTIONAL_TEXT, "full": bool, "prune": bool}),
     # Resolving a path may touch a slow disk.
     "hint": Op(_hint, {"path": str}, slow=True),
-    "offered": Op(_offered, {"session": str, "references": list}),
+    "impressions": Op(_impressions, {"session": str, "references": list}),
     "progress": Op(_progress, {"job": int}),
     "add": Op(_add, {"name": str, "kind": str, "roots": list}, slow=True),
     "rm": Op(_rm, {"name": str}, slow=True),

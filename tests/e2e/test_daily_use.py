@@ -13,13 +13,13 @@ def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home
     answer = home.answer("discover", "fill a pdf form")
     assert set(answer) == {
         *("query", "mode", "results", "abstained", "reason", "signals", "n_retrieved"),
-        *("n_selected", "generation", "freshness", "took_ms", "rung"),
+        *("n_selected", "generation", "freshness", "took_ms", "tier"),
     }
     hit = answer["results"][0]
     assert hit["name"] == "pdf-forms"
     assert set(hit) == {
         *("corpus", "artifact_id", "name", "kind", "score", "scores", "summary", "pointer"),
-        *("fields", "copies", "surface_index", "hidden"),
+        *("fields", "duplicates", "surface_index", "hidden"),
     }
     assert {"pending", "last_reconcile", "legs"} <= set(answer["freshness"])
     assert answer["freshness"]["legs"] == ["dense", "lexical"]

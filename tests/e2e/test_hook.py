@@ -35,7 +35,7 @@ def test_a_prompt_is_answered_once_in_each_session(home, daemon):
     assert asks(home, "fill another pdf form") == ""
     assert asks(home, "fill a pdf form", session="T") == first
     assert '"changelog"' in asks(home, "write a changelog from commits")
-    shown = home.answer("offered", "claude:S")
+    shown = home.answer("impressions", "claude:S")
     assert [each["reference"].rsplit("/", 1)[-1] for each in shown] == ["pdf-forms", "changelog"]
 
 

@@ -27,7 +27,7 @@ ANSWERS = {
             hit("ask-the-people-who-wrote-the-service-about-their-intentions", 0.41),
             corpus="notes",
             pointer="/home/ann/Documents/my notes/2026/Über die Dienste.md",
-            copies=("notes/services.md", "old/services.md"),
+            duplicates=("notes/services.md", "old/services.md"),
         ),
     ),
     "hits in other scripts": selection(

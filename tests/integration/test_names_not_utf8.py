@@ -27,7 +27,7 @@ WORDS = [
     ["explain", BAD],
     ["discover", "--corpus", BAD, "x"],
     ["artifacts", "--under", f"/{BAD}"],
-    ["offered", BAD],
+    ["impressions", BAD],
 ]
 
 

@@ -108,7 +108,7 @@ class Asking(threading.Thread):
                 except IRError as error:
                     self._figures.errors.append(f"{type(error).__name__}: {error.message}")
                     continue
-                if answer.generation < generation and answer.rung != "cached":
+                if answer.generation < generation and answer.tier != "cached":
                     self._figures.errors.append("an answer went back in time")
                 generation = max(generation, answer.generation)
                 self.asked += 1

@@ -83,6 +83,30 @@ def test_a_corpus_that_was_not_built_is_not_found_and_a_bad_name_refused():
         ir.build(ir.CorpusSource.from_mapping({}, name="../x"), store=":memory:")
 
 
+KINDS = {
+    "from_skills": "skills",
+    "from_packages": "packages",
+    "from_sessions": "sessions",
+    "from_files": "files",
+    "from_md_reports": "reports",
+}
+
+
+@pytest.mark.parametrize(("function", "kind"), KINDS.items())
+def test_every_kind_with_roots_has_a_function_that_says_what_it_takes(function, kind, tmp_path):
+    make = getattr(ir.CorpusSource, function)
+    assert make.__doc__.startswith("Take the ")
+    made = make(tmp_path)
+    assert (made.name, made.kind) == (kind, kind)
+    assert [root.path for root in made.source.roots()] == [str(tmp_path)]
+    assert make([tmp_path], name="mine", strategy=ir.Skill()).name == "mine"
+
+
+def test_documents_have_no_usual_place():
+    with pytest.raises(QueryError, match="files have no usual place"):
+        ir.CorpusSource.from_files()
+
+
 def test_an_id_that_is_no_text_is_left_out_and_the_rest_is_built():
     source = ir.CorpusSource.from_mapping({"a\ud800": "one", "b": "two \ud800"}, name="half")
     built = ir.build(source, store=":memory:", embedder="hashing")

@@ -15,10 +15,10 @@ from irclient.types import Selection
 
 def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
-    told, to = answer.to_dict(), terminal()
-    printed(options, told, lambda told: "\n".join(answer_lines(told, to)))
-    for path in told["freshness"].get("unproved", ()):
+    plain, to = answer.to_dict(), terminal()
+    printed(options, plain, lambda plain: "\n".join(answer_lines(plain, to)))
+    for path in plain["freshness"].get("unproved", ()):
         note(f"irc: it could not be shown that {path} is up to date")
     if sys.stderr.isatty() and not options.json:
-        note_text(footer(shown(told), to))
-    return exit_of(told)
+        note_text(footer(shown(plain), to))
+    return exit_of(plain)

@@ -8,14 +8,14 @@ from typing import Any
 from irclient.terminal.status import table
 
 
-def report(told: Mapping[str, Any], *, sweep: bool = False) -> str:
+def report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:
     """Return the report of `irc eval` as text."""
-    lines = [*_discovery(told["discovery"]), *_selection(told["selection"])]
-    lines += [*_floor(told["floor"]), *_drift(told["drift"])]
-    if "baseline" in told:
-        lines += _baseline(told["baseline"])
+    lines = [*_discovery(measured["discovery"]), *_selection(measured["selection"])]
+    lines += [*_floor(measured["floor"]), *_drift(measured["drift"])]
+    if "baseline" in measured:
+        lines += _baseline(measured["baseline"])
     if sweep:
-        lines += ["", _sweep(told["sweep"])]
+        lines += ["", _sweep(measured["sweep"])]
     return "\n".join(lines)
 
 
@@ -32,14 +32,15 @@ def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _baseline(measures: Mapping[str, float]) -> Iterator[str]:
     names = ("ndcg@10", "recall@10", "precision@1")
-    said = [f"{name} {measures[name]:.3f}" for name in names if name in measures]
-    yield f"plain BM25 on the same cases: {', '.join(said) or 'no cases with gold'}"
+    figures = [f"{name} {measures[name]:.3f}" for name in names if name in measures]
+    yield f"plain BM25 on the same cases: {', '.join(figures) or 'no cases with gold'}"
 
 
 def _selection(chosen: Mapping[str, Any]) -> Iterator[str]:
     names = ("f1", "precision", "recall", "commit_rate", "mean_committed", "acted")
-    said = [f"{name} {chosen[name]:.3f}" for name in names if chosen[name] is not None]
-    yield f"selection over {chosen['n_retrieved']} cases with the gold retrieved: {', '.join(said)}"
+    figures = [f"{name} {chosen[name]:.3f}" for name in names if chosen[name] is not None]
+    n = chosen["n_retrieved"]
+    yield f"selection over {n} cases with the gold retrieved: {', '.join(figures)}"
     if chosen["abstention_accuracy"] is not None:
         j = f", J {chosen['j']:.3f}" if chosen["j"] is not None else ""
         yield f"abstained on {chosen['abstention_accuracy']:.3f} of the cases without gold{j}"
@@ -63,11 +64,11 @@ def _sweep(cells: list[Mapping[str, Any]]) -> str:
     names = ("f1", "precision", "recall", "commit_rate", "mean_committed")
     best = sorted(cells, key=lambda cell: -(cell["f1"] or 0))
     rows = [
-        [str(cell["max_k"]), f"{cell['rel']:g}", *(_said(cell[name]) for name in names)]
+        [str(cell["max_k"]), f"{cell['rel']:g}", *(_figure(cell[name]) for name in names)]
         for cell in best
     ]
     return table(("max_k", "rel", *names), rows)
 
 
-def _said(value: float | None) -> str:
+def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"

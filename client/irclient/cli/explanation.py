@@ -13,14 +13,14 @@ _TERMS = 4
 _NAME_CHARS = 36
 
 
-def explanation(told: Mapping[str, Any]) -> str:
+def explanation(explained: Mapping[str, Any]) -> str:
     """Return an explanation as text: analysis, each corpus with its candidates, the verdict."""
-    lines = [*_analysis(told["analysis"])]
-    for corpus in told["corpora"]:
+    lines = [*_analysis(explained["analysis"])]
+    for corpus in explained["corpora"]:
         lines += ["", *_corpus(corpus)]
-    lines += ["", *_selection(told["selection"])]
-    if "item" in told:
-        lines += ["", *_item(told["item"])]
+    lines += ["", *_selection(explained["selection"])]
+    if "item" in explained:
+        lines += ["", *_item(explained["item"])]
     return "\n".join(lines)
 
 
@@ -30,8 +30,8 @@ def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     yield f"words    {' '.join(tokens) or 'none'}"
     if unknown:
         yield "         ? no corpus holds it"
-    for need in analysis["needs"]:
-        yield f"need     {need}"
+    for text in analysis["subqueries"]:
+        yield f"subquery {text}"
     yield f"mode     {analysis['mode']}, fusion {analysis['fusion']}"
 
 
@@ -52,8 +52,8 @@ def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
         for each in shown[:3]:
             terms = list(each["lexical"]["terms"].items())[:_TERMS]
             if terms:
-                said = ", ".join(f"{term} {part:.2f}" for term, part in terms)
-                yield f"    {each['name']}: {said}"
+                added = ", ".join(f"{term} {part:.2f}" for term, part in terms)
+                yield f"    {each['name']}: {added}"
 
 
 def _floor(corpus: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def _floor(corpus: Mapping[str, Any]) -> str:
     if floor["kind"] != "auto":
         least = f", {floor['at_least']:.2f} of evidence" if "at_least" in floor else ""
         return f"{floor['kind']}{least}"
-    verdict = "passed" if corpus["passed"] else "below"
+    verdict = "above" if corpus["above_floor"] else "below"
     return (
         f"{floor['at_least']:.2f} of confidence, calibrated on {floor['n']} queries"
         f" (J {floor['j']:.2f}); this query {corpus.get('confidence', 0):.2f}: {verdict}"

@@ -66,8 +66,8 @@ def _floor(text: str) -> float | str | None:
     try:
         return float(text)
     except ValueError:
-        said = f"{text!r} is neither a number nor `auto` nor `none`"
-        raise argparse.ArgumentTypeError(said) from None
+        message = f"{text!r} is neither a number nor `auto` nor `none`"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def _weight(text: str) -> tuple[str, float]:
@@ -75,8 +75,8 @@ def _weight(text: str) -> tuple[str, float]:
     try:
         return kind, float(weight)
     except ValueError:
-        said = f"{text!r} is not KIND=W with a number W"
-        raise argparse.ArgumentTypeError(said) from None
+        message = f"{text!r} is not KIND=W with a number W"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def add_query_options(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def add_query_options(parser: argparse.ArgumentParser) -> None:
 
 def add_query_shape(parser: argparse.ArgumentParser) -> None:
     """Add all of a query but its words."""
-    _add_scope(parser.add_argument_group("where to look"))
+    _add_scope(parser.add_argument_group("what to search"))
     _add_ranking(parser.add_argument_group("how to rank"))
     _add_answer(parser.add_argument_group("what to answer"))
 
@@ -98,7 +98,7 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="CORPUS",
-        help="look only here; may be repeated",
+        help="search only this corpus; may be repeated",
     )
     group.add_argument(
         "--where",
@@ -108,7 +108,11 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         help="field=value, field>=value, ..., or a filter in JSON; may be repeated",
     )
     group.add_argument(
-        "--surface", action="append", default=[], metavar="KIND", help="look only at this kind"
+        "--surface",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="search only surfaces of this kind",
     )
 
 
@@ -137,7 +141,7 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         help="multiply the score of a surface kind; may be repeated",
     )
     group.add_argument(
-        "--rerank", action="store_true", help="let the configured reranker read the best again"
+        "--rerank", action="store_true", help="let the configured reranker order the best again"
     )
 
 
@@ -155,7 +159,11 @@ def _add_answer(group: argparse._ArgumentGroup) -> None:
     )
     add_wait(group)
     group.add_argument(
-        "--budget-ms", type=float, default=0.0, metavar="N", help="answer from what fits into N ms"
+        "--budget-ms",
+        type=float,
+        default=0.0,
+        metavar="N",
+        help="give the best answer that takes N ms",
     )
 
 

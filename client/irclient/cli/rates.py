@@ -46,7 +46,7 @@ def look_at(state: Mapping[str, Any], before: Look | None, seconds: float) -> Lo
     return Look(state, tuple(_rates(state, totals, seconds)))
 
 
-_KINDS = {"rung ": "answer", "job ": "job"}
+_KINDS = {"tier ": "answer", "job ": "job"}
 
 
 def _rates(state: Mapping[str, Any], totals: Mapping[str, int], seconds: float) -> list[Rate]:

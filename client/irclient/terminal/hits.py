@@ -56,8 +56,8 @@ def hit_lines(hit: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         yield indent + to.painted(DIM, _linked(hit["pointer"], place, room, to))
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
-    if hit["copies"]:
-        yield f"{indent}also: {', '.join(hit['copies'])}"
+    if duplicates := hit.get("duplicates"):
+        yield f"{indent}also: {', '.join(duplicates)}"
     if disclosed := hit.get("disclosure"):
         yield from ("", *disclosure_lines(disclosed), "")
 
@@ -74,12 +74,12 @@ def _head(hit: Mapping[str, Any], to: Terminal) -> str:
     size = 5 if to.width < _NARROW else 10
     filled = round(size * max(0.0, min(1.0, hit["score"])))
     bar = to.painted(GREEN, "█" * filled) + to.painted(DIM, "·" * (size - filled))
-    said = f"{bar} {hit['score']:.2f}  "
+    score = f"{bar} {hit['score']:.2f}  "
     room = to.width - size - 8
     name = clipped(hit["name"], room)
     left = room - cells(name) - 2
     corpus = f"  {to.painted(DIM, clipped(hit['corpus'], left))}" if left > 3 else ""
-    return said + to.painted(BOLD, name) + corpus
+    return score + to.painted(BOLD, name) + corpus
 
 
 def footer(answer: Mapping[str, Any], to: Terminal) -> str:

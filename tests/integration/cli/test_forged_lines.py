@@ -59,13 +59,13 @@ def status():
             "rebuilt": {"since": 1.0, "why": REASON, "kept": f"/{NAME}"},
         },
         "health": {"level": "offline", "corpora": [level], "stuck": [REASON], "limits": [REASON]},
-        "profile": {f"rung {NAME}": {"n": 1, "p50": 1.0, "p95": 1.0, "max": 1.0, "total": 1}},
+        "profile": {f"tier {NAME}": {"n": 1, "p50": 1.0, "p95": 1.0, "max": 1.0, "total": 1}},
     }
 
 
 def answers():
     found = plain_data(selection(hit(NAME, corpus=NAME, summary=f"about {NAME}")))
-    found["results"][0] |= {"copies": [NAME], "hidden": ["control"]}
+    found["results"][0] |= {"duplicates": [NAME], "hidden": ["control"]}
     payload = Disclosure(NAME, NAME, "bundled", NAME, f"/{NAME}", "body", note="changed")
     payload = plain_data(payload) | {"reason": REASON, "passage": "text", "hidden": ["control"]}
     payload["files"] = [{"path": NAME, "size": 1, "text": None, "note": REASON}]
@@ -75,7 +75,7 @@ def answers():
     candidate["verdict"] = NAME
     corpus = {"corpus": NAME, "records": 5, "eligible": 4, "legs": [NAME], "trust": 1}
     explained = {
-        "analysis": {"tokens": [NAME], "unknown": [NAME], "needs": [NAME], "mode": "m"}
+        "analysis": {"tokens": [NAME], "unknown": [NAME], "subqueries": [NAME], "mode": "m"}
         | {"fusion": NAME},
         "corpora": [
             corpus | {"floor": {"kind": NAME}, "candidates": [candidate | {"verdict": "v"}]}
@@ -112,7 +112,7 @@ def answers():
         ],
         **{op: [1] for op in ("add", "rm", "build", "hint")},
         "progress": {**job, "report": REASON},
-        "offered": [{"at": 1.0, "reference": NAME}],
+        "impressions": [{"at": 1.0, "reference": NAME}],
         "wait": {"generation": 3, "reached": True},
         "ping": {"version": NAME, "pid": 7},
     }
@@ -144,7 +144,7 @@ LINES = {
     "rm": [[NAME]],
     "build": [[NAME], ["--full", NAME]],
     "hint": [[f"/{NAME}"]],
-    "offered": [[NAME]],
+    "impressions": [[NAME]],
     "hook": [["--agent", NAME]],
     "install": [[NAME]],
     "uninstall": [[NAME]],

@@ -13,7 +13,7 @@ from irdaemon.disclosure.bundle import (
     NOT_TEXT,
     TOO_LARGE,
 )
-from irdaemon.disclosure.disclose import BODY_CHARS, disclose
+from irdaemon.disclosure.disclose import BODY_CHARS, check_level, disclose
 from irdaemon.disclosure.payload import Bounds
 from irdaemon.ledger import StoredArtifact
 from tests.support.planted import GITHUB, PASSWORD
@@ -114,7 +114,7 @@ def test_a_bundle_has_its_limit(skill):
 
 def test_an_unknown_level_is_an_error_naming_the_nearest():
     with pytest.raises(QueryError, match="did you mean 'bundled'"):
-        disclose(stored(), "bundle")
+        check_level("bundle")
 
 
 def test_a_changed_file_is_told_with_the_hash_that_was_indexed_and_the_one_it_has(skill):

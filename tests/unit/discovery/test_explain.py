@@ -4,8 +4,9 @@ import pytest
 
 from irclient.cli.explanation import explanation
 from irclient.errors import NotFound
+from irdaemon.discovery import discover as discovery
 from irdaemon.types import Query, SelectSpec
-from tests.unit.retrieve.test_ranking import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 TOOLS = {
     "fill": tool("Fill a pdf form", team="docs"),
@@ -35,7 +36,7 @@ def test_the_verdict_of_each_candidate_is_the_last_stage_it_reached():
     candidates = told("fill in a pdf form")["corpora"][0]["candidates"]
     verdicts = {each["artifact_id"]: each["verdict"] for each in candidates}
     assert verdicts["fill"] == "committed" or verdicts["copy-of-fill"] == "committed"
-    assert any(verdict.startswith("copy of tools/") for verdict in verdicts.values())
+    assert any(verdict.startswith("duplicate of tools/") for verdict in verdicts.values())
     assert verdicts["merge"] == "not_committed"
 
 
@@ -53,6 +54,20 @@ def test_the_verdict_of_each_candidate_is_the_last_stage_it_reached():
 def test_a_named_item_is_told_where_it_dropped_out(item, more, stage):
     fate = told("fill in some pdf form", item, **more)["item"]
     assert (fate["stage"], bool(fate["why"])) == (stage, True)
+
+
+@pytest.mark.parametrize("item", ["", "tools/merge"])
+def test_an_explanation_runs_its_query_once(monkeypatch, item):
+    engine = engine_of(TOOLS)
+    embedded, retrieved = [], []
+    retrieve, embed = discovery.retrieve, engine.state.embedders.vector
+    monkeypatch.setattr(
+        discovery, "retrieve", lambda *args: retrieved.append(args) or retrieve(*args)
+    )
+    models = discovery.Models(lambda *args: embedded.append(args) or embed(*args))
+    monkeypatch.setattr(engine.state, "models", models)
+    engine.explain(Query("fill a pdf form"), item)
+    assert (len(embedded), len(retrieved)) == (1, 1)
 
 
 def test_an_item_that_is_not_indexed_is_not_found_with_the_nearest_name():

@@ -3,16 +3,16 @@
 import pytest
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.discovery.impressions import Offers, Session
+from irdaemon.discovery.impressions import ClientSession, Impressions
 from irdaemon.types import Hit, Selection
 
 
-def hit(name, *copies):
-    return Hit("skills", name, name, "capability", 0.7, {}, "", "", {}, copies)
+def hit(name, *duplicates):
+    return Hit("skills", name, name, "capability", 0.7, {}, "", "", {}, duplicates)
 
 
 def own(session):
-    return Session("", session)
+    return ClientSession("", session)
 
 
 def answer(*hits):
@@ -28,86 +28,86 @@ class Clock:
 
 
 def test_what_was_shown_is_left_out_and_the_rest_keeps_its_order():
-    offers = Offers()
-    offers.note(own("s"), ["skills/b"])
-    left = offers.unseen(answer(hit("a"), hit("b"), hit("c")), own("s"))
+    impressions = Impressions()
+    impressions.note(own("s"), ["skills/b"])
+    left = impressions.unseen(answer(hit("a"), hit("b"), hit("c")), own("s"))
     assert [each.name for each in left.results] == ["a", "c"]
     assert (left.n_selected, left.abstained, left.reason) == (2, False, "max_k")
     assert left.signals == {"n_candidates": 3, "n_offered_before": 1}
 
 
 def test_where_nothing_new_is_left_the_answer_is_an_abstention_with_its_own_reason():
-    offers = Offers()
-    offers.note(own("s"), ["skills/a"])
-    left = offers.unseen(answer(hit("a")), own("s"))
+    impressions = Impressions()
+    impressions.note(own("s"), ["skills/a"])
+    left = impressions.unseen(answer(hit("a")), own("s"))
     assert (left.results, left.abstained, left.reason) == ((), True, "offered_before")
     assert not left.sufficient
 
 
 def test_a_copy_of_what_was_shown_is_not_new():
-    offers = Offers()
-    offers.note(own("s"), ["plugins/a"])
-    assert offers.unseen(answer(hit("a", "plugins/a")), own("s")).results == ()
+    impressions = Impressions()
+    impressions.note(own("s"), ["plugins/a"])
+    assert impressions.unseen(answer(hit("a", "plugins/a")), own("s")).results == ()
 
 
 def test_sessions_know_nothing_of_each_other_and_no_session_was_shown_nothing():
-    offers = Offers()
-    offers.note(own("s"), ["skills/a"])
+    impressions = Impressions()
+    impressions.note(own("s"), ["skills/a"])
     asked = answer(hit("a"))
-    assert offers.unseen(asked, own("t")) is asked
-    assert offers.unseen(asked, own("")) is asked
+    assert impressions.unseen(asked, own("t")) is asked
+    assert impressions.unseen(asked, own("")) is asked
 
 
 def test_a_client_neither_reads_nor_displaces_what_another_ones_sessions_were_shown(tmp_path):
-    offers = Offers()
-    offers.note(own("claude:a"), ["skills/a"])
-    offers.note(own("agent/b"), ["skills/a"])
+    impressions = Impressions()
+    impressions.note(own("claude:a"), ["skills/a"])
+    impressions.note(own("agent/b"), ["skills/a"])
     for n in range(300):
-        offers.note(Session("agent", f"t{n}"), ["skills/b"])
-    offers.save(str(tmp_path / "offers.json"))
-    after = Offers()
+        impressions.note(ClientSession("agent", f"t{n}"), ["skills/b"])
+    impressions.save(str(tmp_path / "offers.json"))
+    after = Impressions()
     after.load(str(tmp_path / "offers.json"))
-    for each in (offers, after):
+    for each in (impressions, after):
         assert list(each.of(own("claude:a"))) == ["skills/a"]
-        assert each.of(Session("agent", "claude:a")) == {}
-        assert each.of(Session("agent", "b")) == {}
-        assert each.of(Session("agent", "t43")) == {}
-        assert each.of(Session("agent", "t44"))
+        assert each.of(ClientSession("agent", "claude:a")) == {}
+        assert each.of(ClientSession("agent", "b")) == {}
+        assert each.of(ClientSession("agent", "t43")) == {}
+        assert each.of(ClientSession("agent", "t44"))
 
 
 def test_an_answer_alone_is_no_offer():
-    offers = Offers()
-    offers.unseen(answer(hit("a")), own("s"))
-    assert offers.of(own("s")) == {}
+    impressions = Impressions()
+    impressions.unseen(answer(hit("a")), own("s"))
+    assert impressions.of(own("s")) == {}
 
 
 def test_only_so_many_items_and_sessions_are_remembered_the_latest():
-    offers = Offers()
-    offers.note(own("s"), [f"skills/{n}" for n in range(500)])
-    assert list(offers.of(own("s"))) == [f"skills/{n}" for n in range(300, 500)]
+    impressions = Impressions()
+    impressions.note(own("s"), [f"skills/{n}" for n in range(500)])
+    assert list(impressions.of(own("s"))) == [f"skills/{n}" for n in range(300, 500)]
     for n in range(300):
-        offers.note(own(f"t{n}"), ["skills/a"])
-    assert offers.of(own("s")) == {}
-    assert offers.of(own("t43")) == {}
-    assert offers.of(own("t44"))
+        impressions.note(own(f"t{n}"), ["skills/a"])
+    assert impressions.of(own("s")) == {}
+    assert impressions.of(own("t43")) == {}
+    assert impressions.of(own("t44"))
 
 
 def test_a_session_is_forgotten_a_week_after_its_last_item():
     clock = Clock()
-    offers = Offers(clock)
-    offers.note(own("old"), ["skills/a"])
-    offers.note(own("kept"), ["skills/a"])
+    impressions = Impressions(clock)
+    impressions.note(own("old"), ["skills/a"])
+    impressions.note(own("kept"), ["skills/a"])
     clock.now += 6 * 86_400
-    offers.note(own("kept"), ["skills/b"])
+    impressions.note(own("kept"), ["skills/b"])
     clock.now += 2 * 86_400
-    offers.note(own("new"), ["skills/a"])
-    assert offers.of(own("old")) == {}
-    assert list(offers.of(own("kept"))) == ["skills/a", "skills/b"]
+    impressions.note(own("new"), ["skills/a"])
+    assert impressions.of(own("old")) == {}
+    assert list(impressions.of(own("kept"))) == ["skills/a", "skills/b"]
 
 
 def test_a_restart_forgets_nothing_and_leaves_no_file(tmp_path):
     path = tmp_path / "offers.json"
-    before, after = Offers(), Offers()
+    before, after = Impressions(), Impressions()
     before.note(own("s"), ["skills/ä"])
     before.save(str(path))
     after.load(str(path))
@@ -121,21 +121,21 @@ def test_a_restart_forgets_nothing_and_leaves_no_file(tmp_path):
 def test_a_saved_file_that_holds_nothing_usable_is_no_reason_not_to_start(tmp_path, text):
     path = tmp_path / "offers.json"
     path.write_text(text, "latin-1")
-    offers = Offers()
-    offers.load(str(path))
-    offers.note(own("s"), ["skills/a"])
-    assert list(offers.of(own("s"))) == ["skills/a"]
+    impressions = Impressions()
+    impressions.load(str(path))
+    impressions.note(own("s"), ["skills/a"])
+    assert list(impressions.of(own("s"))) == ["skills/a"]
 
 
 def test_a_disk_that_takes_nothing_costs_no_more_than_the_memory(tmp_path):
-    Offers().save(str(tmp_path / "none" / "offers.json"))
+    Impressions().save(str(tmp_path / "none" / "offers.json"))
 
 
 def test_a_nameless_session_and_an_endless_name_are_errors():
-    offers = Offers()
+    impressions = Impressions()
     with pytest.raises(QueryError):
-        offers.note(own(""), ["skills/a"])
+        impressions.note(own(""), ["skills/a"])
     with pytest.raises(LimitError):
-        offers.note(own("s" * 257), ["skills/a"])
+        impressions.note(own("s" * 257), ["skills/a"])
     with pytest.raises(LimitError):
-        offers.unseen(answer(), own("s" * 257))
+        impressions.unseen(answer(), own("s" * 257))

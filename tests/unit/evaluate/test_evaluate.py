@@ -32,11 +32,11 @@ from irdaemon.evaluate.generate import gives_away, mask_name
 from irdaemon.evaluate.measures import MEASURES, average_precision, ndcg, precision, recall
 from irdaemon.evaluate.runs import Run
 from irdaemon.types import Hit, Query
-from tests.unit.retrieve.test_ranking import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 
-def hit(id, score=1.0, copies=()):
-    return Hit("c", id, id, "document", score, {}, "", "", {}, copies)
+def hit(id, score=1.0, duplicates=()):
+    return Hit("c", id, id, "document", score, {}, "", "", {}, duplicates)
 
 
 def run(gold, *hits, committed=(), query="q"):
@@ -105,7 +105,7 @@ def test_each_outcome_has_its_name():
 
 
 def test_a_hit_that_stands_for_a_copy_of_the_gold_counts_as_the_gold():
-    assert run(["b"], hit("a", copies=("c/b",))).ranked == ["b"]
+    assert run(["b"], hit("a", duplicates=("c/b",))).ranked == ["b"]
 
 
 def test_gold_may_be_a_name_or_the_end_of_a_path_where_that_is_one_artifacts():

@@ -5,46 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irdaemon as ir
-from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.discover import Models, discover, search
-from irdaemon.engine import Engine, EngineOptions
+from irclient.errors import QueryError
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.ledger import IN_MEMORY, Ledger
-from irdaemon.source.mapping import InMemory
-from irdaemon.strategy import Skill
 from irdaemon.types import Query
-
-WORDS = ["pdf", "form", "merge", "python", "test", "deploy", "cloud", "invoice"]
-
-
-def engine_of(items, hnsw_above=0, **more):
-    corpora = {"tools": items, **more}
-    engine = Engine(
-        Ledger(IN_MEMORY),
-        [Corpus(n, "mapping", InMemory(i), Skill(), "hashing") for n, i in corpora.items()],
-        EngineOptions(hnsw_above=hnsw_above),
-    )
-    for name in corpora:
-        engine.request(Job("reconcile", name))
-    engine.drain()
-    return engine
-
-
-def tool(description, **more):
-    return {"description": description, **more}
-
-
-TOOLS = {
-    "fill": tool("Fill a pdf form", team="docs", tags=["pdf", "office"], size=3),
-    "merge": tool("Merge pdf files", team="docs", tags=["pdf"], size=10),
-    "deploy": tool("Deploy to the cloud", team="ops", since="2026-09-01"),
-}
-
-
-def names(answer):
-    return [hit.name for hit in answer.results]
+from tests.support.searching import TOOLS, WORDS, corpus_of, engine_of, names, tool
 
 
 def test_the_best_match_comes_first_with_every_score_beside_it():
@@ -56,19 +21,6 @@ def test_the_best_match_comes_first_with_every_score_beside_it():
     bm25 = best.scores["lexical"]
     expected = 0.5 * best.scores["dense"] + 0.5 * bm25 / (bm25 + 8)
     assert best.score == pytest.approx(expected, abs=1e-3)
-
-
-def test_a_query_that_shares_nothing_finds_nothing_in_the_lexical_leg():
-    answer = engine_of(TOOLS).discover(Query("zebra", mode="lexical"))
-    assert (answer.abstained, answer.reason, answer.results) == (True, "no_candidates", ())
-
-
-def test_each_way_to_find_nothing_has_its_own_reason():
-    engine = engine_of(TOOLS, empty={})
-    assert engine.discover(Query("pdf", ("empty",))).reason == "nothing_indexed"
-    assert engine.discover(Query("pdf", where={"team": "x"})).reason == "filtered_out"
-    assert engine.discover(Query("pdf", surfaces=("chunk",))).reason == "filtered_out"
-    assert engine.discover(Query("? ! @")).reason == "no_candidates"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +71,7 @@ def test_a_filter_never_loses_a_matching_item_at_any_k(items, data):
     matching = {name for name, item in corpus.items() if item["team"] == "a"}
     k = data.draw(st.integers(1, len(corpus)))
     answer = engine.search(Query("common", k=k, where={"team": "a"}))
-    found = {copy.partition("/")[2] for hit in answer.results for copy in hit.copies}
+    found = {copy.partition("/")[2] for hit in answer.results for copy in hit.duplicates}
     found |= set(names(answer))
     assert found <= matching
     assert len(answer.results) == k or found == matching
@@ -146,7 +98,7 @@ def test_the_ranking_after_any_updates_is_that_of_a_fresh_build(steps, hnsw_abov
     engine = engine_of(items, hnsw_above)
     for step in steps:
         items = changed(items, step)
-        corpus = Corpus("tools", "mapping", InMemory(items), Skill(), "hashing")
+        corpus = corpus_of(items)
         engine.reconfigure([corpus])
         engine.request(Job("reconcile", "tools", ScanRequest(prune=True)))
         engine.drain()
@@ -170,7 +122,7 @@ def test_equal_scores_are_ordered_by_id(mode):
     assert [hit.artifact_id for hit in hits] == ["a", "b", "c"]
 
 
-def test_copies_fall_together_under_the_best_scope_and_are_listed():
+def test_duplicates_are_joined_under_the_best_scope_and_are_listed():
     skill = {"name": "pdf", "description": "Fill a pdf form", "text": "Use qpdf."}
     scopes = {"a": "other", "b": "plugin", "c": "project", "d": "user"}
     engine = engine_of(
@@ -179,39 +131,7 @@ def test_copies_fall_together_under_the_best_scope_and_are_listed():
     )
     hits = engine.search(Query("pdf form qpdf")).results
     assert [hit.artifact_id for hit in hits] == ["c", "near"]
-    assert set(hits[0].copies) == {"tools/a", "tools/b", "tools/d", "more/far"}
-
-
-def test_lexical_answers_before_vectors_are_there_and_says_so():
-    engine = engine_of(TOOLS)
-    index = engine.snapshot.corpora["tools"]
-    from dataclasses import replace
-
-    import numpy as np
-
-    from irdaemon.index.dense import Dense
-
-    bare = replace(index.rows, embedded=np.zeros(len(index.rows.present), bool))
-    snapshot = replace(
-        engine.snapshot, corpora={"tools": replace(index, rows=bare, dense=Dense(bare))}
-    )
-    answer = discover(snapshot, Query("fill a pdf form"), Models(lambda text, embedder: None))
-    assert answer.freshness["legs"] == ["lexical"]
-    assert answer.freshness["pending"] == 3
-    assert names(answer) == ["fill"]
-    with pytest.raises(Unavailable, match="not ready"):
-        search(snapshot, Query("pdf", mode="dense"), Models(lambda text, embedder: None))
-
-
-def test_an_unknown_corpus_is_an_error_naming_the_nearest():
-    with pytest.raises(NotFound, match="did you mean 'tools'"):
-        engine_of(TOOLS).search(Query("pdf", ("tool",)))
-
-
-def test_several_corpora_answer_together_and_say_where_each_hit_is_from():
-    engine = engine_of(TOOLS, notes={"form": tool("pdf form notes of last week")})
-    answer = engine.search(Query("pdf form"))
-    assert {hit.corpus for hit in answer.results} == {"tools", "notes"}
+    assert set(hits[0].duplicates) == {"tools/a", "tools/b", "tools/d", "more/far"}
 
 
 def test_a_graph_finds_what_exact_search_finds_and_nothing_that_is_gone():
@@ -225,7 +145,7 @@ def test_a_graph_finds_what_exact_search_finds_and_nothing_that_is_gone():
         hit_rate += len(expected & set(names(graph.search(query)))) / len(expected) / 30
     assert hit_rate > 0.95
     left = {key: item for key, item in items.items() if key != "t40"}
-    graph.reconfigure([Corpus("tools", "mapping", InMemory(left), Skill(), "hashing")])
+    graph.reconfigure([corpus_of(left)])
     graph.request(Job("reconcile", "tools"))
     graph.drain()
     query = Query(items["t40"]["description"], mode="dense", k=50)
@@ -265,33 +185,9 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("fill-pdf", "fill-pdf"),
-        ("how do I use fill-pdf for this", "fill-pdf"),
-        ("use FILL-PDF: now", "fill-pdf"),
-        ("does parseConfig work?", "parseConfig"),
-        ("commit", "commit"),
-        ("how do I use `commit`", "commit"),
-    ],
-)
-@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
-def test_an_artifact_called_by_its_name_comes_first_and_above_any_floor(text, named, mode):
-    spec = ir.SelectSpec(min_score=0.99)
-    answer = engine_of(NAMED).discover(Query(text, mode=mode, k=1, select=spec))
-    assert (names(answer), answer.abstained) == ([named], False)
-    assert answer.results[0].score == 1.0
-
-
 def test_a_common_word_in_prose_calls_nobody_by_name():
     answer = engine_of(NAMED).search(Query("please commit to this plan"))
     assert all(hit.score < 1 for hit in answer.results)
-
-
-def test_two_artifacts_called_by_name_are_both_committed():
-    answer = engine_of(NAMED).discover(Query("first parseConfig, then fill-pdf"))
-    assert set(names(answer)) == {"parseConfig", "fill-pdf"}
 
 
 def test_a_filter_holds_for_what_is_called_by_name_too():

@@ -1,14 +1,14 @@
-"""Copies are one hit: exact ones everywhere, near ones before selection."""
+"""Duplicates are one hit: exact ones everywhere, near ones before selection."""
 
 from irdaemon.types import Query
-from tests.unit.retrieve.test_ranking import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 LONG = "Fill a pdf form with data from a table, check it, sign it, and flatten the result"
 
 
 def collapsed(items, call="discover", query="fill a pdf form"):
     answer = getattr(engine_of(items), call)(Query(query))
-    return {hit.artifact_id: set(hit.copies) for hit in answer.results}
+    return {hit.artifact_id: set(hit.duplicates) for hit in answer.results}
 
 
 def test_equal_content_is_one_hit_of_the_best_scope_and_lists_the_others():
@@ -36,7 +36,7 @@ def test_one_name_with_different_texts_stays_two():
         "b": tool("Fill the water tank of a pdf printer before each shift", name="fill"),
     }
     assert set(collapsed(items, "search")) == {"a", "b"}
-    assert all(not copies for copies in collapsed(items).values())
+    assert all(not others for others in collapsed(items).values())
 
 
 def test_the_same_text_under_another_name_is_another_thing():
@@ -44,8 +44,8 @@ def test_the_same_text_under_another_name_is_another_thing():
     assert set(collapsed(items, "search", LONG)) == {"a", "b"}
 
 
-def test_copies_in_different_corpora_are_one_hit_too():
+def test_duplicates_in_different_corpora_are_one_hit_too():
     same = {"fill": tool(LONG)}
     engine = engine_of(same, more=same)
     (hit,) = engine.discover(Query("fill a pdf form")).results
-    assert len(hit.copies) == 1
+    assert len(hit.duplicates) == 1

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.selection.strategies import select
+from irdaemon.selection.strategies import check_spec, select
 from irdaemon.types import Hit, SelectSpec
 
 
@@ -89,7 +89,7 @@ def test_a_callable_chooses_among_the_hits_and_the_limit_still_holds():
 )
 def test_a_spec_that_cannot_be_followed_is_an_error_that_says_what(spec, said):
     with pytest.raises(QueryError, match=said):
-        select(hits(0.5), SelectSpec(**spec))
+        check_spec(SelectSpec(**spec))
 
 
 @given(

@@ -1,10 +1,10 @@
-"""Which parts of a query ask for something, and what they bring."""
+"""Which parts of a query are sub-queries, and what they add."""
 
 import pytest
 
-from irdaemon.selection.subqueries import needs
+from irdaemon.selection.subqueries import subqueries
 from irdaemon.types import Query, SelectSpec
-from tests.unit.retrieve.test_ranking import engine_of, names, tool
+from tests.support.searching import engine_of, names, tool
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,11 @@ from tests.unit.retrieve.test_ranking import engine_of, names, tool
     ],
 )
 def test_a_query_is_split_where_both_parts_ask_for_something(text, parts):
-    assert needs(text) == parts
+    assert subqueries(text) == parts
 
 
-def test_a_document_is_not_a_list_of_wishes():
-    assert needs("fill a pdf form and deploy to the cloud. " * 100) == []
+def test_a_document_is_not_a_list_of_requests():
+    assert subqueries("fill a pdf form and deploy to the cloud. " * 100) == []
 
 
 TOOLS = {
@@ -55,6 +55,6 @@ def test_a_strategy_asked_for_by_name_is_followed_to_the_letter():
     assert len(engine_of(TOOLS).discover(Query(text, select=spec)).results) == 1
 
 
-def test_a_part_that_the_first_hit_serves_adds_nothing():
+def test_a_part_that_the_first_hit_answers_adds_nothing():
     answer = engine_of(TOOLS).discover(Query("fill a pdf form and fill the form with data"))
     assert names(answer) == ["fill"]

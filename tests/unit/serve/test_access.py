@@ -200,15 +200,15 @@ def as_client(served, client, op, args):
 
 def test_what_a_limited_client_reports_wipes_and_shows_nobody_elses_sessions(served):
     shown = {"session": "claude:owner", "references": ["open/a"]}
-    as_client(served, "", "offered", shown)
+    as_client(served, "", "impressions", shown)
     for number in range(300):
         said = {"session": f"s{number}", "references": ["open/b"], "client": ""}
-        as_client(served, "agent", "offered", said)
+        as_client(served, "agent", "impressions", said)
     only = {"session": "claude:owner"}
-    assert [each["reference"] for each in as_client(served, "", "offered", only)] == ["open/a"]
+    assert [each["reference"] for each in as_client(served, "", "impressions", only)] == ["open/a"]
     for client in ("agent", "other"):
-        assert as_client(served, client, "offered", {**only, "client": ""}) == []
-    assert as_client(served, "other", "offered", {"session": "s299"}) == []
+        assert as_client(served, client, "impressions", {**only, "client": ""}) == []
+    assert as_client(served, "other", "impressions", {"session": "s299"}) == []
 
 
 @pytest.mark.parametrize("op", ["discover", "search"])

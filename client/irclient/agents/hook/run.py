@@ -141,7 +141,7 @@ def _on_prompt(agent: Any, asked: Event, wish: Options, deadline: float) -> None
     if context:
         _say(agent.written(asked, context))
         if session:
-            _tell("offered", {"session": session, "references": offered}, deadline)
+            _tell("impressions", {"session": session, "references": offered}, deadline)
 
 
 def _worth_asking(prompt: str) -> bool:

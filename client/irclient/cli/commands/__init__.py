@@ -22,7 +22,7 @@ COMMANDS = (
     "rm",
     "build",
     "hint",
-    "offered",
+    "impressions",
     "hook",
     "install",
     "uninstall",

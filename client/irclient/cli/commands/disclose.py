@@ -14,11 +14,11 @@ from irclient.types import LEVELS
 HELP = "the payload of artifacts"
 ABOUT = """
 The payload of artifacts, read now from where they lie: their text, or with
---level bundled also the files that come with them. Says so when a file is not
-what was indexed.
+--level bundled also the files that come with them. It is marked when a file is
+not what was indexed.
 """
 EXAMPLES = """
-# what a skill says
+# the text of a skill
 irc disclose skills/fill-pdf-form
 
 # with its scripts and references
@@ -44,6 +44,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what the artifacts hold now."""
     found = client.disclose(options.reference, options.level, options.expand)
-    told = [each.to_dict() for each in found]
-    printed(options, told, lambda told: "\n\n".join("\n".join(disclosure_lines(e)) for e in told))
+    plain = [each.to_dict() for each in found]
+    printed(
+        options, plain, lambda plain: "\n\n".join("\n".join(disclosure_lines(e)) for e in plain)
+    )
     return COMMITTED

@@ -10,10 +10,10 @@ from irclient.client import Client
 
 HELP = "few items that apply, or none"
 ABOUT = """
-The few artifacts that apply to what is asked, best first, each with its score,
+The few items that apply to what is asked, best first, each with its score,
 what it is and where it lies; or why nothing applies. Less is shown than was
-found: what is not near enough to the best is left out, and a query below the
-floor of every corpus gets nothing at all.
+found: what is clearly weaker than the best is left out, and where no corpus
+has anything near enough to the question, nothing is shown at all.
 """
 EXAMPLES = """
 # what applies here?
@@ -25,10 +25,10 @@ irc discover -c skills --json "fill in a PDF form"
 # the text of what was found, too
 irc discover --disclose body "fill in a PDF form"
 
-# one owner's documents, changed files included
+# the documents of one owner, files changed just now included
 irc discover --where owner=acme --fresh "quarterly report"
 
-# whatever fits into 50 ms
+# the best answer that fits into 50 ms
 irc discover --budget-ms 50 "quarterly report"
 """
 

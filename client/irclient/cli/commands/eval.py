@@ -19,7 +19,7 @@ HELP = "how good the answers to labelled queries are"
 ABOUT = """
 How good the answers to labelled queries are: ranking, selection, abstention.
 A case a line: {"query": "...", "gold": ["name or id", ...]}; no gold means that
-nothing should be committed.
+nothing applies, and nothing should be chosen.
 """
 EXAMPLES = """
 # the measures, with plain BM25 beside them
@@ -49,13 +49,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the measures of the daemon's answers."""
     client.timeout = max(client.timeout, _WITHIN_S)
-    told = client.eval(read_cases(options.cases), query(options), options.baseline)
-    printed(options, told, lambda told: report(told, sweep=options.sweep))
+    measured = client.eval(read_cases(options.cases), query(options), options.baseline)
+    printed(options, measured, lambda measured: report(measured, sweep=options.sweep))
     return COMMITTED
 
 
 def read_cases(path: str) -> list[dict[str, Any]]:
-    """Read a file of cases, or stdin for "-"; whoever evaluates checks what is in them."""
+    """Read a file of cases, or stdin for "-"; the daemon checks what is in them."""
     name = "stdin" if path == "-" else path
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")

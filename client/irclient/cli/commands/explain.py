@@ -12,9 +12,10 @@ from irclient.terminal.output import printed
 
 HELP = "why an answer is as it is, or is not"
 ABOUT = """
-Why an answer is as it is: the words of the query, what each retriever made of
-them, the floor of every corpus, and what was committed. With --item also how
-far one artifact got, and by how much it fell short.
+Why an answer is as it is: the words of the query, the score of each candidate
+by meaning and by words, the least confidence at which each corpus answers, and
+what was chosen. With --item also how far one item got, and by how much it fell
+short.
 """
 EXAMPLES = """
 # every stage of a query
@@ -34,6 +35,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
-    told = client.explain(query(options), options.item)
-    printed(options, told, explanation)
-    return ABSTAINED if told["selection"]["abstained"] else COMMITTED
+    explained = client.explain(query(options), options.item)
+    printed(options, explained, explanation)
+    return ABSTAINED if explained["selection"]["abstained"] else COMMITTED

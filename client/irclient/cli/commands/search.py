@@ -11,7 +11,7 @@ from irclient.client import Client
 HELP = "ranked candidates, without selection"
 ABOUT = """
 The ranked candidates for a query, without the decision whether they are good
-enough. Use it to look around; `discover` is for acting on the answer.
+enough. Use it to browse; `discover` is for acting on the answer.
 """
 EXAMPLES = """
 # the best ten, from everywhere

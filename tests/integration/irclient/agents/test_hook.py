@@ -31,7 +31,7 @@ HIT = {
 RESULTS = {
     "discover": {"results": [HIT]},
     "status": {"corpora": [{"name": "skills", "artifacts": 2}]},
-    "offered": [],
+    "impressions": [],
     "hint": [1],
 }
 
@@ -110,7 +110,7 @@ def test_what_is_offered_is_reported_once_it_is_written(peer):
     assert (discover, args["text"], args["corpora"]) == ("discover", "fill a pdf form", ["skills"])
     assert (args["session"], args["select"]) == ("claude:S", {"max_k": 3})
     assert 0 < args["budget_ms"] < 5_000
-    assert reported == ("offered", {"session": "claude:S", "references": ["skills/a"]})
+    assert reported == ("impressions", {"session": "claude:S", "references": ["skills/a"]})
 
 
 def test_a_session_without_an_id_is_answered_and_nothing_is_remembered(peer):

@@ -28,8 +28,8 @@ def status(answers=0, jobs=0, pid=1):
     figures = {"n": 1, "p50": 1.25, "p95": 3.5, "max": 9.0}
     profile = {
         "lexical": {"total": 7, **figures},
-        "rung hybrid": {"total": answers, **figures},
-        "rung lexical": {"total": 1, **figures},
+        "tier hybrid": {"total": answers, **figures},
+        "tier lexical": {"total": 1, **figures},
         "job reconcile": {"total": jobs, **figures},
     }
     return {

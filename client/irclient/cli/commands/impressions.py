@@ -1,4 +1,4 @@
-"""`irc offered`: what an agent's session was shown."""
+"""`irc impressions`: what an agent's session was shown."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ shows nothing twice; with references, those count as shown as well.
 """
 EXAMPLES = """
 # what a session of Claude Code was shown
-irc offered claude:5f1c9b2e
+irc impressions claude:5f1c9b2e
 
 # never show it this one
-irc offered claude:5f1c9b2e skills/fill-pdf-form
+irc impressions claude:5f1c9b2e skills/fill-pdf-form
 """
 
 
@@ -35,12 +35,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what the session was shown."""
-    told = client.offered(options.session, options.reference)
-    printed(options, told, lambda told: "\n".join(_lines(told)) or "nothing")
+    found = client.impressions(options.session, options.reference)
+    printed(options, found, lambda found: "\n".join(_lines(found)) or "nothing")
     return COMMITTED
 
 
-def _lines(told: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for each in told:
+def _lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for each in found:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each["at"]))
         yield f"{when}  {each['reference']}"

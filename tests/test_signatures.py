@@ -1,0 +1,79 @@
+"""No public function takes more than five parameters: more mean that a type is missing."""
+
+import ast
+
+import pytest
+
+from tests.test_imports import PACKAGES, modules
+
+MOST = 5
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What may take more, each with its reason. `ir` is the library whose public functions are offered
+# here under their names, with their keywords.
+EXEMPT = {
+    "irdaemon.library.discover": "ir.discover",
+    "irdaemon.library.search": "ir.search",
+    "irdaemon.library.select": "ir.select",
+    "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
+    "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
+    "irclient.mcp.documents.Library.search": "an MCP tool, whose parameters are its schema",
+}
+
+
+def functions(tree):
+    """Yield the public functions of a module, and the public methods of its public classes."""
+    for node in tree.body:
+        if isinstance(node, FUNCTIONS) and not node.name.startswith("_"):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            methods = [each for each in node.body if isinstance(each, FUNCTIONS)]
+            for each in methods:
+                if each.name == "__init__" or not each.name.startswith("_"):
+                    yield f"{node.name}.{each.name}", each
+
+
+def parameters(function):
+    """Return the names of a function's parameters, without self and cls."""
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return [each.arg for each in named if each.arg not in ("self", "cls")]
+
+
+def too_long(name, source):
+    """Return the functions of a module that take more than five parameters, by dotted name."""
+    every = functions(ast.parse(source))
+    return [f"{name}.{own}" for own, each in every if len(parameters(each)) > MOST]
+
+
+def sources(package):
+    for path, module in modules(package):
+        yield f"{package}.{module}".rstrip("."), path.read_text("utf-8")
+
+
+def test_no_public_function_takes_more_than_five_parameters_but_those_with_a_reason():
+    found = {each for package in PACKAGES for pair in sources(package) for each in too_long(*pair)}
+    assert found - EXEMPT.keys() == set()
+    assert EXEMPT.keys() - found == set(), "these are short enough to need no exemption"
+
+
+def test_no_public_function_takes_keywords_that_it_does_not_name():
+    for package in PACKAGES:
+        for name, source in sources(package):
+            for own, function in functions(ast.parse(source)):
+                assert function.args.kwarg is None, f"{name}.{own}"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("def f(a, b, c, d, e): ...", []),
+        ("def f(a, b, c, d, *, e, f): ...", ["m.f"]),
+        ("async def f(a, b, c, d, e, f): ...", ["m.f"]),
+        ("class C:\n    def f(self, a, b, c, d, e): ...", []),
+        ("class C:\n    def __init__(self, a, b, c, d, e, f): ...", ["m.C.__init__"]),
+        ("class C:\n    a: int\n    b: int\n    c: int\n    d: int\n    e: int\n    f: int", []),
+        ("def _f(a, b, c, d, e, f): ...", []),
+    ],
+)
+def test_a_planted_signature_is_found(source, found):
+    assert too_long("m", source) == found

@@ -1,0 +1,99 @@
+"""From a query to a selection: merged corpora, reasons to abstain, and the trace of every stage."""
+
+import pytest
+
+import irdaemon as ir
+from irclient.errors import NotFound, Unavailable
+from irdaemon.discovery.discover import Models, discover, search
+from irdaemon.types import Query
+from tests.support.searching import TOOLS, engine_of, names, tool
+
+
+def test_a_query_that_shares_nothing_finds_nothing_in_the_lexical_leg():
+    answer = engine_of(TOOLS).discover(Query("zebra", mode="lexical"))
+    assert (answer.abstained, answer.reason, answer.results) == (True, "no_candidates", ())
+
+
+def test_each_way_to_find_nothing_has_its_own_reason():
+    engine = engine_of(TOOLS, empty={})
+    assert engine.discover(Query("pdf", ("empty",))).reason == "nothing_indexed"
+    assert engine.discover(Query("pdf", where={"team": "x"})).reason == "filtered_out"
+    assert engine.discover(Query("pdf", surfaces=("chunk",))).reason == "filtered_out"
+    assert engine.discover(Query("? ! @")).reason == "no_candidates"
+
+
+def test_lexical_answers_before_vectors_are_there_and_says_so():
+    engine = engine_of(TOOLS)
+    index = engine.snapshot.corpora["tools"]
+    from dataclasses import replace
+
+    import numpy as np
+
+    from irdaemon.index.dense import Dense
+
+    bare = replace(index.rows, embedded=np.zeros(len(index.rows.present), bool))
+    snapshot = replace(
+        engine.snapshot, corpora={"tools": replace(index, rows=bare, dense=Dense(bare))}
+    )
+    models = Models(lambda text, embedder: None)
+    answer = discover(snapshot, Query("fill a pdf form"), models).selection
+    assert answer.freshness["legs"] == ["lexical"]
+    assert answer.freshness["pending"] == 3
+    assert names(answer) == ["fill"]
+    with pytest.raises(Unavailable, match="not ready"):
+        search(snapshot, Query("pdf", mode="dense"), models)
+
+
+def test_an_unknown_corpus_is_an_error_naming_the_nearest():
+    with pytest.raises(NotFound, match="did you mean 'tools'"):
+        engine_of(TOOLS).search(Query("pdf", ("tool",)))
+
+
+def test_several_corpora_answer_together_and_say_where_each_hit_is_from():
+    engine = engine_of(TOOLS, notes={"form": tool("pdf form notes of last week")})
+    answer = engine.search(Query("pdf form"))
+    assert {hit.corpus for hit in answer.results} == {"tools", "notes"}
+
+
+NAMED = {
+    "fill-pdf": {"name": "fill-pdf", **tool("Complete forms")},
+    "parseConfig": {"name": "parseConfig", **tool("Read settings")},
+    "commit": {"name": "commit", **tool("Write a message for a change")},
+    **{
+        f"noise{n}": tool("how do I use this for commit and fill pdf config work")
+        for n in range(20)
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("fill-pdf", "fill-pdf"),
+        ("how do I use fill-pdf for this", "fill-pdf"),
+        ("use FILL-PDF: now", "fill-pdf"),
+        ("does parseConfig work?", "parseConfig"),
+        ("commit", "commit"),
+        ("how do I use `commit`", "commit"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_an_artifact_called_by_its_name_comes_first_and_above_any_floor(text, named, mode):
+    spec = ir.SelectSpec(min_score=0.99)
+    answer = engine_of(NAMED).discover(Query(text, mode=mode, k=1, select=spec))
+    assert (names(answer), answer.abstained) == ([named], False)
+    assert answer.results[0].score == 1.0
+
+
+def test_two_artifacts_called_by_name_are_both_committed():
+    answer = engine_of(NAMED).discover(Query("first parseConfig, then fill-pdf"))
+    assert set(names(answer)) == {"parseConfig", "fill-pdf"}
+
+
+def test_the_trace_of_a_query_holds_every_stage():
+    engine = engine_of(TOOLS)
+    models = Models(lambda text, embedder: None)
+    trace = discover(engine.snapshot, Query("fill a pdf form"), models)
+    assert [each.index.corpus for each in trace.merged.rankings] == ["tools"]
+    assert trace.choice.hits == trace.selection.results
+    assert trace.selection.n_retrieved == len(trace.merged.hits)

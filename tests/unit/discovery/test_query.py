@@ -1,0 +1,73 @@
+"""A query is validated once, where it enters the engine."""
+
+import pytest
+
+from irclient.errors import QueryError
+from irdaemon.discovery import query as queries
+from irdaemon.engine import reader
+from irdaemon.evaluate import Case
+from irdaemon.types import Query, SelectSpec
+from tests.support.searching import engine_of, tool
+
+TOOLS = {
+    "fill": tool("Fill a pdf form with data"),
+    "deploy": tool("Deploy services to the cloud"),
+}
+TWO_THINGS = "fill a pdf form and deploy services to the cloud"
+
+
+def counted(monkeypatch, module, name):
+    """Count the calls of a function where a module calls it."""
+    calls, function = [], getattr(module, name)
+
+    def counting(*args, **more):
+        calls.append(args)
+        return function(*args, **more)
+
+    monkeypatch.setattr(module, name, counting)
+    return calls
+
+
+@pytest.mark.parametrize("entry", ["discover", "search", "explain"])
+def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entry):
+    engine = engine_of(TOOLS)
+    whole = counted(monkeypatch, reader, "validated")
+    names = ("check_level", "parse_expand", "check_filter", "check_spec", "check_wait")
+    parts = [counted(monkeypatch, queries, name) for name in names]
+    getattr(engine, entry)(Query(TWO_THINGS))
+    assert [len(calls) for calls in (whole, *parts)] == [1] * 6
+
+
+def test_every_case_of_an_evaluation_is_validated_as_it_is_asked(monkeypatch):
+    whole = counted(monkeypatch, reader, "validated")
+    engine_of(TOOLS).evaluate([Case("fill a form", ("fill",))], Query(""))
+    assert len(whole) == 2  # one search and one discover
+    with pytest.raises(QueryError, match="the query is empty"):
+        engine_of(TOOLS).evaluate([Case(" ")], Query(""))
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (Query(" "), "the query is empty"),
+        (Query("x", corpora=(1,)), "corpora must be a list of texts"),
+        (Query("x", mode="hybird"), "unknown mode 'hybird'.*did you mean 'hybrid'"),
+        (Query("x", fusion="rff"), "unknown fusion 'rff'"),
+        (Query("x", weights={"chunk": -1}), "the weight of 'chunk'"),
+        (Query("x", k=0), "k must be a whole number from 1 to 1,000"),
+        (Query("x", wait_ms=1e9), "wait_ms must be"),
+        (Query("x", level="all"), "unknown level 'all'"),
+        (Query("x", expand="window:99"), "a window is 1 to 50 records wide"),
+        (Query("x", where={"a": {"$lke": 1}}), "unknown filter operator '.lke'"),
+        (Query("x", select=SelectSpec(max_k=0)), "max_k must be"),
+    ],
+)
+def test_a_query_that_cannot_be_run_is_an_error_that_says_what(query, message):
+    with pytest.raises(QueryError, match=message):
+        queries.validated(query)
+
+
+def test_a_search_does_not_mind_how_to_select():
+    wrong = SelectSpec("no such strategy", max_k=0)
+    found = engine_of(TOOLS).search(Query("pdf form", select=wrong)).results
+    assert found[0].name == "fill"
