@@ -137,7 +137,7 @@ def reconcile(
 
 def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
     """Count the artifacts of a corpus; 0 where so many new ones leave its limit far off."""
-    most = corpus.room.artifacts
+    most = corpus.quota.artifacts
     # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
     if not new or not most or ledger.last_artifact() + new < most:
         return 0
@@ -155,7 +155,7 @@ def _read_some(
     outcomes: list[tuple[Entry, Outcome]] = []
     for entry in delta.stale[start : start + _AT_ONCE]:
         known = delta.known.get(entry.key)
-        why = corpus.room.refusal(held) if known is None else ""
+        why = corpus.quota.exceeded(held) if known is None else ""
         outcome = NoRoom(why) if why else _read_one(corpus, entry, known, optouts)
         outcomes.append((entry, outcome))
         held += known is None and not why
