@@ -9,8 +9,8 @@ from irclient.errors import NotFound
 from irdaemon.engine.publishing import Publishing
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.recovery import renewed
-from irdaemon.ledger.damage import is_passing
-from irdaemon.ledger.loss import damage, first_fault
+from irdaemon.ledger.corruption import damage, first_fault
+from irdaemon.ledger.sqlite_errors import is_passing
 from irdaemon.runtime.tracebacks import where
 
 # After so many tries, with half a minute of waiting between them, a fault is one that repeats.

@@ -16,7 +16,7 @@ import numpy as np
 
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.ledger.loss import Loss, damage, lose, mended
+from irdaemon.ledger.corruption import Loss, damage, lose, mended
 from irdaemon.ledger.store import advice
 
 Made = TypeVar("Made")

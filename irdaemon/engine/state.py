@@ -29,8 +29,8 @@ from irdaemon.index import (
     Snapshot,
 )
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
-from irdaemon.ledger.damage import is_damage
-from irdaemon.ledger.loss import Loss
+from irdaemon.ledger.corruption import Loss
+from irdaemon.ledger.sqlite_errors import is_damage
 
 log = logging.getLogger(__name__)
 

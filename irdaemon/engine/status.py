@@ -12,8 +12,8 @@ from irdaemon.engine.lag import Standing
 from irdaemon.engine.retry import Trouble
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger, Wanted
+from irdaemon.ledger.corruption import Loss
 from irdaemon.ledger.files import kept_aside
-from irdaemon.ledger.loss import Loss
 from irdaemon.selection.floor import trusted
 from irdaemon.source.opening import resolved
 from irdaemon.types import Floor

@@ -20,10 +20,10 @@ from irdaemon.ledger import erasing
 from irdaemon.ledger.check import Finding, faults
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
-from irdaemon.ledger.mend import mend
 from irdaemon.ledger.pins import MOST as MOST_PINS
 from irdaemon.ledger.pins import Pins
 from irdaemon.ledger.projects import Projects
+from irdaemon.ledger.repair import mend
 from irdaemon.ledger.rows import (
     Counts,
     Decomposed,

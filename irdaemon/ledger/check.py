@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import msgpack
 import numpy as np
 
-from irdaemon.ledger.damage import is_passing
 from irdaemon.ledger.rows import record_id
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
+from irdaemon.ledger.sqlite_errors import is_passing
 from irdaemon.ledger.store import Store, advice
 from irdaemon.ledger.vectors import UNUSED
 from irdaemon.source import SOURCES

@@ -85,7 +85,7 @@ def _found(config: Config) -> list[Finding]:
 def _repaired(path: str) -> list[str]:
     """Mend a ledger, or set it aside where that is of no use; return what was done."""
     from irdaemon.ledger import Ledger
-    from irdaemon.ledger.loss import lose
+    from irdaemon.ledger.corruption import lose
 
     with closing(Ledger(path, read_only=True)) as view:
         damaged = [each.what for each in view.faults() if each.part == "sqlite" and each.grave]

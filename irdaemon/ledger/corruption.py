@@ -8,9 +8,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from irdaemon.ledger import IN_MEMORY, Finding, Ledger
-from irdaemon.ledger.damage import is_damage, is_passing
 from irdaemon.ledger.files import set_aside
 from irdaemon.ledger.schema import LedgerError
+from irdaemon.ledger.sqlite_errors import is_damage, is_passing
 
 log = logging.getLogger(__name__)
 
