@@ -160,7 +160,7 @@ class Daemon:
         config = self._settled.config
         return Engine(
             ledger,
-            self._settled.corpora(ledger.corpora()),
+            self._settled.corpora(ledger.corpora.names()),
             Options(
                 images=Images(os.path.join(config.state_dir, "index")),
                 hnsw_above=config.index.hnsw_above,

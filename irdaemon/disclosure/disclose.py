@@ -50,7 +50,7 @@ def disclose_artifact(
     ledger: Ledger, corpus: Corpus, artifact_id: str, level: str, expand: Expand | None
 ) -> Disclosure:
     """Disclose one artifact, its first record expanded. Raises NotFound where it is gone."""
-    artifact = ledger.artifact(corpus.name, artifact_id)
+    artifact = ledger.artifacts.get(corpus.name, artifact_id)
     if artifact is None:
         raise NotFound(f"{corpus.name}/{artifact_id} is gone", "ask discover again")
     disclosed = disclose(artifact, level, Bounds.of(corpus))
@@ -61,7 +61,7 @@ def disclose_hit(
     ledger: Ledger, corpus: Corpus, hit: Hit, level: str, expand: Expand | None
 ) -> Hit:
     """Return a hit with its disclosure, expanded around the record that matched."""
-    artifact = ledger.artifact(hit.corpus, hit.artifact_id)
+    artifact = ledger.artifacts.get(hit.corpus, hit.artifact_id)
     if artifact is None:
         return hit
     disclosed = disclose(artifact, level, Bounds.of(corpus))
@@ -73,7 +73,7 @@ def _expanded(
 ) -> Disclosure:
     if expand is None:
         return disclosed
-    records = ledger.records_for_artifact(disclosed.corpus, disclosed.artifact_id)
+    records = ledger.artifacts.records_of(disclosed.corpus, disclosed.artifact_id)
     return with_passage(disclosed, expanded(records, around, expand))
 
 

@@ -28,7 +28,7 @@ from irdaemon.evaluate import (
     plain_bm25,
     report,
 )
-from irdaemon.ledger import Ledger, Wanted
+from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.runtime.profile import summary
 from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Query, Selection
@@ -149,9 +149,9 @@ class Answering(State):
         """Return the records of one artifact, in plan order."""
         with self._reading() as ledger:
             corpus, artifact_id = resolve(ledger, reference, self._corpora)
-            return ledger.records_for_artifact(corpus, artifact_id)
+            return ledger.artifacts.records_of(corpus, artifact_id)
 
-    def artifacts(self, wanted: Wanted) -> list[dict[str, Any]]:
+    def artifacts(self, wanted: ArtifactPage) -> list[dict[str, Any]]:
         """Return a page of the artifacts that are held, in the order of their references."""
         if wanted.corpus and wanted.corpus not in self._corpora:
             raise self._unknown(wanted.corpus)

@@ -93,7 +93,7 @@ class Doing(Upkeep):
             progress.done, progress.todo = done, todo
             self._breathe(job, corpus)
 
-        above = self.ledger.last_record()
+        above = self.ledger.index_rows.last_record()
         report = reconcile(self.ledger, corpus, job.look, self._clock, advance)
         self._work.looked(job, report)
         progress.done = progress.todo
@@ -139,7 +139,7 @@ class Doing(Upkeep):
             progress.todo = max(progress.todo, progress.done)
             self._breathe(job, corpus)
         if not isinstance(embedder, Absent):
-            self.ledger.serve(corpus.name, corpus.embedder, embedder.id)
+            self.ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
         self._publish(corpus)
         self._calibrate_if_due(corpus)
         return f"{progress.done} records embedded"

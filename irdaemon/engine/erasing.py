@@ -111,6 +111,6 @@ class Erasing(Mending):
             buried = index.rows.buried
 
             def gone(after: int, name: str = name, buried: int = buried) -> list[int]:
-                return self.ledger.gone_since(name, after, buried)[0]
+                return self.ledger.index_rows.tombstones_since(name, after, buried)[0]
 
             self._images.blank(name, gone)

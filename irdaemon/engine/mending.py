@@ -9,8 +9,8 @@ from irclient.errors import NotFound
 from irdaemon.engine.publishing import Publishing
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.recovery import renewed
-from irdaemon.ledger.corruption import damage, first_fault
-from irdaemon.ledger.sqlite_errors import is_passing
+from irdaemon.ledger.corruption import corruption_of, first_problem
+from irdaemon.ledger.sqlite_errors import is_transient
 from irdaemon.runtime.tracebacks import where
 
 # After so many tries, with half a minute of waiting between them, a fault is one that repeats.
@@ -48,12 +48,12 @@ class Mending(Publishing):
 
     def _recovered(self, job: Job, error: Exception) -> bool:
         """Go on after a job failed by the ledger's fault; say whether it did."""
-        if is_passing(error):
+        if is_transient(error):
             # A full disk, say. Compaction comes again by itself, and wants more room than others.
             if job.kind != "compact":
                 self._setbacks.note(job, str(error), self._clock())
             return True
-        why = damage(self.ledger.path, error) if self.host.writes else ""
+        why = corruption_of(self.ledger.path, error) if self.host.writes else ""
         if why:
             self._renew(why)
         return bool(why)
@@ -64,7 +64,7 @@ class Mending(Publishing):
             self.ledger.put_back()
             log.error("%s was gone; it is written anew, nothing is lost", self.ledger.path)
             return "the ledger's file was gone and is written anew"
-        why = first_fault(self.ledger.path) if self.host.writes else ""
+        why = first_problem(self.ledger.path) if self.host.writes else ""
         if why:
             self._renew(why)
         return why or "the ledger is sound"

@@ -38,15 +38,15 @@ class Publishing(State):
         indexes: dict[str, CorpusIndex] = {}
         for name, corpus in chosen.items():
             embedder = self._embedders.named(corpus.embedder)
-            self.ledger.declare(name, corpus.kind, corpus.recipe, embedder.id)
-            if self.ledger.served(name) is None and not isinstance(embedder, Absent):
-                self.ledger.serve(name, corpus.embedder, embedder.id)
+            self.ledger.corpora.declare(name, corpus.kind, corpus.recipe, embedder.id)
+            if self.ledger.corpora.served(name) is None and not isinstance(embedder, Absent):
+                self.ledger.corpora.serve(name, corpus.embedder, embedder.id)
             indexes[name] = self._index(corpus, self.snapshot.corpora.get(name))
-        for name in self.ledger.corpora():
+        for name in self.ledger.corpora.names():
             if name not in chosen:
                 self._work.drop(name, GONE)
                 self._retries.forget(name)
-                self.ledger.forget_corpus(name)
+                self.ledger.corpora.forget(name)
                 if self._images:
                     self._images.drop(name)
         self._corpora = chosen
@@ -81,7 +81,7 @@ class Publishing(State):
         self, corpus: Corpus, previous: CorpusIndex | None, graph: Graph | None = None
     ) -> CorpusIndex:
         if previous and corpus.name in self._rereading:
-            if self.ledger.state_of(corpus.name)[0] is None:
+            if self.ledger.corpora.state_of(corpus.name)[0] is None:
                 return previous
             self._rereading.discard(corpus.name)
             previous = None
@@ -105,7 +105,7 @@ class Publishing(State):
         if not index.rows.laid_out:
             if self._images:
                 self._images.drop(index.corpus)
-            self.ledger.forget_gone(index.corpus, index.rows.buried)
+            self.ledger.index_rows.drop_tombstones(index.corpus, index.rows.buried)
 
     def _image(self, job: Job, progress: Progress) -> str:
         """Lay a large corpus out in files, and go on from those."""
@@ -117,7 +117,7 @@ class Publishing(State):
             self._images.save(origin, generation, index.image)
         except OSError as error:
             return f"no image: {error}"
-        self.ledger.forget_gone(job.corpus, index.rows.buried)
+        self.ledger.index_rows.drop_tombstones(job.corpus, index.rows.buried)
         if image := self._images.load(origin, generation):
             indexes = {**self.snapshot.corpora, job.corpus: index.on(image)}
             self.snapshot = replace(self.snapshot, corpora=indexes)

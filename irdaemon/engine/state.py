@@ -29,8 +29,8 @@ from irdaemon.index import (
     Snapshot,
 )
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
-from irdaemon.ledger.corruption import Loss
-from irdaemon.ledger.sqlite_errors import is_damage
+from irdaemon.ledger.corruption import Corruption
+from irdaemon.ledger.sqlite_errors import is_corrupt
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class State(ABC):
         self._setbacks = Setbacks()
         self._retries = Retries()
         self._rereading: set[str] = set()
-        self.loss: Loss | None = None
+        self.loss: Corruption | None = None
         self._discovering, self._searching = Ladder(), Ladder()
         self._published_at = 0.0
         self._next_corpora: tuple[Corpus, ...] = ()
@@ -134,7 +134,7 @@ class State(ABC):
         self._embedders.doze()
 
     def _serving(self, corpus: Corpus) -> Embedder:
-        return self._embedders.serving(corpus.embedder, self.ledger.served(corpus.name))
+        return self._embedders.serving(corpus.embedder, self.ledger.corpora.served(corpus.name))
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[Ledger]:
@@ -143,7 +143,7 @@ class State(ABC):
             with self.ledger.reading() as ledger:
                 yield ledger
         except (sqlite3.DatabaseError, LedgerError) as error:
-            if is_damage(error.__cause__ or error):
+            if is_corrupt(error.__cause__ or error):
                 self._work.add(Job("mend"))
             raise Unavailable(
                 f"the ledger cannot be read: {error}",

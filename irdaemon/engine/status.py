@@ -11,8 +11,8 @@ from irdaemon.engine.health import Facts
 from irdaemon.engine.lag import Standing
 from irdaemon.engine.retry import Trouble
 from irdaemon.index import CorpusIndex
-from irdaemon.ledger import Ledger, Wanted
-from irdaemon.ledger.corruption import Loss
+from irdaemon.ledger import ArtifactPage, Ledger
+from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.files import kept_aside
 from irdaemon.selection.floor import trusted
 from irdaemon.source.opening import resolved
@@ -40,11 +40,11 @@ class Seen:
 def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
     rows = seen.index.rows
-    reconciled, problems = ledger.state_of(corpus.name)
+    reconciled, problems = ledger.corpora.state_of(corpus.name)
     switching = seen.embedder != seen.index.embedder and not seen.missing
     waiting = seen.index.unembedded
     if switching:
-        waiting = rows.n_records - ledger.counts(corpus.name, seen.embedder).vectors
+        waiting = rows.n_records - ledger.artifacts.counts(corpus.name, seen.embedder).vectors
     said = [{"path": p.path, "reason": p.reason} for p in problems]
     if seen.missing:
         said.append({"path": corpus.embedder, "reason": seen.missing})
@@ -65,7 +65,7 @@ def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
     }
 
 
-def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dict[str, Any]:
+def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Corruption | None) -> dict[str, Any]:
     """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
     return {
         "path": ledger.path,
@@ -78,7 +78,7 @@ def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dic
 
 def facts(ledger: Ledger, corpus: Corpus, standing: Standing, missing: str) -> Facts:
     """Return what a corpus' health is judged by; `missing` is why it has no embedder."""
-    looked_at, problems = ledger.state_of(corpus.name)
+    looked_at, problems = ledger.corpora.state_of(corpus.name)
     return Facts(
         name=corpus.name,
         roots={resolved(root.path): root.path for root in corpus.source.roots()},
@@ -117,7 +117,7 @@ def _floor(floor: Floor) -> dict[str, Any]:
     return {**{name: getattr(floor, name) for name in names}, "applied": trusted(floor)}
 
 
-def artifacts(ledger: Ledger, wanted: Wanted) -> list[dict[str, Any]]:
+def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
     """Return a page of what is held: where each artifact is, and since when it is indexed so."""
     if not 1 <= wanted.limit <= MOST_LISTED:
         raise QueryError(
@@ -125,7 +125,7 @@ def artifacts(ledger: Ledger, wanted: Wanted) -> list[dict[str, Any]]:
             "ask for the next page with `after`",
         )
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at")
-    return [dict(zip(names, row, strict=True)) for row in ledger.held(wanted)]
+    return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.page(wanted)]
 
 
 def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:

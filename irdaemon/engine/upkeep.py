@@ -79,7 +79,7 @@ class Upkeep(Erasing):
         if labelled := self._labelled(corpus):
             trial = with_labels(trial, labelled, vector)
         made = floors(trial, index, corpus.recipe, self._clock())
-        self.ledger.put_floors(corpus.name, made)
+        self.ledger.corpora.put_floors(corpus.name, made)
         self._publish(corpus)
         return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
 

@@ -131,7 +131,9 @@ def reconcile(
                 report.late += bool(written) and 0 < entry.mtime_ns < told_before * 1e9
         done += len(outcomes)
     if not look.under:
-        ledger.reconciled(corpus.name, scan.problems, present_roots(ledger, corpus, look), clock())
+        ledger.corpora.reconciled(
+            corpus.name, scan.problems, present_roots(ledger, corpus, look), clock()
+        )
     return report
 
 
@@ -139,9 +141,9 @@ def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
     """Count the artifacts of a corpus; 0 where so many new ones leave its limit far off."""
     most = corpus.quota.artifacts
     # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
-    if not new or not most or ledger.last_artifact() + new < most:
+    if not new or not most or ledger.artifacts.last_row() + new < most:
         return 0
-    return ledger.artifacts_held(corpus.name)
+    return ledger.artifacts.count(corpus.name)
 
 
 def _read_some(

@@ -120,7 +120,7 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     """
     return {
         path: real
-        for path, real in ledger.roots_of(corpus.name).items()
+        for path, real in ledger.corpora.roots_of(corpus.name).items()
         if not os.path.exists(path) and ledger.entries.known_under(corpus.name, real)
     }
 

@@ -1,13 +1,13 @@
-"""Telling a damaged file from a full disk: what SQLite and the system call each."""
+"""Tell a corrupt file from a full disk, by the codes of SQLite and of the system."""
 
 from __future__ import annotations
 
 import errno
 import sqlite3
 
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-# The disk's or the moment's fault: what is in the file is none the worse.
-_PASSING = {
+_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+# The disk or the moment is the cause: the content of the file is whole.
+_TRANSIENT = {
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
@@ -16,7 +16,7 @@ _PASSING = {
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_NOMEM,
 }
-_PASSING_ERRNO = {
+_TRANSIENT_ERRNO = {
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EIO,
@@ -28,19 +28,19 @@ _PASSING_ERRNO = {
 }
 
 
-def is_damage(error: BaseException) -> bool:
-    """Say whether SQLite calls the file damaged, or finds it shorter than it says it is."""
-    return _code(error) in _DAMAGED or _is_cut_off(error)
+def is_corrupt(error: BaseException) -> bool:
+    """Return whether SQLite calls the file corrupt, or finds it shorter than its header says."""
+    return _code(error) in _CORRUPT or _is_truncated(error)
 
 
-def is_passing(error: BaseException) -> bool:
-    """Say whether what failed may work later: a full disk, an I/O error."""
+def is_transient(error: BaseException) -> bool:
+    """Return whether what failed may work later: a full disk, an I/O error."""
     if isinstance(error, OSError):
-        return error.errno in _PASSING_ERRNO
-    return _code(error) in _PASSING and not _is_cut_off(error)
+        return error.errno in _TRANSIENT_ERRNO
+    return _code(error) in _TRANSIENT and not _is_truncated(error)
 
 
-def _is_cut_off(error: BaseException) -> bool:
+def _is_truncated(error: BaseException) -> bool:
     return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
 
 

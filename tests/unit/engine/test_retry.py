@@ -123,7 +123,7 @@ def test_a_transaction_that_found_no_room_leaves_nothing_behind(made, items):
     full(made.ledger)
     look(made)
     assert contents(made.ledger, "m") == before
-    assert made.ledger.faults() == []
+    assert made.ledger.check() == []
 
 
 class Failing(sqlite3.Connection):
@@ -172,7 +172,7 @@ def test_whichever_write_fails_all_is_as_if_it_had_not_once_it_was_tried_again(
         clock.now += 5
         made.drain()
         assert trouble(made) is None
-        assert [each for each in made.ledger.faults() if each.grave] == []
+        assert [each for each in made.ledger.check() if each.severe] == []
         assert everything(made.ledger, "hashing-512") == everything(wanted.ledger, "hashing-512")
         assert made.search(Query("potatoes", mode="lexical")).results[0].artifact_id == "t2"
         made.ledger.close()
