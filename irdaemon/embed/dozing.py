@@ -1,10 +1,10 @@
-"""An embedder that is let go when nobody has needed it for a while, and made again for the next."""
+"""An embedder that is released when unused for a while, and made again at the next use."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from irdaemon.embed import Embedder
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Dozing:
-    """Stand for the embedder that `make` gives; `doze` lets go of it."""
+class Dozing(Embedder):
+    """Stand for the embedder that `make` gives; `doze` releases it."""
 
     def __init__(self, make: Callable[[], Embedder], clock: Callable[[], float] = time.monotonic):
         self._make = make
@@ -27,12 +27,12 @@ class Dozing:
         """Return one row per text, after making the embedder again if need be; see Embedder."""
         return self._woken().embed(texts)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what only some embedders have."""
-        return getattr(self._woken(), name)
+    def read(self, text: str) -> tuple[NDArray[np.float32], float]:
+        """Return a query's vector and the known share, as `embed` does; see Embedder."""
+        return self._woken().read(text)
 
     def doze(self, after_s: float) -> bool:
-        """Let go of the embedder if nobody used it for so long; say whether it is let go."""
+        """Release the embedder if unused for so long; return whether it is released."""
         if self._awake is not None and self._clock() - self._used >= after_s:
             self._awake = None
         return self._awake is None

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.embed import Embedder
 from irdaemon.embed.missing import called, missing_model, required
 
 DEFAULT = "minishlab/potion-base-8M"
 _CHARS = 8_000
 
 
-class Model2Vec:
+class Model2Vec(Embedder):
     """Embed with a model2vec model, by its name or folder."""
 
     def __init__(self, model: str = DEFAULT, *, download: bool = False):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
+from irdaemon.embed import Embedder
 
 _MODEL = "l2_supercat"
 _BATCH = 256
@@ -28,7 +29,7 @@ _SHORT_PIECE = 2
 _BEYOND_LATIN = "\u0250"
 
 
-class WordLlama:
+class WordLlama(Embedder):
     """Embed with the 256-dimensional static model of the `wordllama` package."""
 
     id = f"wordllama-{_MODEL}-256"

@@ -36,6 +36,7 @@ from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source import Source
 from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.source.redact import Cleaner
+from irdaemon.strategy import is_named
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, SourceError
 
@@ -276,8 +277,7 @@ def _planned(corpus: Corpus, artifact: Artifact) -> Decomposed:
         records,
         content_hash(plan.surfaces),
         version_hash(artifact, plan.filter_fields, corpus.recipe),
-        # A turn is called after its first words, which name nothing.
-        tuple(name_tokens(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
+        tuple(name_tokens(artifact.name)) if is_named(corpus.strategy) else (),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -18,6 +18,8 @@ class InMemory:
     Further keys become metadata. The mapping is looked at anew in each scan, so its owner may
     change it. A value of another type is that entry's SourceError.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, items: Mapping[str, str | Mapping[str, Any]]):
         self._items = items

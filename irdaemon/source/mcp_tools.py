@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.mapping import content_stamp
@@ -37,7 +37,7 @@ class McpTools:
     dump to read.
     """
 
-    limits = ("max_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("mcp_tools", options, _OPTIONS)

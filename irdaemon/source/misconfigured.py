@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
 
 
 class Misconfigured:
     """Stand for a source that cannot be made; what was indexed of it before is kept."""
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, problem: Problem):
         self._problem = problem

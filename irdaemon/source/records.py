@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irclient.errors import QueryError
 from irdaemon.source.mapping import content_stamp, from_parts, plain
@@ -24,6 +24,8 @@ class Records:
     once a scan; what it returned is kept until the next, so that reading does not ask again.
     When it fails, or returns nothing at all, what is known stays.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("records", options, _OPTIONS)

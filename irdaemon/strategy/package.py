@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.strategy.chunked import bounded, chunk_text, count_words
 from irdaemon.types import IndexPlan, Surface
@@ -35,6 +35,8 @@ class Package:
     `chunk_index` is j; empty surfaces are dropped, so that offset is not to be relied on. The deps
     surface comes last and moves nothing.
     """
+
+    named: ClassVar[bool] = True
 
     def __init__(
         self,

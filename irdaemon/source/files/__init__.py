@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.files.document import document
@@ -34,7 +35,7 @@ class Files:
     to read. With one root a file's id is its path below it, else its path in the home directory.
     """
 
-    limits = ("max_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("files", options, _OPTIONS)

@@ -7,7 +7,7 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.frontmatter import Front, decode, front
@@ -69,6 +69,8 @@ class GuidanceFiles:
     Options: `max_depth` (8), how far below a root a file may lie; `max_bytes` (2,000,000), the
     largest file to read. `made` gives the artifact of a file, or why it is passed over.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.guidance.bundle import MANIFESTS, bundle, manifest_of, stamp
@@ -40,6 +41,8 @@ class Plugins:
     Options: `max_depth` (4), how far below a root a plugin may lie; `max_bytes` (1,000,000), the
     largest manifest to read.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("plugins", options, _OPTIONS)

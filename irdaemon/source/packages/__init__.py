@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from irclient.errors import QueryError
 from irdaemon.source.opening import resolved
@@ -33,6 +34,8 @@ class Packages:
     An owner found outside the package (CODEOWNERS, git remote) is only looked up when the package
     itself changes. Two entries share a `path` when a directory holds manifests of two families.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         self._roots = roots

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from typing import ClassVar
 
 from irdaemon.source.opening import followed, resolved
 from irdaemon.source.options import checked, number, switch
@@ -49,7 +50,7 @@ class Sessions:
     to a scan, no longer there; `max_line_bytes` (16,777,216), beyond which a line is passed over.
     """
 
-    limits = ("max_line_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_line_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("sessions", options, _OPTIONS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.opening import resolved
@@ -30,7 +31,7 @@ class Skills:
     that are installed and enabled count.
     """
 
-    limits = ("max_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("skills", options, _OPTIONS)

@@ -9,6 +9,7 @@ from irdaemon.strategy import (
     Package,
     Skill,
     WholeText,
+    is_named,
     recipe_of,
     strategy_from_spec,
     strategy_to_spec,
@@ -148,3 +149,13 @@ def test_markdown_is_cut_at_headings_but_not_inside_code():
 def test_max_tokens_bounds_every_chunk():
     plan = Chunked(max_tokens=7).decompose("id", "one two three, four " * 50)
     assert max(count_words(surface.text) for surface in plan.surfaces) <= 7
+
+
+def test_only_turns_have_no_names_and_a_strategy_of_ones_own_has_them():
+    class Own:
+        def decompose(self, artifact_id, raw, metadata=None):
+            raise NotImplementedError
+
+    unnamed = [name for name, kind in STRATEGY_REGISTRY.items() if not is_named(kind())]
+    assert unnamed == ["ClaudeTurn"]
+    assert is_named(Own())
