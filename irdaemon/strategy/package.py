@@ -15,7 +15,9 @@ _END_OF_NAME = re.compile(r"[<>=!~;@\[ (]")
 def bare_name(requirement: str) -> str:
     """Return the lower-cased name of a requirement, without version, extras or marker.
 
-    A leading `@` belongs to an npm scope and stays.
+    A leading `@` belongs to an npm scope and stays. For Python's requirements it is the name that
+    `packaging` finds (a test compares them); npm's, Cargo's and Go's, which that cannot parse, are
+    cut at the same characters.
     """
     requirement = requirement.strip()
     scope, rest = ("@", requirement[1:]) if requirement.startswith("@") else ("", requirement)
