@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.files.document import document
-from irdaemon.source.files.finder import Filter, Finder, Found
+from irdaemon.source.files.file_finder import Filter, Finder, Found
 from irdaemon.source.files.ignore import Ignores, patterns
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings, switch

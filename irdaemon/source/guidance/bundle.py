@@ -12,7 +12,7 @@ from typing import Any
 from irdaemon.source.opening import followed, open_directory, read_regular, resolved
 from irdaemon.source.plugin_store import Plugin, places_of
 from irdaemon.source.skills import fields as f
-from irdaemon.source.skills.places import SKILL_NAMES
+from irdaemon.source.skills.skill_directories import SKILL_NAMES
 from irdaemon.source.tree import PRUNED, stamp_of
 from irdaemon.types import Artifact, Entry, SourceError
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.frontmatter import Front, decode, front
-from irdaemon.source.guidance.finder import Finder, Top, product_in
+from irdaemon.source.guidance.guidance_finder import Finder, Top, product_in
 from irdaemon.source.guidance.kind import Kind
 from irdaemon.source.opening import read_regular, resolved
 from irdaemon.source.options import checked, number

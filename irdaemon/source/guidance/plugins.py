@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.guidance.bundle import MANIFESTS, bundle, manifest_of, stamp
-from irdaemon.source.guidance.places import existing
+from irdaemon.source.guidance.product_directories import existing
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import (

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.guidance.files import GuidanceFiles, Written
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.places import existing
+from irdaemon.source.guidance.product_directories import existing
 from irdaemon.source.markdown import first_heading
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root

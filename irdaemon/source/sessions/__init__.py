@@ -11,8 +11,8 @@ from irdaemon.source.opening import followed, resolved
 from irdaemon.source.options import checked, number, switch
 from irdaemon.source.sessions.documents import is_document, read_document
 from irdaemon.source.sessions.lines import LINE_LIMIT
-from irdaemon.source.sessions.places import known_roots
 from irdaemon.source.sessions.reader import read_session
+from irdaemon.source.sessions.session_directories import known_roots
 from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
 from irdaemon.source.sessions.transcript import Wanted
 from irdaemon.source.symlinks import Symlinks

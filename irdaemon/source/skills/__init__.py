@@ -10,9 +10,9 @@ from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
-from irdaemon.source.skills.finder import RANKS, Finder, Top, rank
-from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES, known_roots
 from irdaemon.source.skills.reading import skill
+from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES, known_roots
+from irdaemon.source.skills.skill_finder import RANKS, Finder, Top, rank
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED, at_or_under
 from irdaemon.types import Entry, Reading, Root, Scan

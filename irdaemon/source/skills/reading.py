@@ -11,7 +11,7 @@ from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.markdown import first_paragraph
 from irdaemon.source.opening import followed, read_regular, resolved, same_name
 from irdaemon.source.skills import fields as f
-from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
+from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES
 from irdaemon.types import Artifact, Entry, Refused, SourceError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from irdaemon.source.guidance.kind import Kind
 from irdaemon.source.opening import followed
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
-from irdaemon.source.skills.finder import rank
+from irdaemon.source.skills.skill_finder import rank
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from irdaemon.source.opening import resolved
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
-from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
+from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, home_relative, is_regular, missing, not_pruned, stamp_of
 from irdaemon.types import Entry, Problem, Root, SourceError
