@@ -5,6 +5,7 @@ Public nouns (Query, Hit, Selection, Disclosure) live in `irclient.types` and ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from irclient.types import (
 
 __all__ = [
     "LINK_POLICIES",
+    "NAME",
     "Artifact",
     "BundledFile",
     "Disclosure",
@@ -43,6 +45,10 @@ __all__ = [
     "Usual",
     "WatchMode",
 ]
+
+
+# What a corpus, or a client, may be called.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 
 
 class SourceError(IRError):

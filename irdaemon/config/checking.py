@@ -11,8 +11,6 @@ from typing import Any
 from irclient.errors import IRError
 from irdaemon.runtime.plugins import did_you_mean
 
-# Names of corpora and clients.
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 # C0, DEL and C1.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TYPE_NAMES: Mapping[type, str] = {

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from irclient.types import LEVELS
-from irdaemon.config.checking import NAME, ConfigText
+from irdaemon.config.checking import ConfigText
+from irdaemon.types import NAME
 
 # A CURVE key as ZeroMQ writes it: 40 characters of Z85 (rfc.zeromq.org/spec/32).
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}\Z")

@@ -14,7 +14,7 @@ from typing import Any
 
 import platformdirs
 
-from irdaemon.config.checking import NAME, ConfigError, ConfigText
+from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.sections import (
     CORPUS_KEYS,
@@ -33,6 +33,7 @@ from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS as REDACTION_LEVELS
+from irdaemon.types import NAME
 
 __all__ = [
     "CORPUS_KEYS",

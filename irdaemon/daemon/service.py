@@ -21,7 +21,7 @@ from irdaemon.runtime.memory import MB
 UNIT = "irdaemon.service"
 LABEL = "io.irdaemon"
 _INSTALLED = "@IRDAEMON@"
-_BOUNDS = worker.Bounds(timeout_s=60.0, memory=1024 * MB)
+_LIMITS = worker.ProcessLimits(timeout_s=60.0, memory=1024 * MB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Command:
 def _run(*words: str) -> Command:
     if shutil.which(words[0]) is None:
         raise Unavailable(f"this machine has no {words[0]}", "use irdaemon start --detach")
-    done = worker.run(words, _BOUNDS)
+    done = worker.run(words, _LIMITS)
     return Command(done.code, done.output.strip())
 
 

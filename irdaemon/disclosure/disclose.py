@@ -21,7 +21,7 @@ from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.disclosure.payload import ANYWHERE, Bounds, read_payload
 from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.types import Disclosure, Hit, SourceError
 
 BODY_CHARS = 20_000
@@ -101,7 +101,7 @@ def _origin(artifact: StoredArtifact, level: str, bounds: Bounds) -> Disclosure:
 
 
 def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
-    cleaner = Cleaner(bounds.redaction)
+    cleaner = Redactor(bounds.redaction)
     try:
         payload = read_payload(plain.pointer, bounds)
         text = cleaner.text(payload.content.decode("utf-8", "replace").removeprefix("\ufeff"))

@@ -35,7 +35,7 @@ from irdaemon.ledger.rows import storable
 from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source import Source
 from irdaemon.source.opening import at_or_under, resolved
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.strategy import is_named
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, SourceError
@@ -198,7 +198,7 @@ def _keep(
         if isinstance(outcome, Refused):
             report.removed += ledger.entries.forget(corpus.name, [entry.key])
         reason = f"{outcome.message} ({outcome.hint})" if outcome.hint else outcome.message
-        reason = Cleaner("all").text(reason)  # it may quote what could not be read
+        reason = Redactor("all").text(reason)  # it may quote what could not be read
         ledger.failures.put(
             Failure(corpus.name, entry.path or entry.key, entry.key, reason, entry.stamp, now)
         )

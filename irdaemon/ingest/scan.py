@@ -19,7 +19,7 @@ from irdaemon.ledger import (
 from irdaemon.ledger.rows import storable
 from irdaemon.source import Source
 from irdaemon.source.opening import at_or_under, resolved
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.types import Problem, Scan, SourceError
 
 NAMELESS = "its name is not valid UTF-8"
@@ -67,7 +67,7 @@ def _scanned(source: Source, under: str | None = None) -> Scan:
     except SourceError:
         raise
     except Exception as error:  # a source of the person's own may raise anything
-        said = Cleaner("all").text(repr(error))  # it may quote what was being read
+        said = Redactor("all").text(repr(error))  # it may quote what was being read
         raise SourceError(f"looking at {under or 'everything'} failed: {said}") from error
 
 

@@ -1,6 +1,6 @@
 """Start child processes: the only module that does.
 
-    run(["systemctl", "--user", "daemon-reload"], Bounds(60.0))
+    run(["systemctl", "--user", "daemon-reload"], ProcessLimits(60.0))
 
 A bounded child is started by way of `bounded.py`, which sets its limits on itself and becomes the
 command: nothing of ours runs between fork and exec, so it is safe beside threads.
@@ -23,7 +23,7 @@ Child = subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ProcessLimits:
     """What a child may use: seconds until it ends, and bytes of address space (0: no limit)."""
 
     timeout_s: float
@@ -38,24 +38,24 @@ class Finished:
     output: str
 
 
-def run(command: Sequence[str], bounds: Bounds) -> Finished:
+def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
     """Run a command to its end, its stdin empty; on Linux it ends with the thread that waits.
 
     Raises Unavailable for a command that is not there, and for one that was killed: for its time,
     with every process that it started, or by a signal.
     """
-    limits = (str(os.getpid()), str(bounds.memory))
+    limiter = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(limits.memory)]
     child = subprocess.Popen(
-        [sys.executable, "-I", "-S", bounded.__file__, *limits, *command],
+        [*limiter, *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         process_group=0,
     )
     try:
-        out, err = child.communicate(timeout=bounds.timeout_s)
+        out, err = child.communicate(timeout=limits.timeout_s)
     except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{command[0]} was killed after {bounds.timeout_s:g} s") from error
+        raise Unavailable(f"{command[0]} was killed after {limits.timeout_s:g} s") from error
     finally:
         _end(child)
     if child.returncode < 0:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.files.document import document
-from irdaemon.source.files.file_finder import Filter, Finder, Found
+from irdaemon.source.files.file_finder import FileFinder, Filter, FoundFile
 from irdaemon.source.files.ignore import Ignores, patterns
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings, switch
@@ -57,7 +57,7 @@ class Files:
             return Scan((), ())
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
         wanted = Filter(self._wanted, self._excluded, ignores)
-        finder = Finder(wanted, Symlinks.of(self._roots))
+        finder = FileFinder(wanted, Symlinks.of(self._roots))
         looked = [_look(finder, top, where) for top in tops]
         return self._scan(finder, where) if any(looked) or not tops else Scan((), ())
 
@@ -82,20 +82,20 @@ class Files:
         names = [os.path.relpath(where, top) for top in inside] or [os.path.basename(where)]
         return where if any(map(self._wanted.match_file, names)) else None
 
-    def _scan(self, finder: Finder, where: str) -> Scan:
+    def _scan(self, finder: FileFinder, where: str) -> Scan:
         found = [file for file in finder.files.values() if at_or_under(file.path, where)]
         entries = sorted(map(self._entry, found), key=lambda entry: entry.key)
         problems = (p for p in finder.problems if _overlap(p.path, where))
         return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)))
 
-    def _entry(self, found: Found) -> Entry:
+    def _entry(self, found: FoundFile) -> Entry:
         top = resolved(self._roots[0].path) if len(self._roots) == 1 else ""
         inside = top and at_or_under(found.path, top)
         key = os.path.relpath(found.path, top) if inside else home_relative(found.path)
         return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
 
 
-def _look(finder: Finder, top: Root, where: str) -> bool:
+def _look(finder: FileFinder, top: Root, where: str) -> bool:
     """Look at what a change can affect of one root; False when it hides the changed path."""
     if not at_or_under(where, top.path):
         finder.look(top, top.path)

@@ -42,7 +42,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A matching file: its real path, fingerprint, modification time and its root's scope."""
 
     path: str
@@ -52,12 +52,12 @@ class Found:
 
 
 @dataclass(slots=True)
-class Finder:
+class FileFinder:
     """What one scan has found so far, by real path; the first root to reach a file has it."""
 
     filter: Filter
     symlinks: Symlinks
-    files: dict[str, Found] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def look(self, root: Root, start: str) -> None:
@@ -90,7 +90,7 @@ class Finder:
         except OSError:
             return
         real = _real(path)
-        self.files.setdefault(real, Found(real, stamp_of(status), status.st_mtime_ns, scope))
+        self.files.setdefault(real, FoundFile(real, stamp_of(status), status.st_mtime_ns, scope))
 
     def _offer(self, entry: os.DirEntry[str], scope: str) -> None:
         if is_regular(entry):

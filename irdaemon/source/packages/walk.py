@@ -33,7 +33,7 @@ _NODE_MODULES = "node_modules"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WalkLimits:
     """How far to walk: directory-name patterns to leave out, and depth below a root."""
 
     exclude: tuple[str, ...] = ()
@@ -69,10 +69,10 @@ def below(top: str, path: str) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Search:
+class PackageScan:
     """One scan's work: the walk's memory and the entries found."""
 
-    limits: Limits
+    limits: WalkLimits
     walk: Walk
     found: list[Entry] = field(default_factory=list)
 
@@ -124,9 +124,9 @@ def is_installed(path: str) -> bool:
         return False
 
 
-def scan_all(roots: tuple[Root, ...], limits: Limits) -> Scan:
+def scan_all(roots: tuple[Root, ...], limits: WalkLimits) -> Scan:
     """Find every package below the roots."""
-    search = Search(limits, Walk(Symlinks.of(roots)))
+    search = PackageScan(limits, Walk(Symlinks.of(roots)))
     for root in roots:
         search.root(root)
     return search.result(("",))

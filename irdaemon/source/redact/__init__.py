@@ -1,6 +1,6 @@
 """Redaction: credentials and private blocks are taken out of a text before it is kept or shown.
 
-Every text that comes from a source passes a Cleaner once: on its way to the ledger, or to whoever
+Every text that comes from a source passes a Redactor once: on its way to the ledger, or to whoever
 asked for it to be disclosed. What it takes out is replaced by its kind, `[secret: GitHub Token]`;
 the value is kept nowhere, nor a hash of it.
 
@@ -23,7 +23,7 @@ from irdaemon.source.redact.private_blocks import without_private
 from irdaemon.source.redact.private_keys import key_blocks
 from irdaemon.source.redact.spans import Span
 
-__all__ = ["LEVELS", "Cleaner", "Found", "recipe"]
+__all__ = ["LEVELS", "FoundSecret", "Redactor", "recipe"]
 
 # `tokens`: private keys and the well-known formats of tokens. `all`: also what is assigned to a
 # name like `password`, sent in an Authorization header, or written into a URL.
@@ -36,7 +36,7 @@ _LEAD = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSecret:
     """One secret that was taken out. The value is there to be looked for, never to be kept.
 
     `lead` is what stands before it on its line, or the end of that.
@@ -52,12 +52,12 @@ def recipe(level: str) -> str:
     return f"redact {level} {_VERSION}"
 
 
-class Cleaner:
+class Redactor:
     """Clean the texts of one artifact; `found` collects what was taken out of them."""
 
     def __init__(self, level: str):
         self._level = level
-        self.found: list[Found] = []
+        self.found: list[FoundSecret] = []
 
     def text(self, text: str) -> str:
         """Return a text without private blocks, and with each secret replaced by its kind.
@@ -96,9 +96,9 @@ class Cleaner:
         return "".join(parts) + text[at:]
 
 
-def _found(text: str, span: Span) -> Found:
+def _found(text: str, span: Span) -> FoundSecret:
     lead = text[max(0, span.start - _LEAD) : span.start].rpartition("\n")[2]
-    return Found(span.kind, text[span.start : span.end], lead)
+    return FoundSecret(span.kind, text[span.start : span.end], lead)
 
 
 def _apart(spans: list[Span]) -> list[Span]:

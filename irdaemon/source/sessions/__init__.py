@@ -14,7 +14,7 @@ from irdaemon.source.sessions.lines import LINE_LIMIT
 from irdaemon.source.sessions.reader import read_session
 from irdaemon.source.sessions.session_directories import known_roots
 from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
-from irdaemon.source.sessions.transcript import Wanted
+from irdaemon.source.sessions.transcript import SessionFilter
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     Walk,
@@ -55,7 +55,7 @@ class Sessions:
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("sessions", options, _OPTIONS)
         self._roots = roots
-        self._wanted = Wanted(
+        self._wanted = SessionFilter(
             switch(given, "titles", True),
             switch(given, "subagents", False),
             number(given, "max_line_bytes", LINE_LIMIT),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
 from irdaemon.source.sessions.transcript import Transcript
 
@@ -31,7 +31,7 @@ def transcript(text: str, directory: str, shown: str) -> Transcript:
     for number, line in enumerate(text.split("\n")):
         history.take(number, line)
     steps = [*history.closed()]
-    return Transcript(tuple(turns_of(steps, assume_end=True)), Session(shown, directory))
+    return Transcript(tuple(turns_of(steps, assume_end=True)), SessionInfo(shown, directory))
 
 
 @dataclass(slots=True)

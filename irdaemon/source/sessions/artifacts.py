@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.pairing import Turn
 from irdaemon.source.sessions.transcript import Transcript
 from irdaemon.types import Artifact
@@ -58,12 +58,12 @@ def dropped(read: Transcript) -> dict[str, int]:
     return {reason: count for reason, count in counts.items() if count}
 
 
-def turn_id(stream: Stream, session: Session, turn: Turn) -> str:
+def turn_id(stream: Stream, session: SessionInfo, turn: Turn) -> str:
     """Return a turn's artifact id. A copy of the turn that kept its ids gets the same one."""
     return f"{turn.opening.setting.session_id or session.id or stream.stem}:{turn.key}"
 
 
-def _turn(stream: Stream, session: Session, turn: Turn) -> Artifact:
+def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
     setting = turn.opening.setting
     artifact_id = turn_id(stream, session, turn)
     raw = {
@@ -91,7 +91,7 @@ def _turn(stream: Stream, session: Session, turn: Turn) -> Artifact:
     )
 
 
-def _title(stream: Stream, session: Session) -> Artifact:
+def _title(stream: Stream, session: SessionInfo) -> Artifact:
     session_id = session.id or stream.stem
     raw = {
         "record_type": "session_title",

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.branch import Node, branch_of
+from irdaemon.source.sessions.branch import BranchNode, branch_of
 from irdaemon.source.sessions.claude_steps import steps_of
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.lines import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -54,7 +54,7 @@ def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
 
 def transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file, or its tail, into turns."""
-    log = _Log(reader.skipped, start)
+    log = _ClaudeLog(reader.skipped, start)
     for line in reader.records():
         log.take(line)
     anchor = next(iter(log.nodes.values()), None) if start.is_tail else None
@@ -68,15 +68,15 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
 
 
 @dataclass(slots=True)
-class _Log:
+class _ClaudeLog:
     """The records of a file as they come in."""
 
     skipped: Counter[str]
     start: Start
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, BranchNode] = field(default_factory=dict)
     last_main: str = ""
     version: str = ""
-    session: Session = field(init=False)
+    session: SessionInfo = field(init=False)
 
     def __post_init__(self) -> None:
         self.session = self.start.session
@@ -109,7 +109,7 @@ class _Log:
         elif kind not in _NO_MATTER:
             self.skipped[f"record:{kind or 'untyped'}"] += 1
 
-    def count_abandoned(self, branch: list[Node]) -> None:
+    def count_abandoned(self, branch: list[BranchNode]) -> None:
         """Count the prompts that lie on no branch that counts."""
         kept = {node.uuid for node in branch}
         lost = [n for n in self.nodes.values() if n.uuid not in kept and _has_prompt(n)]
@@ -127,12 +127,12 @@ class _Log:
         else:
             self.skipped["sidechain"] += 1
 
-    def _node(self, line: Line, kind: str, uuid: str, is_main: bool) -> Node:
+    def _node(self, line: Line, kind: str, uuid: str, is_main: bool) -> BranchNode:
         record = line.record
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         message = kind in _MESSAGES and not record.get("isMeta") and not record.get("teamName")
         steps = steps_of(line) if is_main else ()
-        return Node(
+        return BranchNode(
             uuid, plain(parent, ID_LENGTH), self.last_main, line.offset, is_main, message, steps
         )
 
@@ -171,5 +171,5 @@ class _Log:
         self.session = replace(self.session, summary=text, summary_leaf=leaf, summary_is_ours=ours)
 
 
-def _has_prompt(node: Node) -> bool:
+def _has_prompt(node: BranchNode) -> bool:
     return any(step.kind == "prompt" for step in node.steps)

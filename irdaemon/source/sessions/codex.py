@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from irdaemon.source.sessions.codex_stream import EVENT, ITEM, RolloutStream
-from irdaemon.source.sessions.cursor import Place
+from irdaemon.source.sessions.cursor import TurnContext
 from irdaemon.source.sessions.lines import LineReader, part, plain
 from irdaemon.source.sessions.pairing import turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
@@ -56,5 +56,5 @@ def _transcript(stream: RolloutStream, start: Start) -> Transcript:
     resume = turns[-1].opening.offset if turns and place else 0
     first_stands = bool(turns) and turns[0].opening is stream.opened[0]
     holds = not start.is_tail or (stream.name == start.place.stream and first_stands)
-    after = replace(place or Place(), stream=stream.name)
+    after = replace(place or TurnContext(), stream=stream.name)
     return Transcript(tuple(turns), stream.session, after, resume, holds)

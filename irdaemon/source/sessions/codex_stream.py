@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.sessions.blocks import OWN, authored, without_own
-from irdaemon.source.sessions.cursor import Place, Session
+from irdaemon.source.sessions.cursor import SessionInfo, TurnContext
 from irdaemon.source.sessions.lines import Line, part, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step
 
@@ -39,11 +39,11 @@ class RolloutStream:
     """
 
     name: str
-    session: Session
-    place: Place
+    session: SessionInfo
+    place: TurnContext
     steps: list[Step] = field(default_factory=list)
     opened: list[Step] = field(default_factory=list)
-    openings: dict[int, Place] = field(default_factory=dict)
+    openings: dict[int, TurnContext] = field(default_factory=dict)
     region: int | None = None
     turn_id: str = ""
     next_id: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.cursor_chat import query
 from irdaemon.source.sessions.database import Kept, json_of, time_of
 from irdaemon.source.sessions.lines import ID_LENGTH, TITLE_LENGTH, part, plain
@@ -58,7 +58,7 @@ def transcript(
     if row is None:
         return None
     chat = json_of(row[0], skipped)
-    session = Session(id, custom_title=plain(chat.get("name"), TITLE_LENGTH).strip())
+    session = SessionInfo(id, custom_title=plain(chat.get("name"), TITLE_LENGTH).strip())
     steps = list(_steps(_bubbles(connection, id, chat, skipped), session, skipped))
     if chat.get("status") == "aborted":
         steps.append(Step("stopped", len(steps)))
@@ -86,7 +86,7 @@ def _bubbles(
 
 
 def _steps(
-    bubbles: list[tuple[str, Mapping[str, Any]]], session: Session, skipped: Counter[str]
+    bubbles: list[tuple[str, Mapping[str, Any]]], session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     for at, (id, bubble) in enumerate(bubbles):
         kind, text = bubble.get("type"), plain(bubble.get("text"))

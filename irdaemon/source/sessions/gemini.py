@@ -16,7 +16,7 @@ from typing import Any
 
 from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, LineReader, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
@@ -106,7 +106,7 @@ def _transcript(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
 
 
 def _steps(
-    messages: Mapping[str, Mapping[str, Any]], session: Session, skipped: Counter[str]
+    messages: Mapping[str, Mapping[str, Any]], session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     for at, (key, message) in enumerate(messages.items()):
         kind = plain(message.get("type"), 40)
@@ -122,7 +122,7 @@ def _steps(
             skipped[f"record:{kind or 'untyped'}"] += 1
 
 
-def _asked(at: int, key: str, message: Mapping[str, Any], session: Session) -> Iterable[Step]:
+def _asked(at: int, key: str, message: Mapping[str, Any], session: SessionInfo) -> Iterable[Step]:
     # What was shown is what was typed; the content has files pasted into it.
     text = authored(_text(message, "displayContent") or _text(message, "content"))
     if not text or text.startswith(_INJECTED):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.database import Kept, columns, time_of
 from irdaemon.source.sessions.lines import PATH_LENGTH, TITLE_LENGTH, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
@@ -53,7 +53,7 @@ def transcript(
         return None
     name, description, cwd, kind = row
     title = plain(description or name, TITLE_LENGTH).strip()
-    session = Session(id, plain(cwd, PATH_LENGTH), title)
+    session = SessionInfo(id, plain(cwd, PATH_LENGTH), title)
     steps = list(_steps(connection, session, skipped))
     # Nothing marks the end; but after a tool call more is to come.
     done = bool(steps) and steps[-1].kind == "text"
@@ -62,7 +62,7 @@ def transcript(
 
 
 def _steps(
-    connection: sqlite3.Connection, session: Session, skipped: Counter[str]
+    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     rows = connection.execute(
         "SELECT rowid, role, content_json, created_timestamp FROM messages WHERE session_id = ?"
@@ -79,7 +79,9 @@ def _steps(
             skipped[f"role:{str(role)[:40]}"] += 1
 
 
-def _asked(row: int, items: list[Mapping[str, Any]], session: Session, when: str) -> Iterable[Step]:
+def _asked(
+    row: int, items: list[Mapping[str, Any]], session: SessionInfo, when: str
+) -> Iterable[Step]:
     # The result of a tool comes under the user's name.
     if any(item.get("type") == "toolResponse" for item in items):
         return

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.database import Kept, columns, json_of, tables, time_of
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
@@ -57,13 +57,13 @@ def transcript(
     if row is None:
         return None
     title, directory, parent = row
-    session = Session(id, plain(directory, PATH_LENGTH), plain(title, TITLE_LENGTH).strip())
+    session = SessionInfo(id, plain(directory, PATH_LENGTH), plain(title, TITLE_LENGTH).strip())
     steps = (_newer if newer else _older)(connection, session, skipped)
     return Transcript(tuple(turns_of(steps)), session), bool(parent)
 
 
 def _newer(
-    connection: sqlite3.Connection, session: Session, skipped: Counter[str]
+    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     rows = connection.execute(
         "SELECT id, type, time_created, data FROM session_message WHERE session_id = ?"
@@ -83,7 +83,7 @@ def _newer(
 
 
 def _older(
-    connection: sqlite3.Connection, session: Session, skipped: Counter[str]
+    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     rows = connection.execute(
         "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id",
@@ -143,7 +143,7 @@ def _ended(at: int, data: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> 
         yield Step("end", at)
 
 
-def _setting(session: Session, created: object) -> Setting:
+def _setting(session: SessionInfo, created: object) -> Setting:
     return Setting(session.id, session.cwd, "", time_of(created, 1000))
 
 

@@ -19,7 +19,7 @@ from irdaemon.source.sessions import claude, codex, copilot, cursor_chat, gemini
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, turn_id
 from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
 from irdaemon.source.sessions.lines import LineReader
-from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
+from irdaemon.source.sessions.transcript import SessionFilter, Start, Transcript
 from irdaemon.types import Artifact, Entry, Reading, SourceError
 
 # Whatever an agent writes first, it names itself within so many lines.
@@ -45,7 +45,7 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
-def read_session(entry: Entry, blob: bytes | None, wanted: Wanted) -> Reading:
+def read_session(entry: Entry, blob: bytes | None, wanted: SessionFilter) -> Reading:
     """Read a session file. Raises FileNotFoundError or SourceError."""
     with open_regular(entry.path) as file:
         try:
@@ -58,7 +58,7 @@ def read_session(entry: Entry, blob: bytes | None, wanted: Wanted) -> Reading:
 class _Read:
     entry: Entry
     file: BinaryIO
-    wanted: Wanted
+    wanted: SessionFilter
 
     def reading(self, cursor: Cursor | None) -> Reading:
         return (self._tail(cursor) if cursor else None) or self._from_start()

@@ -16,7 +16,7 @@ RANKS = ("project", "user", "plugin", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
+class SkillTop:
     """A real directory to look in, for skills at most `depth` levels below."""
 
     path: str
@@ -25,14 +25,14 @@ class Top:
 
 
 @dataclass(slots=True)
-class Finder:
+class SkillFinder:
     """What one scan has found so far; `symlinks` says which links it follows."""
 
     symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def look(self, top: Top) -> None:
+    def look(self, top: SkillTop) -> None:
         """Look below a directory; in a plugin store, only at the plugins in use."""
         problem = missing(Root(top.path))
         if problem:
@@ -42,7 +42,7 @@ class Finder:
         else:
             self._walk(top)
 
-    def _walk(self, top: Top, plugin: str = "") -> None:
+    def _walk(self, top: SkillTop, plugin: str = "") -> None:
         walk = Walk(self.symlinks.with_top(plugin) if plugin else self.symlinks)
         stores: list[str] = []
 
@@ -72,10 +72,10 @@ class Finder:
         if problem:
             self.problems.append(problem)
             return
-        self._walk(Top(plugin.path, "plugin", 0), plugin.path)
+        self._walk(SkillTop(plugin.path, "plugin", 0), plugin.path)
         try:
             for place in filter(os.path.isdir, places_of(plugin, "skills")):
-                self._walk(Top(place, "plugin", depth), plugin.path)
+                self._walk(SkillTop(place, "plugin", depth), plugin.path)
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
 

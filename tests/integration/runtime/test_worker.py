@@ -11,9 +11,9 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.worker import Bounds, Finished, run
+from irdaemon.runtime.worker import Finished, ProcessLimits, run
 
-AMPLE = Bounds(60.0)
+AMPLE = ProcessLimits(60.0)
 
 
 def python(source, *words):
@@ -58,7 +58,7 @@ def test_a_command_that_takes_too_long_is_killed_with_what_it_started(tmp_path):
     note = tmp_path / "pid"
     script = f"sleep 600 & echo $! > {note}; wait"
     with pytest.raises(Unavailable, match="sh was killed after 1 s"):
-        run(["sh", "-c", script], Bounds(1.0))
+        run(["sh", "-c", script], ProcessLimits(1.0))
     pid = int(note.read_text())
     wait_until(lambda: not runs(pid))
 
@@ -70,7 +70,7 @@ def test_a_command_that_a_signal_ends_is_an_error():
 
 def test_a_command_gets_no_more_memory_than_its_bounds_say():
     source = "data = bytearray(1 << 30)"
-    done = run(python(source), Bounds(60.0, 512 * MB))
+    done = run(python(source), ProcessLimits(60.0, 512 * MB))
     assert done.code == 1
     assert "MemoryError" in done.output
     assert run(python(source), AMPLE).code == 0
@@ -81,8 +81,8 @@ def test_a_command_ends_when_the_process_that_waits_for_it_is_killed(tmp_path):
     note = tmp_path / "pid"
     script = f"echo $$ > {note}; exec sleep 600"
     source = (
-        "import sys; from irdaemon.runtime.worker import Bounds, run;"
-        "run(['sh', '-c', sys.argv[1]], Bounds(600.0))"
+        "import sys; from irdaemon.runtime.worker import ProcessLimits, run;"
+        "run(['sh', '-c', sys.argv[1]], ProcessLimits(600.0))"
     )
     parent = subprocess.Popen(python(source, script))
     wait_until(lambda: note.exists() and note.read_text().strip())
