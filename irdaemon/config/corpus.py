@@ -23,7 +23,7 @@ from irdaemon.embed.rerankers import check_reranker
 from irdaemon.runtime.memory import MB
 from irdaemon.runtime.plugins import did_you_mean, load
 from irdaemon.source import SOURCES, Source
-from irdaemon.source.misconfigured import Misconfigured
+from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.redact import recipe
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
 from irdaemon.types import LinkPolicy, Problem, Root
@@ -142,7 +142,7 @@ def make_corpus(given: CorpusConfig, config: Config) -> Corpus:
 def _source(given: CorpusConfig, config: Config) -> Source:
     if given.fault:
         cure = f"leave that character out, or irc rm {given.name}"
-        return Misconfigured(Problem(config.path, f"{given.fault}; {cure}"))
+        return InvalidSource(Problem(config.path, f"{given.fault}; {cure}"))
     roots = tuple(Root(path) for path in given.roots) or known_roots(given.kind)
     roots = tuple(replace(root, links=_link_policy(given)) for root in roots)
     make: Callable[..., Source] = load("source", given.kind, SOURCES)

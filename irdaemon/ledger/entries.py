@@ -268,7 +268,7 @@ def _under(corpus: str, top: str) -> tuple[str, ...]:
 
 
 def spoken_for(path: str, scan: Scan) -> bool:
-    """Say whether a scan's word on what is gone reaches a path."""
+    """Return whether a scan's word on what is gone reaches a path."""
     covered = any(at_or_under(path, top) for top in scan.covered)
     return covered and not any(at_or_under(path, problem.path) for problem in scan.problems)
 

@@ -47,7 +47,7 @@ class Failures:
                 self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", gone)
 
     def retry(self) -> int:
-        """Forget the stamps of all failures, so that the next look reads them again."""
+        """Forget the stamps of all failures, so that the next scan reads them again."""
         with self._store.transaction():
             return self._store.run("UPDATE failures SET stamp = ''").rowcount
 

@@ -48,7 +48,7 @@ def replaced(path: str, copy: str) -> str | None:
 
 
 def _folded(path: str) -> bool:
-    """Fold a ledger's log into it, and say whether none is left."""
+    """Fold a ledger's log into it, and return whether none is left."""
     with (
         contextlib.suppress(sqlite3.Error),
         contextlib.closing(sqlite3.connect(path, isolation_level=None)) as ledger,

@@ -42,7 +42,7 @@ class Store:
         return int(row[0]) if row else 0
 
     def moved(self) -> bool:
-        """Say whether the path no longer leads to the file that is open."""
+        """Return whether the path no longer leads to the file that is open."""
         return self._file != _identity(self.path)
 
     def put_back(self) -> None:
@@ -100,11 +100,11 @@ class Store:
             self._db.set_progress_handler(None, 0)
 
     def log_grew(self) -> bool:
-        """Say whether the write-ahead log holds more than `fold` left of it."""
+        """Return whether the write-ahead log holds more than `fold` left of it."""
         return self.path != IN_MEMORY and self._log_size() != self._folded_size
 
     def fold(self) -> bool:
-        """Empty the write-ahead log, waiting for no reader; say whether none was in the way."""
+        """Empty the write-ahead log, waiting for no reader; return whether none was in the way."""
         self._db.execute("PRAGMA busy_timeout = 0")
         try:
             ((busy, _, _),) = self.all("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -164,7 +164,7 @@ def _servers(path: str, data: bytes) -> dict[str, list[object]]:
     if tools is not None:
         return {_server(path): tools}
     named = value.items() if isinstance(value, dict) else ()
-    servers = {name: found for name, said in named if (found := _tools(said)) is not None}
+    servers = {name: found for name, value in named if (found := _tools(value)) is not None}
     if not servers:
         raise SourceError(f"{path}: no list of tools in it", "dump the answer of tools/list")
     return servers

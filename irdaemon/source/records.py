@@ -42,7 +42,7 @@ class Records:
             )
 
     def roots(self) -> tuple[Root, ...]:
-        """Return nothing: records change when the fetcher says so, at the next full scan."""
+        """Return nothing: records change at the next full scan, never by an event."""
         return ()
 
     def scan(self, under: str | None = None) -> Scan:

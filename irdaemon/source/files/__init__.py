@@ -58,8 +58,8 @@ class Files:
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
         wanted = Filter(self._wanted, self._excluded, ignores)
         finder = FileFinder(wanted, Symlinks.of(self._roots))
-        looked = [_look(finder, top, where) for top in tops]
-        return self._scan(finder, where) if any(looked) or not tops else Scan((), ())
+        searched = [_search(finder, top, where) for top in tops]
+        return self._scan(finder, where) if any(searched) or not tops else Scan((), ())
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file as text."""
@@ -95,15 +95,15 @@ class Files:
         return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
 
 
-def _look(finder: FileFinder, top: Root, where: str) -> bool:
+def _search(finder: FileFinder, top: Root, where: str) -> bool:
     """Look at what a change can affect of one root; False when it hides the changed path."""
     if not at_or_under(where, top.path):
-        finder.look(top, top.path)
+        finder.search(top, top.path)
         return True
     if os.path.isdir(where):
         passes = finder.filter.passes_below(top.path, where)
         if passes:
-            finder.look(top, where)
+            finder.search(top, where)
         return passes
     relative = os.path.relpath(where, top.path)
     passes = finder.filter.passes_below(top.path, os.path.dirname(where))

@@ -75,7 +75,7 @@ def command(file: Written) -> Artifact | str:
         "text": prompt,
         "lexical": hint,
     }
-    said = {
+    stated = {
         "description": described,
         "argument_hint": hint,
         "arguments": f.words(fields, "arguments"),
@@ -85,7 +85,7 @@ def command(file: Written) -> Artifact | str:
         "agent": f.text(fields, "agent"),
         "hidden": f.is_hidden(fields),
     }
-    return file.artifact(raw, said, () if described else ("missing_description",))
+    return file.artifact(raw, stated, () if described else ("missing_description",))
 
 
 def _namespace(path: str) -> list[str]:

@@ -26,7 +26,7 @@ _LONG_ENDINGS = (".agent.md", ".prompt.md", ".instructions.md")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One file as read: in whose format, from which plugin, and what it says.
+    """One file as read: in whose format, from which plugin, and its content.
 
     `path` is the one it is known by, through a link or not.
     """
@@ -47,9 +47,9 @@ class Written:
         return name.removesuffix(long) if long else os.path.splitext(name)[0]
 
     def artifact(
-        self, raw: Mapping[str, Any], said: Mapping[str, Any], flags: tuple[str, ...] = ()
+        self, raw: Mapping[str, Any], stated: Mapping[str, Any], flags: tuple[str, ...] = ()
     ) -> Artifact:
-        """Return the artifact of what was read; `said` joins what is known of every file."""
+        """Return the artifact of what was read; `stated` joins what is known of every file."""
         flags = (*self.flags, *flags)
         place = {"product": self.product, "scope": self.entry.scope, "plugin": self.plugin}
         return Artifact(
@@ -57,7 +57,7 @@ class Written:
             raw=raw,
             name=raw["name"],
             pointer=self.entry.path,
-            metadata=_stated({**place, **said, "flags": list(flags)}),
+            metadata=_stated({**place, **stated, "flags": list(flags)}),
             digest=self.digest,
             flags=flags,
         )
@@ -100,7 +100,7 @@ class GuidanceFiles:
         finder = GuidanceFinder(self._kind, tops, Symlinks.of(self._roots))
         for top in _narrowed(tops, where):
             if os.path.lexists(where) or not where:
-                finder.look(top)
+                finder.search(top)
         return _scan(finder, where)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
@@ -142,7 +142,7 @@ class GuidanceFiles:
 
 
 def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is empty; a plain no is something said."""
+    """Leave out what is empty; false is a value."""
     return {key: value for key, value in fields.items() if value or value is False}
 
 

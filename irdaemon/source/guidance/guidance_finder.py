@@ -1,4 +1,4 @@
-"""Look for files of one kind of guidance below directories, in the plugins in use among them."""
+"""Find files of one kind of guidance below directories, in the plugins in use among them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from irdaemon.types import Entry, Problem, Refused, Root, SourceError
 
 @dataclass(frozen=True, slots=True)
 class GuidanceTop:
-    """A real file or directory to look at, and the path it was given as.
+    """A real file or directory to search, and the path it was given as.
 
-    `own` says that all below it is of the kind; `depth` is how many levels are looked at.
+    `own` is true where all below it is of the kind; `depth` is how many levels are searched.
     """
 
     path: str
@@ -43,7 +43,7 @@ class GuidanceTop:
         return self.given + path[len(self.path) :]
 
     def narrowed(self, where: str) -> GuidanceTop | None:
-        """Return the part of this at `where`, None when a look would not get there."""
+        """Return the part of this at `where`, None when a search would not get there."""
         inside = os.path.relpath(where, self.path).split(os.sep) if where != self.path else []
         directories = inside if os.path.isdir(where) else inside[:-1]
         if len(directories) > self.depth or not PRUNED.isdisjoint(directories):
@@ -62,8 +62,8 @@ class GuidanceFinder:
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def look(self, top: GuidanceTop) -> None:
-        """Look at a file, below a directory, or in the plugins of a store."""
+    def search(self, top: GuidanceTop) -> None:
+        """Search a file, below a directory, or in the plugins of a store."""
         if os.path.isfile(top.path):
             self._keep(top.path, top.given, top)
         elif self._is_deleted_file(top):
@@ -76,7 +76,7 @@ class GuidanceFinder:
             self._walk(top)
 
     def _is_deleted_file(self, top: GuidanceTop) -> bool:
-        """Say whether a root is a single file that is no more; a directory is rather unmounted."""
+        """Return whether a root is a deleted file; a missing directory may be unmounted."""
         beside = os.path.isdir(os.path.dirname(top.path))
         return beside and self.kind.may_be(top.path) and not os.path.lexists(top.path)
 
@@ -118,7 +118,7 @@ class GuidanceFinder:
             return
         try:
             for place in places_of(plugin, self.kind.name):
-                self.look(GuidanceTop(place, place, "plugin", depth, own=True))
+                self.search(GuidanceTop(place, place, "plugin", depth, own=True))
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
 
@@ -162,7 +162,7 @@ class GuidanceFinder:
     def _product(self, path: str, known: str, top: GuidanceTop) -> str:
         """Return whose a file is: within a root by its place there, outside by the link's name.
 
-        So a look at one changed path comes to what a look at everything would.
+        So a scan of one changed path gives what a whole scan would.
         """
         around = [each for each in self.tops if at_or_under(path, each.path)]
         if not around or top.own:
@@ -172,5 +172,5 @@ class GuidanceFinder:
 
 def product_in(kind: Kind, path: str, around: list[GuidanceTop]) -> str:
     """Return whose the file at a real path is, by the roots around it."""
-    said = (kind.product(top.known_as(path), top.own) for top in around)
-    return next(filter(None, said), "") or kind.product(path, own=False)
+    products = (kind.product(top.known_as(path), top.own) for top in around)
+    return next(filter(None, products), "") or kind.product(path, own=False)

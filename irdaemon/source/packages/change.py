@@ -33,7 +33,7 @@ def _inside(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
 
 
 def _installed_package(root: str, under: str) -> str:
-    """Return the installed package a path belongs to; "" for a path that says nothing of one."""
+    """Return the installed package a path belongs to; "" for a path of none."""
     parts = below(root, under)
     if os.path.basename(root) != "node_modules":
         return os.path.join(root, parts[0]) if is_distribution(parts[0]) else ""
@@ -58,7 +58,7 @@ def _in_project(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
 
 
 def _reaches_below(path: str) -> bool:
-    """Say whether a file of a package can change more than the entries of its directory.
+    """Return whether a file of a package can change more than the entries of its directory.
 
     A vanished manifest can end an entry, and only a covered directory, hence a searched one, says
     so; crates below a Cargo.toml may inherit from it.

@@ -40,7 +40,7 @@ class WalkLimits:
     max_depth: int = 8
 
     def descends(self, entry: os.DirEntry[str]) -> bool:
-        """Say whether a sub-directory may hold packages of its own."""
+        """Return whether a sub-directory may hold packages of its own."""
         return self.enters(os.path.dirname(entry.path), entry.name)
 
     def enters(self, parent: str, name: str) -> bool:
@@ -52,7 +52,7 @@ class WalkLimits:
         return name not in _OUTPUTS or not _is_package(parent)
 
     def reaches(self, top: str, directory: str) -> bool:
-        """Say whether a walk from `top` would come to `directory`."""
+        """Return whether a walk from `top` would come to `directory`."""
         parts = below(top, directory)
         parents = [os.path.join(top, *parts[:depth]) for depth in range(len(parts))]
         steps = zip(parents, parts, strict=True)
@@ -114,7 +114,7 @@ class PackageScan:
 
 
 def is_installed(path: str) -> bool:
-    """Say whether a root holds installed packages rather than projects."""
+    """Return whether a root holds installed packages rather than projects."""
     if os.path.basename(path) in (_NODE_MODULES, *_SITES):
         return True
     try:

@@ -13,7 +13,7 @@ from irdaemon.source.sessions.documents import is_document, read_document
 from irdaemon.source.sessions.lines import LINE_LIMIT
 from irdaemon.source.sessions.reader import read_session
 from irdaemon.source.sessions.session_directories import known_roots
-from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
+from irdaemon.source.sessions.stores import entries, is_store, read_stored, target_of
 from irdaemon.source.sessions.transcript import SessionFilter
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
@@ -70,7 +70,7 @@ class Sessions:
         """Enumerate sessions: all, or those that a change at `under` can affect."""
         if under is None:
             return self._scan(self._roots, ("",))
-        where = looked_at(under)
+        where = target_of(under)
         if not where:
             return Scan((), ())
         within = [root for root in self._roots if at_or_under(resolved(root.path), where)]
@@ -146,7 +146,7 @@ def _may_be_sessions(path: str) -> bool:
 
 
 def _concerns(under: str, root: Root) -> bool:
-    """Say whether a path lies below a root where sessions are."""
+    """Return whether a path lies below a root where sessions are."""
     top = resolved(root.path)
     below = under[len(top) :].split("/")
     return at_or_under(under, top) and not _NOT_SESSIONS.intersection(below)

@@ -51,7 +51,7 @@ def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Art
 
 
 def dropped(read: Transcript) -> dict[str, int]:
-    """Count the turns that are no pairs because somebody or something broke them off."""
+    """Count the turns that are no pairs because they were interrupted."""
     stopped = sum(turn.stopped for turn in read.turns)
     failed = sum(turn.failed and not turn.stopped for turn in read.turns)
     counts = {"interrupted": stopped, "failed": failed}

@@ -39,7 +39,7 @@ _NO_MATTER = frozenset(
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is Claude Code's, by its structure."""
+    """Return whether a line is Claude Code's, by its structure."""
     kind = plain(record.get("type"), ID_LENGTH)
     if kind in _TREE:
         return "uuid" in record and "parentUuid" in record
@@ -47,7 +47,7 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say whether a file is the stream of a sub-agent; its records look like any session's."""
+    """Return whether a file is the stream of a sub-agent; its records are like any session's."""
     name = os.path.basename(path)
     return name.startswith("agent-") or "/subagents/" in path
 
@@ -83,7 +83,7 @@ class _ClaudeLog:
 
     @property
     def never_marks_ends(self) -> bool:
-        """Say whether the writer is of a version that left the ends of turns unmarked.
+        """Return whether the writer is of a version that left the ends of turns unmarked.
 
         Version 1 rarely did mark them; nothing writes it any more, so its files are done.
         """
@@ -91,7 +91,7 @@ class _ClaudeLog:
 
     @property
     def has_foreign_summary(self) -> bool:
-        """Say whether a tail names a summary whose message may lie before the tail."""
+        """Return whether a tail names a summary whose message may lie before the tail."""
         known = self.start.session
         same = (known.summary, known.summary_leaf) == (
             self.session.summary,
@@ -100,7 +100,7 @@ class _ClaudeLog:
         return self.start.is_tail and not same and not self.session.summary_is_ours
 
     def take(self, line: Line) -> None:
-        """Note what one line says."""
+        """Take in one line."""
         kind = plain(line.record.get("type"), 40)
         if kind in _TREE:
             self._grow(line, kind)

@@ -1,6 +1,6 @@
 """Read Codex's rollout files.
 
-A rollout tells everything twice, as events and as response items. The events are what the person
+A rollout holds everything twice, as events and as response items. The events are what the person
 saw, so they are used where they hold prompts; the items otherwise.
 """
 
@@ -23,12 +23,12 @@ _LINES = frozenset(
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is a rollout's, by its structure."""
+    """Return whether a line is a rollout's, by its structure."""
     return plain(record.get("type")) in _LINES and isinstance(record.get("payload"), dict)
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say whether a rollout is a sub-agent's, by its first line."""
+    """Return whether a rollout is a sub-agent's, by its first line."""
     meta = part(record, "payload")
     return meta.get("thread_source") == "subagent" or "subagent" in part(meta, "source")
 

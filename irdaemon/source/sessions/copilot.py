@@ -18,7 +18,7 @@ _ENDED = frozenset({"session.idle", "session.shutdown", "session.task_complete"}
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is Copilot CLI's, by its structure."""
+    """Return whether a line is Copilot CLI's, by its structure."""
     family, dot, _ = plain(record.get("type"), 80).partition(".")
     return bool(dot) and family in _FAMILIES and isinstance(record.get("data"), dict)
 

@@ -32,17 +32,17 @@ class SessionInfo:
 
     @property
     def title(self) -> str:
-        """Return the title someone gave the session, "" when nobody did."""
+        """Return the title of the session, "" when it has none."""
         summary = self.summary if self.summary_is_ours else ""
         return self.custom_title or self.ai_title or summary
 
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What the lines before a turn say about it, where the turn's own lines do not repeat it.
+    """What the lines before a turn state about it, where the turn's own lines do not repeat it.
 
     `prompts` counts the prompts so far; `stream` names the one of a rollout's two streams in use;
-    `marked` says that the file marks the ends of its turns.
+    `marked` is true where the file marks the ends of its turns.
     """
 
     cwd: str = ""
@@ -69,7 +69,7 @@ class Cursor:
     place: TurnContext = field(default_factory=TurnContext)
 
     def same_file(self, status: os.stat_result) -> bool:
-        """Say whether this file, by its status, can be the one read, grown or as it was."""
+        """Return whether this file, by its status, can be the one read, grown or as it was."""
         same = (status.st_dev, status.st_ino) == (self.device, self.inode)
         return same and status.st_size >= self.end
 

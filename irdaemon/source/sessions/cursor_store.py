@@ -26,7 +26,7 @@ _AT_WORK = "generating"
 
 
 def recognises(names: frozenset[str]) -> bool:
-    """Say whether a database is Cursor's, by its tables."""
+    """Return whether a database is Cursor's, by its tables."""
     return "cursorDiskKV" in names
 
 
@@ -51,7 +51,7 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
 def transcript(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
-    """Read a chat, and say whether an agent started it; None where it is gone."""
+    """Read a chat, and return whether an agent started it; None where it is gone."""
     row = connection.execute(
         "SELECT value FROM cursorDiskKV WHERE key = ?", (_CHAT + id,)
     ).fetchone()
@@ -94,9 +94,9 @@ def _steps(
             setting = Setting(session.id, timestamp=time_of(bubble.get("createdAt"), 1000))
             yield Step("prompt", at, typed, id or str(at), setting=setting)
         elif kind == _AGENT:
-            if said := without_own(text):
+            if answer := without_own(text):
                 model = plain(part(bubble, "modelInfo").get("modelName"), ID_LENGTH)
-                yield Step("text", at, said, model=model)
+                yield Step("text", at, answer, model=model)
             if part(bubble, "toolFormerData"):
                 yield Step("tool", at)
         elif kind != _PERSON:

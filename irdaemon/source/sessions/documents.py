@@ -21,7 +21,7 @@ _CHATS = "/chats/session-"
 
 
 def is_document(path: str) -> bool:
-    """Say whether a file's name is that of sessions in one document."""
+    """Return whether a file's name is that of sessions in one document."""
     if os.path.basename(path) == aider.FILE_NAME:
         return True
     return path.endswith(".json") and _CHATS in path

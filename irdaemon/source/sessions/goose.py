@@ -27,7 +27,7 @@ _CALLS = frozenset({"toolRequest", "frontendToolRequest"})
 
 
 def recognises(names: frozenset[str]) -> bool:
-    """Say whether a database is Goose's, by its tables."""
+    """Return whether a database is Goose's, by its tables."""
     return {"sessions", "messages"} <= names
 
 
@@ -46,7 +46,7 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
 def transcript(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
-    """Read a session, and say whether an agent started it; None where it is gone."""
+    """Read a session, and return whether an agent started it; None where it is gone."""
     wanted = columns(connection, "sessions", "name", "description", "working_dir", "session_type")
     row = connection.execute(f"SELECT {wanted} FROM sessions WHERE id = ?", (id,)).fetchone()
     if row is None:

@@ -25,7 +25,7 @@ _NO_MATTER = frozenset({"synthetic", "compaction", "system", "agent-switched", "
 
 
 def recognises(names: frozenset[str]) -> bool:
-    """Say whether a database is OpenCode's, by its tables."""
+    """Return whether a database is OpenCode's, by its tables."""
     return {"session_v2", "session_message"} <= names or {"session", "message", "part"} <= names
 
 
@@ -33,12 +33,12 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
     """Yield every session that has messages."""
     newer = "session_v2" in tables(connection)
     sessions, messages = ("session_v2", "session_message") if newer else ("session", "message")
-    said = columns(connection, messages, "session_id", "time_created", "time_updated")
+    selected = columns(connection, messages, "session_id", "time_created", "time_updated")
     about = columns(connection, sessions, "id", "title")
     query = (
         "SELECT id, title, n, created, updated FROM (SELECT session_id, count(*) n,"
         " max(CAST(time_created AS INTEGER)) created, max(CAST(time_updated AS INTEGER)) updated"
-        f" FROM (SELECT {said} FROM {messages}) GROUP BY session_id)"
+        f" FROM (SELECT {selected} FROM {messages}) GROUP BY session_id)"
         f" JOIN (SELECT {about} FROM {sessions}) ON id = session_id ORDER BY id"
     )
     for id, title, count, created, updated in connection.execute(query):
@@ -49,7 +49,7 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
 def transcript(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
-    """Read a session, and say whether an agent started it; None where it is gone."""
+    """Read a session, and return whether an agent started it; None where it is gone."""
     newer = "session_v2" in tables(connection)
     table = "session_v2" if newer else "session"
     wanted = columns(connection, table, "title", "directory", "parent_id")

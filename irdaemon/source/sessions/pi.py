@@ -40,12 +40,12 @@ _ENDS: Mapping[str, Kind] = {
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is the header of a Pi session."""
+    """Return whether a line is the header of a Pi session."""
     return record.get("type") == "session" and "id" in record and "cwd" in record
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say no: Pi's sub-agents keep sessions of their own, and say nothing about it."""
+    """Return false: Pi's sub-agents keep sessions of their own, which are not marked as theirs."""
     return False
 
 

@@ -103,7 +103,7 @@ class _Read:
         return reading if _keeps(reading, cursor) else None
 
     def _continues(self, cursor: Cursor) -> bool:
-        """Say whether the last known turn still stands where the cursor says."""
+        """Return whether the last known turn is still at the offset of the cursor."""
         wanted = self.wanted.subagents or cursor.kind != "subagent"
         same = (
             wanted and cursor.agent in DIALECTS and cursor.same_file(os.fstat(self.file.fileno()))
@@ -149,5 +149,5 @@ def _about(read: Transcript | Cursor) -> tuple[str, str, str]:
 
 
 def _keeps(reading: Reading, cursor: Cursor) -> bool:
-    """Say whether the pair the cursor's last turn gave is still given."""
+    """Return whether the pair the cursor's last turn gave is still given."""
     return not cursor.emitted or any(a.artifact_id == cursor.emitted for a in reading.artifacts)

@@ -39,15 +39,15 @@ STORES: dict[str, SessionStore] = {
 
 
 def is_store(path: str) -> bool:
-    """Say whether a file's name is that of a database of sessions."""
+    """Return whether a file's name is that of a database of sessions."""
     return bool(_NAMES.fullmatch(os.path.basename(path)))
 
 
-def looked_at(path: str) -> str:
-    """Return what to look at for a change at `path`: mostly that itself, "" for nothing.
+def target_of(path: str) -> str:
+    """Return the path to scan for a change at `path`: mostly that itself, "" for none.
 
-    A write to the log of a database is one to it. Its shared memory tells nothing: to read is to
-    touch it. Cursor writes many times a minute what is no message: its chats wait for a whole look.
+    A write to the log of a database is one to it. Its shared memory is ignored: a read changes it.
+    Cursor writes many times a minute what is no message: its chats wait for a whole scan.
     """
     store = _BESIDE.sub("", path)
     if not is_store(store):

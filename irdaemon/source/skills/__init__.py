@@ -59,7 +59,7 @@ class Skills:
         symlinks = Symlinks.of(self._roots)
         near, far = SkillFinder(symlinks), SkillFinder(symlinks)
         for top in tops:
-            (near if at_or_under(top.path, where) else far).look(top)
+            (near if at_or_under(top.path, where) else far).search(top)
         return _joined(where, near, far)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
@@ -123,7 +123,7 @@ def _may_be_a_linked_skill(path: str) -> bool:
 
 
 def _narrowed(top: SkillTop, where: str) -> SkillTop | None:
-    """Start a look at `where` instead of above it; None when the look would not get there."""
+    """Start a search at `where` instead of above it; None when it would not get there."""
     store = store_of(where)
     if store and at_or_under(store, top.path):
         return top

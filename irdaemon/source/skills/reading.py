@@ -77,7 +77,7 @@ def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
 
 
 def _codex(directory: str) -> dict[str, object]:
-    """Return what Codex is told to show of a skill; it is an extra, so its faults are none."""
+    """Return how Codex displays a skill; a file of that which is not valid gives nothing."""
     try:
         path = followed(os.path.join(directory, CODEX_FILE))
         data = read_regular(path, lenient_yaml.MAX_CHARS)

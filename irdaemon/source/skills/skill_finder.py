@@ -1,4 +1,4 @@
-"""Look for directories that hold a SKILL.md, and keep each once, in its best scope."""
+"""Find directories that hold a SKILL.md, and keep each once, in its best scope."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RANKS = ("project", "user", "plugin", "other")
 
 @dataclass(frozen=True, slots=True)
 class SkillTop:
-    """A real directory to look in, for skills at most `depth` levels below."""
+    """A real directory to search, for skills at most `depth` levels below."""
 
     path: str
     scope: str
@@ -26,14 +26,14 @@ class SkillTop:
 
 @dataclass(slots=True)
 class SkillFinder:
-    """What one scan has found so far; `symlinks` says which links it follows."""
+    """What one scan has found so far; `symlinks` decides which links it follows."""
 
     symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def look(self, top: SkillTop) -> None:
-        """Look below a directory; in a plugin store, only at the plugins in use."""
+    def search(self, top: SkillTop) -> None:
+        """Search below a directory; in a plugin store, only the plugins in use."""
         problem = missing(Root(top.path))
         if problem:
             self.problems.append(problem)
@@ -110,7 +110,7 @@ def _unfollowed(link: str) -> Problem:
 
 
 def rank(scope: str) -> int:
-    """Order scopes by who wins: a project's skill over the user's, over a plugin's."""
+    """Order scopes by precedence: project, user, plugin, other."""
     return RANKS.index(scope) if scope in RANKS else len(RANKS)
 
 
