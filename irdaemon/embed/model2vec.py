@@ -39,8 +39,8 @@ class Model2Vec(Embedder):
         return unit
 
 
-class _offline:  # noqa: N801 - used as a statement's word
-    """Keep the model hub's library from the network meanwhile."""
+class _offline:  # noqa: N801 (a context manager, used like a function)
+    """Keep the model hub's library off the network meanwhile."""
 
     def __init__(self, wanted: bool):
         self._wanted = wanted

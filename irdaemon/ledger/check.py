@@ -231,7 +231,7 @@ def _record_problem(at: int, record: _StoredRecord, words: int) -> str:
     if record.surface_index != at:
         return "a record is missing or there twice"
     if hashlib.blake2b(record.text, digest_size=16).digest() != record.digest:
-        return "a record's text is not what its digest says"
+        return "a record's text does not match its digest"
     if record.record_id != record_id(record.artifact_id, record.kind, at):
         return "a record has another's id"
     if len(record.terms) != len(record.counts) or not _are_terms(record.terms, words):

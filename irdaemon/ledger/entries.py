@@ -51,7 +51,7 @@ class Entries:
         gone = tuple(
             entry.key
             for entry in known.values()
-            if entry.key not in found and spoken_for(entry.path, scan)
+            if entry.key not in found and is_authoritative(entry.path, scan)
         )
         return Delta(stale, gone, len(scan.entries) - len(stale), known)
 
@@ -267,8 +267,8 @@ def _under(corpus: str, top: str) -> tuple[str, ...]:
     return corpus, top, top, stem + "/", stem + "0"
 
 
-def spoken_for(path: str, scan: Scan) -> bool:
-    """Return whether a scan's word on what is gone reaches a path."""
+def is_authoritative(path: str, scan: Scan) -> bool:
+    """Return whether a scan is authoritative for a path: what it did not find there is gone."""
     covered = any(at_or_under(path, top) for top in scan.covered)
     return covered and not any(at_or_under(path, problem.path) for problem in scan.problems)
 

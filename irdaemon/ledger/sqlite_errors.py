@@ -29,7 +29,7 @@ _TRANSIENT_ERRNO = {
 
 
 def is_corrupt(error: BaseException) -> bool:
-    """Return whether SQLite calls the file corrupt, or finds it shorter than its header says."""
+    """Return whether SQLite calls the file corrupt, or finds it shorter than its header has it."""
     return _code(error) in _CORRUPT or _is_truncated(error)
 
 

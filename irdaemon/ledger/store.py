@@ -111,7 +111,7 @@ class Store:
         finally:
             self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if not busy:
-            # The first write into an empty log waits for the disk: not somebody's change.
+            # The first write into an empty log waits for the disk: better now than at a change.
             with self.transaction():
                 self.run("UPDATE counters SET value = value WHERE name = 'generation'")
             self._folded_size = self._log_size()
@@ -125,7 +125,7 @@ class Store:
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Make all that is read within of one moment, whoever writes meanwhile."""
+        """Make all that is read within of one moment, whatever is written meanwhile."""
         self._db.execute("BEGIN")
         try:
             yield
@@ -182,7 +182,7 @@ def advice(path: str) -> str:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from another of the same name; None where there is none."""
+    """Return the identity of a file, by which another of its name differs; None without one."""
     try:
         status = os.stat(path)
     except OSError:
@@ -194,7 +194,9 @@ def _make_private(path: str) -> None:
     _make_directory(os.path.dirname(os.path.abspath(path)))
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if os.fstat(descriptor).st_mode & 0o077:  # a copy, say; what SQLite lays beside it follows
+        if (
+            os.fstat(descriptor).st_mode & 0o077
+        ):  # a copy; the files that SQLite makes beside it follow
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)

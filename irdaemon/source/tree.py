@@ -2,7 +2,7 @@
 
 Rules: links to directories are followed by the policy of `symlinks`, each real directory once; a
 directory that cannot be listed is a problem, and the walk goes on; what is found is reported with
-real paths, in a deterministic order. Whatever vanishes meanwhile counts as gone, and raises nothing.
+real paths, in a deterministic order. What vanishes meanwhile counts as gone.
 """
 
 from __future__ import annotations
