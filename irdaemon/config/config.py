@@ -115,8 +115,8 @@ def parse_config(text: str, path: str) -> Config:
     where = ConfigText(path, text)
     for key, value in data.items():
         where.check_key("", key, _TOP_KEYS)
-        if key != "corpora" and (fault := where.control_character(key, value)):
-            raise ConfigError(f"{path}: {fault}", "leave that character out")
+        if key != "corpora" and (problem := where.control_character(key, value)):
+            raise ConfigError(f"{path}: {problem}", "leave that character out")
     sections = {
         name: _section(kind, data[name], name, where)
         for name, kind in SECTIONS.items()
@@ -161,8 +161,8 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
     given = where.typed("corpora", name, data, dict)
     # A strategy's parameters are no paths: what separates its parts may be a line end.
     values = {key: value for key, value in given.items() if key != "strategy"}
-    fault = where.control_character(table, values)
-    if fault:
+    problem = where.control_character(table, values)
+    if problem:
         values = {k: v for k, v in values.items() if not where.control_character(table, {k: v})}
     kind = where.typed(table, "kind", values.pop("kind", name), str)
     configurable = tuple(k for k in SOURCES if k not in _IN_PROCESS)
@@ -190,7 +190,7 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
         follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
-        fault=fault,
+        problem=problem,
     )
 
 

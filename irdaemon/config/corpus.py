@@ -140,9 +140,9 @@ def make_corpus(given: CorpusConfig, config: Config) -> Corpus:
 
 
 def _source(given: CorpusConfig, config: Config) -> Source:
-    if given.fault:
+    if given.problem:
         cure = f"leave that character out, or irc rm {given.name}"
-        return InvalidSource(Problem(config.path, f"{given.fault}; {cure}"))
+        return InvalidSource(Problem(config.path, f"{given.problem}; {cure}"))
     roots = tuple(Root(path) for path in given.roots) or known_roots(given.kind)
     roots = tuple(replace(root, links=_link_policy(given)) for root in roots)
     make: Callable[..., Source] = load("source", given.kind, SOURCES)

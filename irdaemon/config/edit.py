@@ -144,17 +144,17 @@ def _edited(path: str, edit: Edit) -> Config:
         edit(config, document)
         text = tomlkit.dumps(document)
         changed = parse_config(text, path)
-        _check_faults(config, changed)
+        _check_problems(config, changed)
         write_privately(path, text)
     return changed
 
 
-def _check_faults(before: Config, after: Config) -> None:
+def _check_problems(before: Config, after: Config) -> None:
     """Raise ConfigError for a corpus that an edit makes unusable; one that was so may stay."""
-    known = {corpus.name for corpus in before.corpora if corpus.fault}
+    known = {corpus.name for corpus in before.corpora if corpus.problem}
     for corpus in after.corpora:
-        if corpus.fault and corpus.name not in known:
-            where = f"{after.path}: [corpora.{corpus.name}]: {corpus.fault}"
+        if corpus.problem and corpus.name not in known:
+            where = f"{after.path}: [corpora.{corpus.name}]: {corpus.problem}"
             raise ConfigError(where, "leave that character out")
 
 

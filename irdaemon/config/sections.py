@@ -28,7 +28,7 @@ class CorpusConfig:
     `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
     secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
     the roots (None: as its kind has it). `options` are the keys that only its source knows; `lines`
-    holds the line of each, "" for the table itself, for errors that are found later. `fault` names
+    holds the line of each, "" for the table itself, for errors that are found later. `problem` is
     a control character that makes it unusable, "" for none: the other corpora are served.
     """
 
@@ -43,7 +43,7 @@ class CorpusConfig:
     follow_links: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
-    fault: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

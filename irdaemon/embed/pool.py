@@ -7,7 +7,7 @@ from functools import partial
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
 from irdaemon.embed.absent import Absent
-from irdaemon.embed.dozing import Dozing
+from irdaemon.embed.on_demand import OnDemand
 from irdaemon.runtime.profile import stage
 
 # A query vector is a function of its text: repeated prompts need not be embedded again.
@@ -18,7 +18,7 @@ class Embedders:
     """Make, hold and call embedders; one that cannot be made is held by a stand-in.
 
     With `idle_s` above 0, a model unused for so many seconds is released until it is needed again;
-    `shed` releases all at once.
+    `release_all` releases all at once.
     """
 
     def __init__(self, idle_s: float = 0.0) -> None:
@@ -38,22 +38,22 @@ class Embedders:
         return self._by_name[name]
 
     def _made(self, name: str) -> Embedder:
-        return Dozing(partial(make_embedder, name))
+        return OnDemand(partial(make_embedder, name))
 
-    def doze(self) -> None:
+    def release_idle(self) -> None:
         """Release the models that were unused for `idle_s`, where that is above 0."""
         if self._idle_s:
             self._release(self._idle_s)
 
-    def shed(self) -> None:
+    def release_all(self) -> None:
         """Release every model, and the vectors of queries."""
         self._vectors.clear()
         self._release(0.0)
 
     def _release(self, after_s: float) -> None:
         for embedder in tuple(self._by_name.values()):
-            if isinstance(embedder, Dozing):
-                embedder.doze(after_s)
+            if isinstance(embedder, OnDemand):
+                embedder.release(after_s)
 
     def serving(self, name: str, served: tuple[str, str] | None) -> Embedder:
         """Return the embedder whose vectors answer: the old one until the new one's are all there.

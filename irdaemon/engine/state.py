@@ -131,7 +131,7 @@ class State(ABC):
 
     def doze(self) -> None:
         """Let go of what is only kept to be quick, where nobody has needed it for a while."""
-        self._embedders.doze()
+        self._embedders.release_idle()
 
     def _serving(self, corpus: Corpus) -> Embedder:
         return self._embedders.serving(corpus.embedder, self.ledger.corpora.served(corpus.name))

@@ -23,7 +23,7 @@ from irdaemon.index import (
     graph_is_due,
     without_graphs,
 )
-from irdaemon.runtime.memory import MB, give_back, resident
+from irdaemon.runtime.memory import MB, resident, trim
 from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.selection.floor import of_this_formula
 
@@ -147,12 +147,12 @@ class Upkeep(Erasing):
 
     def _shed(self, job: Job, progress: Progress) -> str:
         before = resident()
-        self._embedders.shed()
+        self._embedders.release_all()
         self._discovering, self._searching = Ladder(), Ladder()
         # Until the next start: a graph would only be built to be dropped again.
         self._hnsw_above = 0
         self.snapshot = without_graphs(self.snapshot)
-        give_back()
+        trim()
         return f"{before // MB:,} MB before, {resident() // MB:,} MB after"
 
 

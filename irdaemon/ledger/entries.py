@@ -118,7 +118,7 @@ class Entries:
             for decomposed in changed:
                 self._put_artifact(corpus, number, decomposed, now)
             if removed:
-                self._reread_those_that_left_some(corpus)
+                self._reread_where_held_elsewhere(corpus)
             self._store.run(
                 "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
             )
@@ -235,10 +235,10 @@ class Entries:
             )
             self._store.run_many("DELETE FROM entries WHERE corpus = ? AND key = ?", pairs)
             self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", pairs)
-            self._reread_those_that_left_some(corpus)
+            self._reread_where_held_elsewhere(corpus)
         return removed
 
-    def _reread_those_that_left_some(self, corpus: str) -> None:
+    def _reread_where_held_elsewhere(self, corpus: str) -> None:
         """Mark entries that left an artifact to another: that one may have gone just now."""
         self._store.run(
             "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND instr(skipped, ?)",

@@ -25,8 +25,8 @@ _MAPPED_ABOVE = 1 << 18
 _GC_THRESHOLDS = (20_000, 20, 50)
 
 
-def be_modest() -> None:
-    """Give freed memory back, unless MALLOC_* is set or the C library is not glibc."""
+def tune_allocator() -> None:
+    """Make allocator and collector keep less memory; MALLOC_* and other C libraries are left."""
     gc.set_threshold(*_GC_THRESHOLDS)
     if any(name.startswith("MALLOC_") for name in os.environ):
         return
@@ -47,7 +47,7 @@ def resident() -> int:
         return peak if sys.platform == "darwin" else peak * 1024
 
 
-def give_back() -> None:
+def trim() -> None:
     """Collect garbage and return free memory to the system."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):

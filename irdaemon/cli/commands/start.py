@@ -63,7 +63,7 @@ def start_here(options: argparse.Namespace) -> int:
     # small the threads spin against each other and against everybody else.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    memory.be_modest()
+    memory.tune_allocator()
     os.umask(0o077)  # before the log is made
     from irdaemon.daemon.daemon import Daemon, Settled
 

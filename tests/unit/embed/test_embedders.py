@@ -156,8 +156,8 @@ def test_an_endpoint_that_is_not_there_or_not_an_address_is_an_error():
 
 
 def test_an_embedder_that_is_unused_is_released_and_made_again_for_the_next_query():
-    from irdaemon.embed.dozing import Dozing
     from irdaemon.embed.hashing import Hashing
+    from irdaemon.embed.on_demand import OnDemand
 
     made, now = [], [0.0]
 
@@ -165,18 +165,18 @@ def test_an_embedder_that_is_unused_is_released_and_made_again_for_the_next_quer
         made.append(now[0])
         return Hashing()
 
-    embedder = Dozing(make, clock=lambda: now[0])
+    embedder = OnDemand(make, clock=lambda: now[0])
     before = embedder.embed(["fill a pdf form"])
     now[0] = 59.0
-    assert not embedder.doze(60)
+    assert not embedder.release(60)
     now[0] = 61.0
-    assert embedder.doze(60)
+    assert embedder.release(60)
     assert (embedder.id, embedder.dim) == (Hashing().id, Hashing().dim)
     assert made == [0.0]
     assert (embedder.embed(["fill a pdf form"]) == before).all()
     assert made == [0.0, 61.0]
     now[0] = 200.0
-    assert embedder.doze(60)
+    assert embedder.release(60)
     assert (embedder.read("fill a pdf form")[0] == before[0]).all()
     assert made == [0.0, 61.0, 200.0]
 
