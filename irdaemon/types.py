@@ -69,7 +69,7 @@ LINK_POLICIES: tuple[LinkPolicy, ...] = ("none", "direct", "any")
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A place a source looks in. `scope` is `project`, `user`, `plugin` or `other`."""
+    """A directory or file of a source. `scope` is `project`, `user`, `plugin` or `other`."""
 
     path: str
     scope: str = "user"
@@ -112,7 +112,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A path that could not be looked at, and why. What was known beneath it is kept."""
+    """A path that could not be scanned, and why. What was known beneath it is kept."""
 
     path: str
     reason: str
@@ -120,11 +120,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a source found, and how far its word goes.
+    """What a source found, and the paths for which that is authoritative.
 
     A known entry whose path lies at or under a `covered` path, is not at or under the path of a
-    problem, and is not among `entries`, is gone. `covered` of `("",)` covers everything; an empty
-    `covered` says nothing about what is gone.
+    problem, and is not among `entries`, is gone. `covered` of `("",)` covers everything; with an
+    empty `covered` nothing is gone.
     """
 
     entries: tuple[Entry, ...]
@@ -139,9 +139,9 @@ class Artifact:
     `raw` is what the strategy decomposes: text, or a mapping of named parts. `metadata` becomes
     filter fields. `pointer` is the file or directory that disclosure follows ("" when `body`
     holds the payload instead). `digest` is the SHA-256 of the pointed-to bytes, hex, by which a
-    later disclosure tells whether the file still holds what was indexed. `flags` name harmless
+    later disclosure checks whether the file still holds what was indexed. `flags` name harmless
     oddities (`name_mismatch`, `lenient_yaml`, ...) for status output. `project` is the directory of
-    the project it tells of, where that is not where it lies: a marker there keeps it out.
+    the project it is about, where that is elsewhere: an opt-out marker there keeps it out.
     """
 
     artifact_id: str
@@ -210,7 +210,7 @@ class Floor:
     `at_least` is the least confidence (0 to 1) at which something is committed; `j` is Youden's J
     there, over `n_inside` answerable and `n_outside` unanswerable queries, labelled ones if
     `labelled`; `labels` is the digest of the file of labelled queries that there was, "" for none.
-    `artifacts` and `last` (a ledger row) tell which artifacts there were; `formula` is the number
+    `artifacts` and `last` (a ledger row) identify the artifacts there were; `formula` is the number
     of the formulas that it was made for.
     """
 

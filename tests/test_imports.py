@@ -30,6 +30,13 @@ def imports(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def attributes(path):
+    """Yield every dotted name `module.attribute` that a file uses."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+
+
 def imported(package, names):
     """Return the modules of a package among imported names, without the package itself."""
     known = {module for _, module in modules(package)}
@@ -85,10 +92,10 @@ def check_apart(module, path):
         assert not known, f"{module} knows {known}: {ban['reason']}"
 
 
-def check_only(module, path):
-    """Check that a module imports nothing that is kept for others."""
-    names = set(imports(path))
-    for rule in RULES["only"]:
+def check_only(module, path, rules=RULES["only"]):
+    """Check that a module imports, and calls by its module's name, nothing kept for others."""
+    names = {*imports(path), *attributes(path)}
+    for rule in rules:
         if not any(within(module, room) for room in rule["rooms"]):
             known = {name for name in rule["modules"] if any(within(n, name) for n in names)}
             assert not known, f"{module} imports {known}: {rule['reason']}"
@@ -116,6 +123,9 @@ def test_rooms_that_are_kept_apart_do_not_know_each_other():
 def test_what_belongs_to_the_edges_is_imported_there_only():
     for path, module in modules("irdaemon"):
         check_only(module, path)
+    of_client = [rule for rule in RULES["only"] if rule.get("client")]
+    for path, module in modules("irclient"):
+        check_only(module, path, of_client)
 
 
 def test_the_lines_name_just_what_there_is():
@@ -153,6 +163,11 @@ def test_the_clients_library_imports_no_sdk_of_a_server():
         (check_room, "ledger.rows", "from irdaemon.ledger.store import Store", "room ledger: "),
         (check_apart, "discovery.query", "import irdaemon.ingest.admit", "meet in the engine"),
         (check_only, "retrieve.fuse", "import threading", "stay at the edges"),
+        (check_only, "daemon.service", "import subprocess", "started by runtime.worker"),
+        (check_only, "ingest.scan", "import multiprocessing.pool", "started by runtime.worker"),
+        (check_only, "serve.loop", "from concurrent import futures", "started by runtime.worker"),
+        (check_only, "watch.plant", "import os\nos.fork()", "started by runtime.worker"),
+        (check_only, "cli.tools", "from os import posix_spawn", "started by runtime.worker"),
         (check_room, "ledger.novel", "import os", "'novel' has no place on the line"),
     ],
 )

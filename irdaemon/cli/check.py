@@ -14,23 +14,23 @@ from irdaemon.config.corpus import Corpus, corpora_of
 from irdaemon.index import Rows
 from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.scan import ScanRequest, compare
-from irdaemon.ledger import Delta, Finding, Ledger
+from irdaemon.ledger import Delta, IntegrityProblem, Ledger
 
 _BUILD = "irc build, or the next start, reads them"
 _ANEW = "irdaemon restart builds it anew"
 
 
-def checkup(ledger: Ledger, config: Config) -> list[Finding]:
+def checkup(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
     """Return what is not as it should be; of a ledger that cannot be used only that.
 
     Raises LedgerError for a ledger of a later format, or a failing disk.
     """
     with ledger.one_moment():
-        found = ledger.faults()
+        found = ledger.check()
         if any(each.part == "sqlite" for each in found):
             return found
-        configured = {each.name: each for each in corpora_of(config, ledger.corpora())}
-        for name in ledger.corpora():
+        configured = {each.name: each for each in corpora_of(config, ledger.corpora.names())}
+        for name in ledger.corpora.names():
             found += _against_index(ledger, name)
             if name not in configured:
                 found.append(_forgotten(name))
@@ -39,21 +39,23 @@ def checkup(ledger: Ledger, config: Config) -> list[Finding]:
     return found
 
 
-def _forgotten(name: str) -> Finding:
+def _forgotten(name: str) -> IntegrityProblem:
     what = "it is not in the configuration any more"
-    return Finding("disk", what, "the next start forgets it", name, grave=False)
+    return IntegrityProblem("disk", what, "the next start forgets it", name, severe=False)
 
 
-def _against_index(ledger: Ledger, name: str) -> Iterator[Finding]:
+def _against_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
     """Build what queries would be answered from, and hold its counts against the ledger's."""
-    _, embedder = ledger.served(name) or ("", "")
+    _, embedder = ledger.corpora.served(name) or ("", "")
     dim = ledger.vectors.dimension(embedder)
     try:
         rows = Rows.empty(dim).synced(ledger, name, embedder)
     except (ValueError, IRError) as error:
-        yield Finding("index", f"none can be built: {error}", "irdaemon check --repair", name)
+        yield IntegrityProblem(
+            "index", f"none can be built: {error}", "irdaemon check --repair", name
+        )
         return
-    counts = ledger.counts(name, embedder)
+    counts = ledger.artifacts.counts(name, embedder)
     embedded = int(rows.embedded.sum()) if dim else 0
     for noun, has, holds in (
         ("artifacts", rows.n_artifacts, counts.artifacts),
@@ -62,28 +64,36 @@ def _against_index(ledger: Ledger, name: str) -> Iterator[Finding]:
     ):
         if has != holds:
             what = f"it would have {has} {noun}, the ledger holds {holds}"
-            yield Finding("index", what, _ANEW, name)
+            yield IntegrityProblem("index", what, _ANEW, name)
 
 
-def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[Finding]:
+def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
     """Scan the corpus' source, without reading what it has."""
     try:
         found, delta = compare(ledger, corpus, ScanRequest(), OptOuts())
     except (OSError, IRError) as error:
-        yield Finding("disk", f"it cannot be looked at: {error}", "irc status", corpus.name)
+        yield IntegrityProblem(
+            "disk", f"it cannot be looked at: {error}", "irc status", corpus.name
+        )
         return
     for problem in found.scan.problems:
         what = f"{problem.path}: {problem.reason}"
         advice = "bring it back, or irc build --prune forgets what was in it"
-        yield Finding("disk", what, advice, corpus.name)
+        yield IntegrityProblem("disk", what, advice, corpus.name)
     if delta.gone:
         what = f"{len(delta.gone)} entries are gone: {_some(delta.gone)}"
-        yield Finding("disk", what, "irc build, or the next start, forgets them", corpus.name)
+        yield IntegrityProblem(
+            "disk", what, "irc build, or the next start, forgets them", corpus.name
+        )
     for why, keys in _not_level(delta, corpus.recipe).items():
-        yield Finding("disk", f"{len(keys)} entries {why}: {_some(keys)}", _BUILD, corpus.name)
+        yield IntegrityProblem(
+            "disk", f"{len(keys)} entries {why}: {_some(keys)}", _BUILD, corpus.name
+        )
     if failures := ledger.failures.count(corpus.name):
         what = f"{failures} entries could not be read"
-        yield Finding("disk", what, "irc status --failures says why", corpus.name, grave=False)
+        yield IntegrityProblem(
+            "disk", what, "irc status --failures says why", corpus.name, severe=False
+        )
 
 
 def _not_level(delta: Delta, recipe: str) -> dict[str, list[str]]:
@@ -111,15 +121,17 @@ def _some(keys: Iterable[str]) -> str:
     return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
 
 
-def against_daemon(ledger: Ledger, ask: Callable[[], Mapping[str, Any]]) -> list[Finding]:
+def against_daemon(ledger: Ledger, ask: Callable[[], Mapping[str, Any]]) -> list[IntegrityProblem]:
     """Hold what a daemon serves, by its status, against the ledger; nothing while it is busy."""
     before = ask()
-    held = {name: ledger.counts(name, "") for name in ledger.corpora()}
+    held = {name: ledger.artifacts.counts(name, "") for name in ledger.corpora.names()}
     after = ask()
     if after["queue"] or before["generation"] != after["generation"]:
         return []
     return [
-        Finding("index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _ANEW, name)
+        IntegrityProblem(
+            "index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _ANEW, name
+        )
         for state in after["corpora"]
         if (name := state["name"]) in held
         for noun, has, holds in (

@@ -25,7 +25,7 @@ from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.mcp_tools import dump_directory
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 
 # The user's own files, below the home directory: agents keep their servers under one of the keys.
 _FILES = (
@@ -67,7 +67,7 @@ class ToolServer:
         """Return a text without what this server's configuration says, and without secrets."""
         for value in sorted(self._values(), key=len, reverse=True):
             text = text.replace(value, "...")
-        return Cleaner("all").text(text)
+        return Redactor("all").text(text)
 
     def _values(self) -> Iterator[str]:
         words = (*self.command[1:], *" ".join(self.command).split()[1:])
@@ -265,7 +265,7 @@ def _program(command: Sequence[str]) -> str:
     """Return the program that a command starts; some write the whole command as one text."""
     program = command[0].split(maxsplit=1)[0] if command[0].strip() else "?"
     more = len(command) > 1 or program != command[0]
-    return Cleaner("all").text(program) + (" ..." if more else "")
+    return Redactor("all").text(program) + (" ..." if more else "")
 
 
 def _host(url: str) -> str:

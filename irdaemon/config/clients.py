@@ -1,4 +1,4 @@
-"""Clients: the [[client]] tables of the configuration, who is meant and what each may ask.
+"""Clients: the [[client]] tables of the configuration, by what each is known and what it may do.
 
 A client is known by its CURVE key (over TCP), by its uid (over a Unix socket), or by a token that
 it sends along with a request.
@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
-from irclient.errors import IRError
 from irclient.types import LEVELS
+from irdaemon.config.checking import ConfigText
 from irdaemon.types import NAME
 
 # A CURVE key as ZeroMQ writes it: 40 characters of Z85 (rfc.zeromq.org/spec/32).
@@ -34,7 +34,7 @@ _KNOWN_BY = ("key", "uid", "token")
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """One client, known by one of `key`, `uid` and the file `token`, and what it may ask.
+    """One client, known by one of `key`, `uid` and the file `token`, and what it may do.
 
     `corpora` None means all. `levels` are those that it may be disclosed.
     """
@@ -48,32 +48,12 @@ class ClientConfig:
     read_only: bool = False
 
 
-class Where(Protocol):
-    """The file that a table is written in."""
-
-    def error(self, table: str, key: str, message: str, hint: str = "") -> IRError:
-        """Return an error that names file and line."""
-        ...
-
-    def check_key(self, table: str, key: str, valid: tuple[str, ...]) -> None:
-        """Raise for a key that is not valid in a table."""
-        ...
-
-    def typed(self, table: str, key: str, value: Any, kind: type[Any]) -> Any:
-        """Return a value of a type, or raise."""
-        ...
-
-    def absolute(self, path: str) -> str:
-        """Return a path as the file means it."""
-        ...
-
-
 def is_key(text: str) -> bool:
-    """Say whether a text has the form of a CURVE key."""
+    """Return whether a text has the form of a CURVE key."""
     return _KEY.match(text) is not None
 
 
-def parse_clients(tables: Sequence[Any], where: Where) -> tuple[ClientConfig, ...]:
+def parse_clients(tables: Sequence[Any], where: ConfigText) -> tuple[ClientConfig, ...]:
     """Build the clients of a file. Raises an error that names the wrong key."""
     clients = tuple(_client(where.typed("", "client", table, dict), where) for table in tables)
     for key in ("name", *_KNOWN_BY):
@@ -84,7 +64,7 @@ def parse_clients(tables: Sequence[Any], where: Where) -> tuple[ClientConfig, ..
     return clients
 
 
-def _client(data: Mapping[str, Any], where: Where) -> ClientConfig:
+def _client(data: Mapping[str, Any], where: ConfigText) -> ClientConfig:
     for key, value in data.items():
         where.check_key("client", key, tuple(_TYPES))
         where.typed("client", key, value, _TYPES[key])
@@ -105,18 +85,21 @@ def _client(data: Mapping[str, Any], where: Where) -> ClientConfig:
     )
 
 
-def _check(data: Mapping[str, Any], where: Where) -> None:
-    said = f"client {data['name']!r}"
+def _check(data: Mapping[str, Any], where: ConfigText) -> None:
+    client = f"client {data['name']!r}"
     if len(data.keys() & set(_KNOWN_BY)) != 1:
         raise where.error(
-            "client", "name", f"{said} must have one of key, uid and token", "and no more than one"
+            "client",
+            "name",
+            f"{client} must have one of key, uid and token",
+            "and no more than one",
         )
     if "key" in data and not is_key(data["key"]):
         raise where.error(
-            "client", "key", f"the key of {said} is no CURVE key", "irdaemon keys add writes one"
+            "client", "key", f"the key of {client} is no CURVE key", "irdaemon keys add writes one"
         )
     if data.get("uid", 0) < 0:
-        raise where.error("client", "uid", f"the uid of {said} is negative")
+        raise where.error("client", "uid", f"the uid of {client} is negative")
     for name in data.get("corpora", ()):
         where.typed("client", "corpora", name, str)
     for level in data.get("levels", ()):
@@ -124,6 +107,6 @@ def _check(data: Mapping[str, Any], where: Where) -> None:
             raise where.error(
                 "client",
                 "levels",
-                f"unknown level {level!r} of {said}",
+                f"unknown level {level!r} of {client}",
                 f"levels: {', '.join(LEVELS)}",
             )

@@ -17,13 +17,13 @@ from irdaemon.config.config import (
     CorpusConfig,
     LimitsConfig,
 )
-from irdaemon.config.quota import Room
+from irdaemon.config.quota import Quota
 from irdaemon.embed import check_embedder
 from irdaemon.embed.rerankers import check_reranker
 from irdaemon.runtime.memory import MB
 from irdaemon.runtime.plugins import did_you_mean, load
 from irdaemon.source import SOURCES, Source
-from irdaemon.source.misconfigured import Misconfigured
+from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolved
 from irdaemon.source.redact import recipe
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
@@ -53,11 +53,11 @@ _CONFINED_KINDS = ("files", "reports", "mcp_tools")
 
 @dataclass(frozen=True)
 class Corpus:
-    """A named collection: where it comes from, how it is decomposed, who embeds it.
+    """A named collection: its source, its strategy and its embedder.
 
     `cases` is a file of labelled queries from which its floor is set, "" for none. `redact` is a
-    level of redaction, "" that of the kind; `follow_links` says whether a link may lead out of the
-    roots, None: as the kind has it. `room` is how much it may take in.
+    level of redaction, "" that of the kind; `follow_links` is whether a link may lead out of the
+    roots, None: as the kind has it. `quota` is how much it may hold.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Corpus:
     cases: str = ""
     redact: str = ""
     follow_links: bool | None = None
-    room: Room = field(default_factory=Room)
+    quota: Quota = field(default_factory=Quota)
 
     @cached_property
     def recipe(self) -> str:
@@ -82,7 +82,7 @@ class Corpus:
 
     @property
     def may_leave_roots(self) -> bool:
-        """Say whether a link may lead out of the roots."""
+        """Return whether a link may lead out of the roots."""
         if self.follow_links is None:
             return self.kind not in _CONFINED_KINDS
         return self.follow_links
@@ -93,7 +93,7 @@ class Corpus:
 
 
 def corpora_of(config: Config, held: Collection[str] = ()) -> tuple[Corpus, ...]:
-    """Return the corpora a configuration asks for, those of this machine's known places included.
+    """Return the corpora of a configuration, those of this machine's known places included.
 
     Raises ConfigError where a corpus cannot be made. See `wanted` for `held`.
     """
@@ -120,68 +120,68 @@ def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ..
     )
 
 
-def make_corpus(wish: CorpusConfig, config: Config) -> Corpus:
+def make_corpus(given: CorpusConfig, config: Config) -> Corpus:
     """Make one corpus. Raises ConfigError naming the file and what is wrong."""
     try:
-        source = _source(wish, config)
-        check_embedder(wish.embedder or config.embedder)
-        strategy = strategy_from_spec(wish.strategy or DEFAULT_STRATEGIES.get(wish.kind))
+        source = _source(given, config)
+        check_embedder(given.embedder or config.embedder)
+        strategy = strategy_from_spec(given.strategy or DEFAULT_STRATEGIES.get(given.kind))
         if strategy is None:
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')
     except IRError as error:
-        raise _misconfigured(wish, config, error) from error
-    embedder = wish.embedder or config.embedder
+        raise _misconfigured(given, config, error) from error
+    embedder = given.embedder or config.embedder
     return Corpus(
-        wish.name,
-        wish.kind,
+        given.name,
+        given.kind,
         source,
         strategy,
         embedder,
-        wish.cases,
-        wish.redact,
-        wish.follow_links,
-        Room(config.limits.artifacts, config.limits.memory_mb * MB),
+        given.cases,
+        given.redact,
+        given.follow_links,
+        Quota(config.limits.artifacts, config.limits.memory_mb * MB),
     )
 
 
-def _source(wish: CorpusConfig, config: Config) -> Source:
-    if wish.fault:
-        cure = f"leave that character out, or irc rm {wish.name}"
-        return Misconfigured(Problem(config.path, f"{wish.fault}; {cure}"))
-    roots = tuple(Root(path) for path in wish.roots) or known_roots(wish.kind)
-    roots = tuple(replace(root, links=_link_policy(wish)) for root in roots)
-    make: Callable[..., Source] = load("source", wish.kind, SOURCES)
-    return make(roots, _options(wish, make, config.limits))
+def _source(given: CorpusConfig, config: Config) -> Source:
+    if given.problem:
+        cure = f"leave that character out, or irc rm {given.name}"
+        return InvalidSource(Problem(config.path, f"{given.problem}; {cure}"))
+    roots = tuple(Root(path) for path in given.roots) or known_roots(given.kind)
+    roots = tuple(replace(root, links=_link_policy(given)) for root in roots)
+    make: Callable[..., Source] = load("source", given.kind, SOURCES)
+    return make(roots, _options(given, make, config.limits))
 
 
-def _link_policy(wish: CorpusConfig) -> LinkPolicy:
-    if wish.follow_links is None:
-        return "none" if wish.kind in _CONFINED_KINDS else "direct"
-    return "any" if wish.follow_links else "none"
+def _link_policy(given: CorpusConfig) -> LinkPolicy:
+    if given.follow_links is None:
+        return "none" if given.kind in _CONFINED_KINDS else "direct"
+    return "any" if given.follow_links else "none"
 
 
 def _options(
-    wish: CorpusConfig, make_source: Callable[..., Source], limits: LimitsConfig
+    given: CorpusConfig, make_source: Callable[..., Source], limits: LimitsConfig
 ) -> Mapping[str, Any]:
-    """Return a corpus' options; a limit that its source knows and it does not set is the common."""
+    """Return a corpus' options, with the common limit for each one that it does not set itself."""
     common = {"max_bytes": limits.file_bytes, "max_line_bytes": limits.line_bytes}
     known = getattr(make_source, "limits", ())
-    return {**{name: common[name] for name in known if common[name]}, **wish.options}
+    return {**{name: common[name] for name in known if common[name]}, **given.options}
 
 
-def _misconfigured(wish: CorpusConfig, config: Config, error: IRError) -> ConfigError:
-    named = next((key for key in wish.options if repr(key) in error.message), "")
-    line = wish.lines.get(named, 0)
+def _misconfigured(given: CorpusConfig, config: Config, error: IRError) -> ConfigError:
+    named = next((key for key in given.options if repr(key) in error.message), "")
+    line = given.lines.get(named, 0)
     place = f"{config.path}:{line}" if line else config.path
-    # A slip in a key that every corpus has looks like an option only a source could know.
+    # A misspelt key of every corpus arrives here as an unknown option of its source.
     near = did_you_mean(named, CORPUS_KEYS) if f"unknown option {named!r}" in error.message else ""
-    return ConfigError(f"{place}: [corpora.{wish.name}]: {error.message}{near}", error.hint)
+    return ConfigError(f"{place}: [corpora.{given.name}]: {error.message}{near}", error.hint)
 
 
-def _exists(wish: CorpusConfig, config: Config) -> bool:
-    """Say whether a known kind has anything here, or was written down by the person."""
-    written = any(each.name == wish.name for each in config.corpora)
-    return written or bool(known_roots(wish.kind))
+def _exists(given: CorpusConfig, config: Config) -> bool:
+    """Return whether a known kind has anything here, or stands in the file."""
+    written = any(each.name == given.name for each in config.corpora)
+    return written or bool(known_roots(given.kind))
 
 
 def known_roots(kind: str) -> tuple[Root, ...]:

@@ -1,7 +1,7 @@
 """Edit the configuration file as its owner would: comments, order and the rest stay.
 
-Whoever edits it, the daemon or a command, holds a lock beside the file from reading to replacing
-it, so that no edit is lost to another one.
+An edit, by the daemon or a command, holds a lock beside the file from reading to replacing it, so
+that no concurrent edit is lost.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def add_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
     if ":" in kind:
         raise QueryError(
             f"a source of one's own ({kind!r}) cannot be added from here",
-            f"write it into {path} by hand: whoever may ask must not name code to run",
+            f"write it into {path} by hand: a client must not name code to run",
         )
 
     def edit(config: Config, document: TOMLDocument) -> None:
@@ -58,7 +58,7 @@ def add_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
 
 
 def remove_corpus(path: str, name: str) -> Config:
-    """Take a corpus out of the file; one that is found by itself is switched off there instead."""
+    """Remove a corpus from the file; one that is found by itself is disabled there instead."""
 
     def edit(config: Config, document: TOMLDocument) -> None:
         written = any(each.name == name for each in config.corpora)
@@ -100,8 +100,8 @@ def remove_client(path: str, name: str) -> Config:
     def edit(config: Config, document: TOMLDocument) -> None:
         names = [client.name for client in config.clients]
         if name not in names:
-            said = f"the configuration has no client {name!r}"
-            raise NotFound(said, "irdaemon keys show lists them")
+            message = f"the configuration has no client {name!r}"
+            raise NotFound(message, "irdaemon keys show lists them")
         clients = _clients(document)
         del clients[names.index(name)]
         if not clients:  # it would be written as `client = []`, to which no table can be added
@@ -139,28 +139,28 @@ def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
 def _edited(path: str, edit: Edit) -> Config:
     with _locked(path):
         before = read_text(path) or ""
-        config = parse_config(before, path)  # a file that is broken now is reported, not mended
+        config = parse_config(before, path)  # raises where the file is not valid already
         document = tomlkit.parse(before)
         edit(config, document)
         text = tomlkit.dumps(document)
         changed = parse_config(text, path)
-        _check_faults(config, changed)
+        _check_problems(config, changed)
         write_privately(path, text)
     return changed
 
 
-def _check_faults(before: Config, after: Config) -> None:
+def _check_problems(before: Config, after: Config) -> None:
     """Raise ConfigError for a corpus that an edit makes unusable; one that was so may stay."""
-    known = {corpus.name for corpus in before.corpora if corpus.fault}
+    known = {corpus.name for corpus in before.corpora if corpus.problem}
     for corpus in after.corpora:
-        if corpus.fault and corpus.name not in known:
-            where = f"{after.path}: [corpora.{corpus.name}]: {corpus.fault}"
+        if corpus.problem and corpus.name not in known:
+            where = f"{after.path}: [corpora.{corpus.name}]: {corpus.problem}"
             raise ConfigError(where, "leave that character out")
 
 
 @contextlib.contextmanager
 def _locked(path: str) -> Iterator[None]:
-    """Keep everybody else from editing a file: other processes, and other threads of this one.
+    """Lock a file against edits by other processes and other threads.
 
     Raises ConfigError where its directory cannot be written, or another edit does not end.
     """
@@ -188,7 +188,7 @@ def _wait_for(descriptor: int, path: str, lock: str) -> None:
             if time.monotonic() > deadline:
                 raise ConfigError(
                     f"{path} is being edited by another process since {_LOCKED_WITHIN_S:g} s",
-                    f"fuser {lock} tells which; try again when it has ended",
+                    f"fuser {lock} shows which; try again when it has ended",
                 ) from error
         except OSError as error:
             raise _unwritable(path, error) from error

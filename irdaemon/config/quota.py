@@ -1,4 +1,4 @@
-"""Room: how much more a corpus may take in before its limits bite."""
+"""Quota: how much more a corpus may take in."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from irdaemon.runtime.memory import MB, resident
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Quota:
     """How many artifacts a corpus may hold, and how many bytes the process; 0 for no limit."""
 
     artifacts: int = 0
     memory: int = 0
 
-    def refusal(self, held: int) -> str:
+    def exceeded(self, held: int) -> str:
         """Return why a corpus that holds so many artifacts takes in no more; "" where it does."""
         if self.artifacts and held >= self.artifacts:
             return f"it holds {held:,} artifacts, its limit is {self.artifacts:,} (artifacts)"

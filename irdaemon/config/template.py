@@ -7,17 +7,9 @@ import os
 from dataclasses import fields
 from typing import Any
 
-from irdaemon.config.config import (
-    KNOWN_KINDS,
-    HealthConfig,
-    IndexConfig,
-    LimitsConfig,
-    ScheduleConfig,
-    ServeConfig,
-    WatchConfig,
-    config_path,
-)
+from irdaemon.config.config import config_path
 from irdaemon.config.corpus import known_roots
+from irdaemon.config.sections import KNOWN_KINDS, SECTIONS
 
 _HEAD = """\
 # irdaemon's configuration. Everything here is optional; what is commented out is the default.
@@ -47,7 +39,7 @@ _EXAMPLE = """
 """
 
 _CLIENT = """
-# A client that may ask less than you: known by a CURVE key, a uid, or a token in a file.
+# A client that may do less than you: known by a CURVE key, a uid, or a token in a file.
 # [[client]]
 # name = "agent"
 # token = "agent.token"
@@ -60,17 +52,7 @@ _CLIENT = """
 def initial_config(path: str | None = None) -> tuple[str, str]:
     """Return the path and the text of a new configuration file."""
     found = "".join(_corpus(kind) for kind in KNOWN_KINDS)
-    sections = "".join(
-        _section(name, kind)
-        for name, kind in (
-            ("index", IndexConfig),
-            ("watch", WatchConfig),
-            ("schedule", ScheduleConfig),
-            ("serve", ServeConfig),
-            ("health", HealthConfig),
-            ("limits", LimitsConfig),
-        )
-    )
+    sections = "".join(_section(name, kind) for name, kind in SECTIONS.items())
     return os.path.abspath(path or config_path()), _HEAD + found + _EXAMPLE + sections + _CLIENT
 
 
@@ -83,11 +65,11 @@ def _corpus(kind: str) -> str:
 
 
 def _section(name: str, kind: type[Any]) -> str:
-    said = "".join(
+    about = "".join(
         f"# {line}".rstrip() + "\n" for line in inspect.cleandoc(kind.__doc__ or "").splitlines()
     )
     values = "".join(f"# {f.name} = {_toml(f.default)}\n" for f in fields(kind))
-    return f"\n{said}# [{name}]\n{values}"
+    return f"\n{about}# [{name}]\n{values}"
 
 
 def _toml(value: Any) -> str:

@@ -85,7 +85,7 @@ class Daemon:
         self._reception = Reception(self._server, config, socket)
 
     def _engine_on(self, ledger: Ledger) -> Engine:
-        corpora = self._settings.corpora(ledger.corpora())
+        corpora = self._settings.corpora(ledger.corpora.names())
         return Engine(ledger, corpora, engine_options(self._settings.config))
 
     def _publish(self, topic: str, data: Mapping[str, Any]) -> None:

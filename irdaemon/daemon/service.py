@@ -9,17 +9,19 @@ from __future__ import annotations
 import os
 import plistlib
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import irdaemon
 from irclient.errors import Unavailable
+from irdaemon.runtime import worker
+from irdaemon.runtime.memory import MB
 
 UNIT = "irdaemon.service"
 LABEL = "io.irdaemon"
 _INSTALLED = "@IRDAEMON@"
+_LIMITS = worker.ProcessLimits(timeout_s=60.0, memory=1024 * MB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Command:
 def _run(*words: str) -> Command:
     if shutil.which(words[0]) is None:
         raise Unavailable(f"this machine has no {words[0]}", "use irdaemon start --detach")
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    return Command(done.returncode, (done.stdout + done.stderr).strip())
+    done = worker.run(words, _LIMITS)
+    return Command(done.code, done.output.strip())
 
 
 def _must(*words: str) -> str:

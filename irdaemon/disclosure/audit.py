@@ -41,7 +41,7 @@ def audit(
 
 
 def _compared(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | None:
-    artifact = ledger.artifact(pin.corpus, pin.artifact_id)
+    artifact = ledger.artifacts.get(pin.corpus, pin.artifact_id)
     if artifact is None:
         return None
     found = disclose(artifact, pin.level, Bounds.of(corpus))

@@ -15,7 +15,7 @@ from itertools import islice
 
 from irdaemon.disclosure.payload import Bounds
 from irdaemon.source.opening import at_or_under, open_directory, read_regular, resolved
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.types import BundledFile, SourceError
 
 BUNDLE_CHARS = 40_000
@@ -47,7 +47,7 @@ class _Named:
     path: str
 
 
-def bundle_of(pointer: str, bounds: Bounds, cleaner: Cleaner) -> Bundle:
+def bundle_of(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
     """Return what travels with the artifact a pointer leads to; texts are cleaned.
 
     Where the artifact's directory has become a link out of the roots, nothing does.
@@ -91,7 +91,7 @@ def _is_link(name: str, directory: int) -> bool:
         return False
 
 
-def _files(home: str, named: list[_Named], cleaner: Cleaner) -> Iterator[BundledFile]:
+def _files(home: str, named: list[_Named], cleaner: Redactor) -> Iterator[BundledFile]:
     left = BUNDLE_CHARS
     for each in named:
         file = _file(home, each, left, cleaner)
@@ -99,7 +99,7 @@ def _files(home: str, named: list[_Named], cleaner: Cleaner) -> Iterator[Bundled
         yield file
 
 
-def _file(home: str, named: _Named, left: int, cleaner: Cleaner) -> BundledFile:
+def _file(home: str, named: _Named, left: int, cleaner: Redactor) -> BundledFile:
     shown = named.shown.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if shown != named.shown:
         return BundledFile(shown, 0, None, NO_UTF8)

@@ -21,7 +21,7 @@ from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.disclosure.payload import ANYWHERE, Bounds, read_payload
 from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.types import Disclosure, Hit, SourceError
 
 BODY_CHARS = 20_000
@@ -49,7 +49,7 @@ def disclose_artifact(
     ledger: Ledger, corpus: Corpus, artifact_id: str, level: str, expand: Expand | None
 ) -> Disclosure:
     """Disclose one artifact, its first record expanded. Raises NotFound where it is gone."""
-    artifact = ledger.artifact(corpus.name, artifact_id)
+    artifact = ledger.artifacts.get(corpus.name, artifact_id)
     if artifact is None:
         raise NotFound(f"{corpus.name}/{artifact_id} is gone", "ask discover again")
     disclosed = disclose(artifact, level, Bounds.of(corpus))
@@ -60,7 +60,7 @@ def disclose_hit(
     ledger: Ledger, corpus: Corpus, hit: Hit, level: str, expand: Expand | None
 ) -> Hit:
     """Return a hit with its disclosure, expanded around the record that matched."""
-    artifact = ledger.artifact(hit.corpus, hit.artifact_id)
+    artifact = ledger.artifacts.get(hit.corpus, hit.artifact_id)
     if artifact is None:
         return hit
     disclosed = disclose(artifact, level, Bounds.of(corpus))
@@ -72,7 +72,7 @@ def _expanded(
 ) -> Disclosure:
     if expand is None:
         return disclosed
-    records = ledger.records_for_artifact(disclosed.corpus, disclosed.artifact_id)
+    records = ledger.artifacts.records_of(disclosed.corpus, disclosed.artifact_id)
     return with_passage(disclosed, expanded(records, around, expand))
 
 
@@ -100,7 +100,7 @@ def _origin(artifact: StoredArtifact, level: str, bounds: Bounds) -> Disclosure:
 
 
 def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
-    cleaner = Cleaner(bounds.redaction)
+    cleaner = Redactor(bounds.redaction)
     try:
         payload = read_payload(plain.pointer, bounds)
         text = cleaner.text(payload.content.decode("utf-8", "replace").removeprefix("\ufeff"))

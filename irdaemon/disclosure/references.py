@@ -21,9 +21,9 @@ def resolve(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[s
         raise unknown_corpus(corpus, corpora)
     if not wanted:
         raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
-    if ledger.artifact(corpus, wanted) is not None:
+    if ledger.artifacts.get(corpus, wanted) is not None:
         return corpus, wanted
-    ids = ledger.artifact_ids(corpus, wanted)
+    ids = ledger.artifacts.ids_named(corpus, wanted)
     if len(ids) == 1:
         return corpus, ids[0]
     if ids:

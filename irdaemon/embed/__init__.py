@@ -2,7 +2,8 @@
 
 `EMBEDDERS` names the ones that come along, `FAMILIES` those that an optional package or an endpoint
 brings, as "family:model"; "module:attr" names one of your own: a callable without arguments that
-returns an object with `id`, `dim` and `embed`. Its `id` names the vector space: two embedders with
+returns an object with `id`, `dim` and `embed`; `read` and `embed_query` are optional there. Its
+`id` names the vector space: two embedders with
 one id must give the same vectors, and vectors of two ids are never compared.
 """
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Turn texts into vectors whose dot product is their cosine."""
+    """Turn texts into vectors whose dot product is their cosine.
+
+    A class that inherits from this one has a `read` that trusts every query.
+    """
 
     id: str
     dim: int
@@ -28,9 +32,33 @@ class Embedder(Protocol):
         """Return one row per text, of unit length; a text without known words gives zeros."""
         ...
 
+    def read(self, text: str) -> tuple[NDArray[np.float32], float]:
+        """Return a query's vector, and the share, 0 to 1, of it in words the model knows."""
+        return self.embed([text])[0], 1.0
+
+
+class Adapted(Embedder):
+    """An embedder of a person's own that has no `read`; its `embed_query` serves where it has one.
+
+    `embed_query(text)` is for models that embed queries otherwise than documents.
+    """
+
+    def __init__(self, own: Embedder):
+        self._own = own
+        self.id, self.dim = own.id, own.dim
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text; see Embedder."""
+        return self._own.embed(texts)
+
+    def read(self, text: str) -> tuple[NDArray[np.float32], float]:
+        """Return a query's vector, which is trusted; see Embedder."""
+        embed_query = getattr(self._own, "embed_query", None)
+        return (embed_query(text) if embed_query else self._own.embed([text])[0]), 1.0
+
 
 class QueryVector(NamedTuple):
-    """A query's vector, and how far it is to be trusted: 1 where the model knows its words."""
+    """A query's vector, and how far to trust it: 1 where the model knows its words."""
 
     vector: NDArray[np.float32]
     trust: float = 1.0
@@ -54,17 +82,8 @@ _KNOWN_WELL, _KNOWN_BADLY = 0.7, 0.3
 
 
 def query_vector(embedder: Embedder, text: str) -> QueryVector:
-    """Embed a query, trusting it as far as the embedder says that it knows the words.
-
-    An embedder may have a method `read(text)`: a text's vector, and the share, 0 to 1, of it in
-    words of its own; and `embed_query(text)`, where its model wants queries embedded otherwise than
-    documents.
-    """
-    if read := getattr(embedder, "read", None):
-        vector, known = read(text)
-    else:
-        embed_query = getattr(embedder, "embed_query", None)
-        vector, known = embed_query(text) if embed_query else embedder.embed([text])[0], 1.0
+    """Embed a query, trusted by the share of its words that the embedder knows."""
+    vector, known = embedder.read(text)
     trust = (known - _KNOWN_BADLY) / (_KNOWN_WELL - _KNOWN_BADLY)
     return QueryVector(vector, min(1.0, max(0.0, trust)))
 
@@ -80,11 +99,11 @@ def make_embedder(name: str, *, download: bool = False) -> Embedder:
     """Build the embedder called `name`; models are downloaded only if asked for.
 
     Raises QueryError for an unknown name, Unavailable where its package, model or endpoint is
-    missing: never a quiet replacement by another.
+    missing: it is never replaced by another.
     """
     family, _, model = name.partition(":")
     if family in FAMILIES:
         made: Embedder = load("embedder", family, FAMILIES)(model, download=download)
         return made
     own: Embedder = load("embedder", name, EMBEDDERS)()
-    return own
+    return own if hasattr(own, "read") else Adapted(own)

@@ -1,4 +1,4 @@
-"""The stand-in for an embedder that cannot be made now: it embeds nothing and says why."""
+"""The stand-in for an embedder that cannot be made now: it embeds nothing, and keeps the error."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
+from irdaemon.embed import Embedder
 
 
-class Absent:
+class Absent(Embedder):
     """Refuse to embed, with the error that the real embedder gave when it was made.
 
-    The corpus is served by its words, and by another embedder's vectors if it has them; its status
-    says what is wrong. It is never replaced by another model.
+    The corpus is served lexically, and by another embedder's vectors if it has them; its status
+    shows the error. It is never replaced by another model.
     """
 
     dim = 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.embed import Embedder
 from irdaemon.embed.missing import missing_model, required
 
 DEFAULT = "BAAI/bge-small-en-v1.5"
@@ -14,7 +15,7 @@ _BATCH = 64
 _CHARS = 4_000
 
 
-class FastEmbed:
+class FastEmbed(Embedder):
     """Embed with a fastembed model, by its name; queries get the model's own query prompt."""
 
     def __init__(self, model: str = DEFAULT, *, download: bool = False):
@@ -30,10 +31,9 @@ class FastEmbed:
         """Return one unit row per text; see Embedder."""
         return self._unit(self._model.embed([t[:_CHARS] for t in texts], batch_size=_BATCH))
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return the unit vector of a query."""
-        vector: NDArray[np.float32] = self._unit(self._model.query_embed([text[:_CHARS]]))[0]
-        return vector
+    def read(self, text: str) -> tuple[NDArray[np.float32], float]:
+        """Return the unit vector of a query, made with the model's query prompt."""
+        return self._unit(self._model.query_embed([text[:_CHARS]]))[0], 1.0
 
     def _unit(self, vectors: object) -> NDArray[np.float32]:
         rows = np.array(list(vectors), np.float32)  # type: ignore[call-overload]

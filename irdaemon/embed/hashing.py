@@ -10,10 +10,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.embed import Embedder
 from irdaemon.text import tokenize
 
 
-class Hashing:
+class Hashing(Embedder):
     """Hash words and adjacent pairs into signed buckets, weighted 1 + ln(count)."""
 
     def __init__(self, dim: int = 512):

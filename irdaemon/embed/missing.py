@@ -1,4 +1,4 @@
-"""Optional models: how they are called, and what is said when one is not there."""
+"""Optional models: their names, and the error where one is not there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def required(module: str, extra: str, wanted: object) -> ModuleType:
 
 
 def called(model: str) -> str:
-    """Return a model's short name; that of a folder tells folders apart, which may share names."""
+    """Return a model's short name, for a folder with a digest of its path."""
     name = os.path.basename(model.rstrip("/"))
     if not os.path.isdir(model):
         return name

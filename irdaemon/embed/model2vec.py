@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.embed import Embedder
 from irdaemon.embed.missing import called, missing_model, required
 
 DEFAULT = "minishlab/potion-base-8M"
 _CHARS = 8_000
 
 
-class Model2Vec:
+class Model2Vec(Embedder):
     """Embed with a model2vec model, by its name or folder."""
 
     def __init__(self, model: str = DEFAULT, *, download: bool = False):
@@ -38,8 +39,8 @@ class Model2Vec:
         return unit
 
 
-class _offline:  # noqa: N801 - used as a statement's word
-    """Keep the model hub's library from the network meanwhile."""
+class _offline:  # noqa: N801 (a context manager, used like a function)
+    """Keep the model hub's library off the network meanwhile."""
 
     def __init__(self, wanted: bool):
         self._wanted = wanted

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import QueryError, Unavailable
+from irdaemon.embed import Embedder
 
 _BATCH = 64
 _CHARS = 8_000
@@ -26,7 +27,7 @@ _TRIES = 3
 _BUSY = (429, 500, 502, 503, 504)
 
 
-class OpenAICompatible:
+class OpenAICompatible(Embedder):
     """Embed with a model that an HTTP endpoint serves."""
 
     def __init__(self, address: str, *, download: bool = False):
@@ -38,22 +39,22 @@ class OpenAICompatible:
             )
         self._url = f"{base.rstrip('/')}/embeddings"
         self._model = model
-        self.dim = len(self._ask(["dimension"])[0])
+        self.dim = len(self._request(["dimension"])[0])
         self.id = f"openai-{model}-{self.dim}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit row per text; see Embedder. Raises Unavailable where nobody answers."""
+        """Return one unit row per text; see Embedder. Raises Unavailable without an answer."""
         rows = [
             row
             for start in range(0, len(texts), _BATCH)
-            for row in self._ask([text[:_CHARS] for text in texts[start : start + _BATCH]])
+            for row in self._request([text[:_CHARS] for text in texts[start : start + _BATCH]])
         ]
         vectors = np.array(rows, np.float32).reshape(len(texts), self.dim)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: NDArray[np.float32] = np.divide(vectors, norms, out=vectors, where=norms > 0)
         return unit
 
-    def _ask(self, texts: list[str]) -> list[list[float]]:
+    def _request(self, texts: list[str]) -> list[list[float]]:
         # An empty text is refused by some servers.
         body = json.dumps({"model": self._model, "input": [text or " " for text in texts]})
         headers = {"Content-Type": "application/json"}
@@ -65,8 +66,8 @@ class OpenAICompatible:
             rows = sorted(json.loads(answer)["data"], key=lambda row: row["index"])
             return [row["embedding"] for row in rows]
         except (ValueError, KeyError, TypeError) as error:
-            said = f"{self._url} did not answer with embeddings: {error!r}"
-            raise Unavailable(said, "is it an OpenAI-compatible endpoint?") from error
+            message = f"{self._url} did not answer with embeddings: {error!r}"
+            raise Unavailable(message, "is it an OpenAI-compatible endpoint?") from error
 
     def _sent(self, request: urllib.request.Request) -> bytes:
         for turn in range(_TRIES):
@@ -79,8 +80,8 @@ class OpenAICompatible:
                 if error.code in _BUSY and turn < _TRIES - 1:
                     time.sleep(0.2 * 2**turn)
                     continue
-                said = f"{self._url} refused ({error.code} {error.reason})"
-                raise Unavailable(said, _ADVICE.get(error.code, "")) from error
+                message = f"{self._url} refused ({error.code} {error.reason})"
+                raise Unavailable(message, _ADVICE.get(error.code, "")) from error
             except (OSError, ValueError) as error:
                 raise Unavailable(f"{self._url} cannot be reached: {error}", "is it up?") from error
         raise AssertionError("unreachable: the last try returns or raises")

@@ -7,7 +7,7 @@ from functools import partial
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
 from irdaemon.embed.absent import Absent
-from irdaemon.embed.dozing import Dozing
+from irdaemon.embed.on_demand import OnDemand
 from irdaemon.runtime.profile import stage
 
 # A query vector is a function of its text: repeated prompts need not be embedded again.
@@ -15,10 +15,10 @@ _VECTORS_REMEMBERED = 256
 
 
 class Embedders:
-    """Make, hold and ask embedders; one that cannot be made is held by a stand-in.
+    """Make, hold and call embedders; one that cannot be made is held by a stand-in.
 
-    With `idle_s` above 0, a model unused for so many seconds is let go until it is needed again;
-    `shed` lets go of all at once.
+    With `idle_s` above 0, a model unused for so many seconds is released until it is needed again;
+    `release_all` releases all at once.
     """
 
     def __init__(self, idle_s: float = 0.0) -> None:
@@ -38,28 +38,28 @@ class Embedders:
         return self._by_name[name]
 
     def _made(self, name: str) -> Embedder:
-        return Dozing(partial(make_embedder, name))
+        return OnDemand(partial(make_embedder, name))
 
-    def doze(self) -> None:
-        """Let go of the models that nobody has needed for a while, where that is wanted."""
+    def release_idle(self) -> None:
+        """Release the models that were unused for `idle_s`, where that is above 0."""
         if self._idle_s:
-            self._let_go(self._idle_s)
+            self._release(self._idle_s)
 
-    def shed(self) -> None:
-        """Let go of every model, and of the vectors of queries."""
+    def release_all(self) -> None:
+        """Release every model, and the vectors of queries."""
         self._vectors.clear()
-        self._let_go(0.0)
+        self._release(0.0)
 
-    def _let_go(self, after_s: float) -> None:
+    def _release(self, after_s: float) -> None:
         for embedder in tuple(self._by_name.values()):
-            if isinstance(embedder, Dozing):
-                embedder.doze(after_s)
+            if isinstance(embedder, OnDemand):
+                embedder.release(after_s)
 
     def serving(self, name: str, served: tuple[str, str] | None) -> Embedder:
         """Return the embedder whose vectors answer: the old one until the new one's are all there.
 
         `served` is the (name, id) that the vectors are from. Where that one cannot be made any more
-        its vectors are of no use to a query.
+        its vectors cannot be compared with a query's.
         """
         target = self.named(name)
         if served is None or served[1] == target.id:
@@ -75,7 +75,7 @@ class Embedders:
 
     def vector(self, text: str, embedder_id: str) -> QueryVector | None:
         """Return a query's vector, remembered or made; None where there is no such embedder."""
-        # Another query may clear the memory at any moment: look once, answer from what was found.
+        # Another query may clear the memory at any moment: read it once.
         vector = self._vectors.get((text, embedder_id))
         if vector is None:
             vector = self.fresh_vector(text, embedder_id)

@@ -1,4 +1,4 @@
-"""Rerankers: read query and text together, and say how well one answers the other.
+"""Rerankers: read query and text together, and score how well one answers the other.
 
 Slow and better: tens of milliseconds for a few candidates. One is configured by name, `reranker =
 "cross-encoder:MODEL"` or "module:attr", and takes part where a query asks for it.

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.embed import Embedder
 from irdaemon.embed.missing import called, missing_model, required
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -20,7 +21,7 @@ _BATCH = 32
 _CHARS = 4_000
 
 
-class SentenceTransformers:
+class SentenceTransformers(Embedder):
     """Embed with a sentence-transformers model, by its name or folder."""
 
     def __init__(self, model: str = DEFAULT, *, download: bool = False):

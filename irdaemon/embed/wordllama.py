@@ -1,7 +1,7 @@
 """The default embedder: wordllama's static 256-d model, read from its wheel without a network.
 
 The wheel's two files are read directly: importing the package itself costs more time and memory
-than the model, and its loader looks for the tokenizer in a folder the wheel does not have. The
+than the model, and its loader expects the tokenizer in a folder the wheel does not have. The
 vectors are the library's own (a test compares them): the mean of the token rows, normalised.
 """
 
@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
+from irdaemon.embed import Embedder
 
 _MODEL = "l2_supercat"
 _BATCH = 256
-# A mean over a long text says little more than over its beginning, and a line of megabytes must
+# A mean over a long text differs little from one over its beginning, and a line of megabytes must
 # not stall the writer.
 _CHARS = 8_000
 _WORD_START = "\u2581"
@@ -28,7 +29,7 @@ _SHORT_PIECE = 2
 _BEYOND_LATIN = "\u0250"
 
 
-class WordLlama:
+class WordLlama(Embedder):
     """Embed with the 256-dimensional static model of the `wordllama` package."""
 
     id = f"wordllama-{_MODEL}-256"

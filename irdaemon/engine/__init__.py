@@ -50,7 +50,7 @@ class Engine:
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions
         self.progress, self.stop = state.work.progress, state.work.stop
-        self.unload_idle = state.embedders.doze
+        self.unload_idle = state.embedders.release_idle
 
     @property
     def ledger(self) -> Ledger:

@@ -49,7 +49,7 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
     if labelled := _labelled(state, corpus):
         trial = with_labels(trial, labelled, vector)
     made = floors(trial, index, corpus.recipe, state.clock())
-    state.ledger.put_floors(corpus.name, made)
+    state.ledger.corpora.put_floors(corpus.name, made)
     context.publisher.publish(corpus)
     return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
 

@@ -103,6 +103,6 @@ class Eraser:
             last = index.rows.last_tombstone
 
             def gone(after: int, name: str = name, last: int = last) -> list[int]:
-                return self._state.ledger.gone_since(name, after, last)[0]
+                return self._state.ledger.index_rows.tombstones_since(name, after, last)[0]
 
             images.blank(name, gone)

@@ -28,7 +28,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         context.progress.done, context.progress.todo = done, todo
         context.publish_and_pause(corpus)
 
-    above = state.ledger.last_record()
+    above = state.ledger.index_rows.last_record()
     report = reconcile(state.ledger, corpus, job.scan, state.clock, advance)
     state.work.scanned(job, report)
     context.progress.done = context.progress.todo
@@ -71,7 +71,7 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
         progress.todo = max(progress.todo, progress.done)
         context.publish_and_pause(corpus)
     if not isinstance(embedder, Absent):
-        state.ledger.serve(corpus.name, corpus.embedder, embedder.id)
+        state.ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
     context.publisher.publish(corpus)
     calibrate_if_due(state, corpus)
     return f"{progress.done} records embedded"

@@ -46,7 +46,7 @@ class Publisher:
         for corpus in chosen.values():
             self._declare(corpus)
         indexes = {name: self._index(corpus) for name, corpus in chosen.items()}
-        for name in ledger.corpora():
+        for name in ledger.corpora.names():
             if name not in chosen:
                 self._forget(name)
         state.corpora = chosen
@@ -57,14 +57,14 @@ class Publisher:
 
     def _declare(self, corpus: Corpus) -> None:
         ledger, embedder = self._state.ledger, self._state.embedders.named(corpus.embedder)
-        ledger.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)
-        if ledger.served(corpus.name) is None and not isinstance(embedder, Absent):
-            ledger.serve(corpus.name, corpus.embedder, embedder.id)
+        ledger.corpora.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)
+        if ledger.corpora.served(corpus.name) is None and not isinstance(embedder, Absent):
+            ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
 
     def _forget(self, name: str) -> None:
         self._state.work.drop(name, GONE)
         self._state.scan_retries.forget(name)
-        self._state.ledger.forget_corpus(name)
+        self._state.ledger.corpora.forget(name)
         if self._images:
             self._images.drop(name)
 
@@ -99,7 +99,7 @@ class Publisher:
         state = self._state
         previous = state.snapshot.corpora.get(corpus.name)
         if previous and corpus.name in self._not_reread:
-            if state.ledger.state_of(corpus.name)[0] is None:
+            if state.ledger.corpora.state_of(corpus.name)[0] is None:
                 return previous
             self._not_reread.discard(corpus.name)
             previous = None
@@ -140,7 +140,7 @@ class Publisher:
         if not index.rows.laid_out:
             if self._images:
                 self._images.drop(index.corpus)
-            self._state.ledger.forget_gone(index.corpus, index.rows.last_tombstone)
+            self._state.ledger.index_rows.drop_tombstones(index.corpus, index.rows.last_tombstone)
 
     def save_image(self, corpus: str) -> str:
         """Lay a large corpus out in files, and go on from those; return what was done."""
@@ -153,7 +153,7 @@ class Publisher:
             self._images.save(origin, generation, index.image)
         except OSError as error:
             return f"no image: {error}"
-        state.ledger.forget_gone(corpus, index.rows.last_tombstone)
+        state.ledger.index_rows.drop_tombstones(corpus, index.rows.last_tombstone)
         if image := self._images.load(origin, generation):
             indexes = {**state.snapshot.corpora, corpus: index.on(image)}
             state.snapshot = replace(state.snapshot, corpora=indexes)

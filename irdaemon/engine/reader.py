@@ -26,7 +26,7 @@ from irdaemon.evaluate import (
     plain_bm25,
     report,
 )
-from irdaemon.ledger import Wanted
+from irdaemon.ledger import ArtifactPage
 from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Query, Selection
 
@@ -158,9 +158,9 @@ class Reader:
         """Return the records of one artifact, in plan order."""
         with self._state.reading() as ledger:
             corpus, artifact_id = resolve(ledger, reference, self._state.corpora)
-            return ledger.records_for_artifact(corpus, artifact_id)
+            return ledger.artifacts.records_of(corpus, artifact_id)
 
-    def artifacts(self, wanted: Wanted) -> list[dict[str, Any]]:
+    def artifacts(self, wanted: ArtifactPage) -> list[dict[str, Any]]:
         """Return a page of the artifacts that are held, in the order of their references."""
         self._state.check_known(wanted.corpus or None)
         with self._state.reading() as ledger:

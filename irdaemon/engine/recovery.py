@@ -16,13 +16,13 @@ import numpy as np
 
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.ledger import Ledger, LedgerError
-from irdaemon.ledger.loss import Loss, damage, lose, mended
+from irdaemon.ledger.corruption import Corruption, corruption_of, repaired, set_corrupt_aside
 from irdaemon.ledger.store import advice
 
 Made = TypeVar("Made")
 
 
-def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made, Loss | None]:
+def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made, Corruption | None]:
     """Return what `make` makes of the ledger at a path; a damaged one is repaired or set aside.
 
     Raises LedgerError where the disk or a later format is in the way.
@@ -30,12 +30,12 @@ def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made,
     try:
         return _made(path, make), None
     except Exception as error:
-        if not (why := damage(path, error)):
+        if not (why := corruption_of(path, error)):
             raise
-    if mended(path):
+    if repaired(path):
         return _made(path, make), None
     try:
-        loss = lose(path, why, now)
+        loss = set_corrupt_aside(path, why, now)
     except OSError as error:
         raise LedgerError(
             f"{path} is damaged ({why}), and cannot be set aside: {error.strerror}",
@@ -56,18 +56,20 @@ def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
         raise
 
 
-def renewed(old: Ledger, snapshot: Snapshot, why: str, now: float) -> tuple[Ledger, Loss | None]:
+def renewed(
+    old: Ledger, snapshot: Snapshot, why: str, now: float
+) -> tuple[Ledger, Corruption | None]:
     """Repair the ledger of a running daemon, or set it aside and begin a new one.
 
     The new one begins with what a snapshot knows.
     """
-    if mended(old.path):
+    if repaired(old.path):
         old.close()
         return Ledger(old.path), None
-    loss = lose(old.path, why, now)
+    loss = set_corrupt_aside(old.path, why, now)
     old.close()
     ledger = Ledger(old.path)
-    ledger.go_on(snapshot.generation, snapshot.vocabulary)
+    ledger.continue_from(snapshot.generation, snapshot.vocabulary)
     for index in snapshot.corpora.values():
         _hand_over_vectors(ledger, index)
     return ledger, loss

@@ -10,8 +10,8 @@ from irdaemon.engine.publish import Publisher
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import renewed
 from irdaemon.engine.state import State
-from irdaemon.ledger.damage import is_passing
-from irdaemon.ledger.loss import damage, first_fault
+from irdaemon.ledger.corruption import corruption_of, first_problem
+from irdaemon.ledger.sqlite_errors import is_transient
 from irdaemon.runtime.tracebacks import where
 
 # After so many tries, with half a minute of waiting between them, an error is one that repeats.
@@ -58,12 +58,12 @@ class Repair:
 
     def _recovers(self, job: Job, error: Exception) -> bool:
         """Recover from an error of the ledger; return whether it was one."""
-        if is_passing(error):
+        if is_transient(error):
             # A full disk, say. Compaction comes again by itself, and wants more room than others.
             if job.kind != "compact":
                 self._state.job_retries.note(job, str(error), self._state.clock())
             return True
-        why = damage(self._state.ledger.path, error) if self._state.host.writes else ""
+        why = corruption_of(self._state.ledger.path, error) if self._state.host.writes else ""
         if why:
             self.replace_ledger(why)
         return bool(why)
@@ -75,7 +75,7 @@ class Repair:
             ledger.put_back()
             log.error("%s was gone; it is written anew, nothing is lost", ledger.path)
             return "the ledger's file was gone and is written anew"
-        why = first_fault(ledger.path) if self._state.host.writes else ""
+        why = first_problem(ledger.path) if self._state.host.writes else ""
         if why:
             self.replace_ledger(why)
         return why or "the ledger is sound"

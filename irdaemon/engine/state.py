@@ -25,8 +25,8 @@ from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.retry import JobRetries, ScanRetries
 from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
-from irdaemon.ledger.damage import is_damage
-from irdaemon.ledger.loss import Loss
+from irdaemon.ledger.corruption import Corruption
+from irdaemon.ledger.sqlite_errors import is_corrupt
 
 Notify = Callable[[str, Mapping[str, Any]], None]
 
@@ -70,7 +70,7 @@ class State:
         self.snapshot = Snapshot(ledger.generation(), {}, ledger.terms.table())
         self.work = Work(clock, options.queued_paths)
         self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
-        self.corruption: Loss | None = None
+        self.corruption: Corruption | None = None
         self.embedders = Embedders(options.embedder_idle_s)
         self.models = discovery.Models(self.embedders.vector, _reranker(options.reranker))
         self.impressions = Impressions(clock)
@@ -96,7 +96,7 @@ class State:
 
     def serving(self, corpus: Corpus) -> Embedder:
         """Return the embedder whose vectors serve a corpus now."""
-        return self.embedders.serving(corpus.embedder, self.ledger.served(corpus.name))
+        return self.embedders.serving(corpus.embedder, self.ledger.corpora.served(corpus.name))
 
     def why_no_embedder(self, corpus: Corpus) -> str:
         """Return why a corpus' embedder cannot be used, "" where it can."""
@@ -113,7 +113,7 @@ class State:
             with self.ledger.reading() as ledger:
                 yield ledger
         except (sqlite3.DatabaseError, LedgerError) as error:
-            if is_damage(error.__cause__ or error):
+            if is_corrupt(error.__cause__ or error):
                 self.work.add(Job("repair"))
             raise Unavailable(
                 f"the ledger cannot be read: {error}",

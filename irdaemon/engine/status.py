@@ -9,7 +9,7 @@ from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.health import Facts, Health, health
 from irdaemon.engine.state import State
-from irdaemon.ledger import Ledger, Wanted
+from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.ledger.files import kept_aside
 from irdaemon.runtime.profile import summary
 from irdaemon.selection.floor import trusted
@@ -59,13 +59,13 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
     index = state.snapshot.corpora[corpus.name]
     rows, unembedded = index.rows, index.unembedded
-    reconciled, _ = ledger.state_of(corpus.name)
+    reconciled, _ = ledger.corpora.state_of(corpus.name)
     problems = _problems(state, ledger, corpus)
     target, usable = state.embedders.named(corpus.embedder), not state.why_no_embedder(corpus)
     switching = usable and target.id != index.embedder
     waiting = unembedded
     if switching:
-        waiting = rows.n_records - ledger.counts(corpus.name, target.id).vectors
+        waiting = rows.n_records - ledger.artifacts.counts(corpus.name, target.id).vectors
     embedding = _state(reconciled is None, bool(problems), waiting)
     return {
         "name": corpus.name,
@@ -84,7 +84,7 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
 
 def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
     """Return what could not be scanned of a corpus, not be embedded, or not be stored."""
-    found = [(problem.path, problem.reason) for problem in ledger.state_of(corpus.name)[1]]
+    found = [(problem.path, problem.reason) for problem in ledger.corpora.state_of(corpus.name)[1]]
     if missing := state.why_no_embedder(corpus):
         found.append((corpus.embedder, missing))
     if state.job_retries.problem and state.job_retries.paths(corpus.name):
@@ -118,7 +118,7 @@ def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
 
 def _facts(state: State, ledger: Ledger, corpus: Corpus) -> Facts:
     """Return what a corpus' health is judged by."""
-    scanned_at, problems = ledger.state_of(corpus.name)
+    scanned_at, problems = ledger.corpora.state_of(corpus.name)
     return Facts(
         name=corpus.name,
         roots={real: path for path, real in corpus.real_roots().items()},
@@ -142,7 +142,7 @@ def _floor(floor: Floor) -> dict[str, Any]:
     return {**{name: getattr(floor, name) for name in names}, "applied": trusted(floor)}
 
 
-def artifacts(ledger: Ledger, wanted: Wanted) -> list[dict[str, Any]]:
+def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
     """Return a page of what is held: where each artifact is, and since when it is indexed so."""
     if not 1 <= wanted.limit <= MOST_LISTED:
         raise QueryError(
@@ -150,7 +150,7 @@ def artifacts(ledger: Ledger, wanted: Wanted) -> list[dict[str, Any]]:
             "ask for the next page with `after`",
         )
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at")
-    return [dict(zip(names, row, strict=True)) for row in ledger.held(wanted)]
+    return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.page(wanted)]
 
 
 def failures(ledger: Ledger, corpus: str | None) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.index import build_graph
-from irdaemon.runtime.memory import MB, give_back, resident
+from irdaemon.runtime.memory import MB, resident, trim
 
 
 def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
@@ -68,8 +68,8 @@ def compact(context: JobContext) -> str:
 def shed(context: JobContext) -> str:
     """Release the memory that only makes things faster: models, answers, graphs."""
     before, state = resident(), context.state
-    state.embedders.shed()
+    state.embedders.release_all()
     state.forget_answers()
     context.publisher.drop_graphs()
-    give_back()
+    trim()
     return f"{before // MB:,} MB before, {resident() // MB:,} MB after"

@@ -165,11 +165,11 @@ class Rows:
 
     def synced(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
         """Return these rows brought level with the ledger, vectors included."""
-        gone, last_tombstone = ledger.gone_since(corpus, self.last_tombstone)
+        gone, last_tombstone = ledger.index_rows.tombstones_since(corpus, self.last_tombstone)
         rows = self._without(gone)
         # Part by part: of a large corpus the ledger's rows take several times what is kept.
-        while artifacts := ledger.artifact_rows(corpus, rows.last, _READ_AT_ONCE):
-            records = ledger.record_rows(corpus, rows.last, artifacts[-1][0])
+        while artifacts := ledger.index_rows.artifacts(corpus, rows.last, _READ_AT_ONCE):
+            records = ledger.index_rows.records(corpus, rows.last, artifacts[-1][0])
             rows = rows._append(Rows._build(artifacts, records, self.vectors.buffer.shape[1]))
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)

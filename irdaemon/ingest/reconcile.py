@@ -22,7 +22,7 @@ from irdaemon.ingest.scan import ScanRequest, compare, present_roots
 from irdaemon.ledger import Delta, Failure, Ledger, Upsert
 from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source.opening import at_or_under
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, SourceError
 
 # Entries read and stored in one go: few enough that a change need not wait for the rest.
@@ -119,17 +119,17 @@ def reconcile(
         done += len(outcomes)
     if not request.under:
         roots = present_roots(ledger, corpus, request)
-        ledger.reconciled(corpus.name, scan.problems, roots, clock())
+        ledger.corpora.reconciled(corpus.name, scan.problems, roots, clock())
     return report
 
 
 def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
     """Count the artifacts of a corpus; 0 where so many new ones leave its limit far off."""
-    most = corpus.room.artifacts
+    most = corpus.quota.artifacts
     # No corpus holds more than the highest number a ledger gave out, and that is quickly read.
-    if not new or not most or ledger.last_artifact() + new < most:
+    if not new or not most or ledger.artifacts.last_row() + new < most:
         return 0
-    return ledger.artifacts_held(corpus.name)
+    return ledger.artifacts.count(corpus.name)
 
 
 def _read_some(
@@ -143,7 +143,7 @@ def _read_some(
     outcomes: list[tuple[Entry, Outcome]] = []
     for entry in delta.stale[start : start + _AT_ONCE]:
         known = delta.known.get(entry.key)
-        why = corpus.room.refusal(held) if known is None else ""
+        why = corpus.quota.exceeded(held) if known is None else ""
         outcome = OverLimit(why) if why else read_entry(corpus, entry, known, optouts)
         outcomes.append((entry, outcome))
         held += known is None and not why
@@ -191,7 +191,7 @@ class _Store:
         if isinstance(error, Refused):
             self.forget(entry.key)
         reason = f"{error.message} ({error.hint})" if error.hint else error.message
-        reason = Cleaner("all").text(reason)  # it may quote what could not be read
+        reason = Redactor("all").text(reason)  # it may quote what could not be read
         path, now = entry.path or entry.key, self.clock()
         failure = Failure(self.corpus.name, path, entry.key, reason, entry.stamp, now)
         if self.ledger.failures.put(failure):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from irdaemon.ingest.optout import OptOuts
 from irdaemon.ledger import Secret
 from irdaemon.source.opening import followed, open_regular
-from irdaemon.source.redact import Cleaner, Found
+from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.types import Artifact, Entry, Reading, Refused, SourceError
 
 OPTED_OUT = "opted_out"
@@ -46,7 +46,7 @@ def redacted(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Re
     wanted = [a for a in reading.artifacts if not projects.get(a.project, False)]
     artifacts, secrets = list[Artifact](), list[Secret]()
     for artifact in wanted:
-        cleaner = Cleaner(level)
+        cleaner = Redactor(level)
         artifacts.append(_redacted_artifact(artifact, cleaner))
         secrets += _placed(cleaner.found, artifact, entry)
     out = len(reading.artifacts) - len(wanted)
@@ -57,12 +57,12 @@ def redacted(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Re
 def redacted_again(text: str, level: str) -> str:
     """Return what of a text kept by an earlier version may be kept; "" where none of it may."""
     try:
-        return Cleaner(level).text(text)
+        return Redactor(level).text(text)
     except Refused:
         return ""
 
 
-def _redacted_artifact(artifact: Artifact, cleaner: Cleaner) -> Artifact:
+def _redacted_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
     return replace(
         artifact,
         raw=cleaner.value(artifact.raw),
@@ -72,7 +72,7 @@ def _redacted_artifact(artifact: Artifact, cleaner: Cleaner) -> Artifact:
     )
 
 
-def _placed(found: Iterable[Found], artifact: Artifact, entry: Entry) -> Iterator[Secret]:
+def _placed(found: Iterable[FoundSecret], artifact: Artifact, entry: Entry) -> Iterator[Secret]:
     """Yield where each secret lies; line 0 where its file does not spell it as it was read."""
     kinds = {needle: each.kind for each in found if (needle := _needle(each))}
     if not kinds:
@@ -84,7 +84,7 @@ def _placed(found: Iterable[Found], artifact: Artifact, entry: Entry) -> Iterato
         yield Secret(path or entry.path or artifact.artifact_id, 0, kind)
 
 
-def _needle(found: Found) -> str:
+def _needle(found: FoundSecret) -> str:
     line = found.value.strip().partition("\n")[0][:_NEEDLE]
     return line if len(line) >= _TELLING else (found.lead + line).strip()
 

@@ -19,7 +19,7 @@ from irdaemon.ledger import (
 from irdaemon.ledger.rows import storable
 from irdaemon.source import Source
 from irdaemon.source.opening import at_or_under
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.types import Problem, Scan, SourceError
 
 NAMELESS = "its name is not valid UTF-8"
@@ -69,7 +69,7 @@ def _scanned(source: Source, under: str | None = None) -> Scan:
     except SourceError:
         raise
     except Exception as error:  # a source of the person's own may raise anything
-        reason = Cleaner("all").text(repr(error))  # it may quote what was being read
+        reason = Redactor("all").text(repr(error))  # it may quote what was being read
         raise SourceError(f"scanning {under or 'everything'} failed: {reason}") from error
 
 
@@ -122,7 +122,7 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     """
     return {
         path: real
-        for path, real in ledger.roots_of(corpus.name).items()
+        for path, real in ledger.corpora.roots_of(corpus.name).items()
         if not os.path.exists(path) and ledger.entries.known_under(corpus.name, real)
     }
 

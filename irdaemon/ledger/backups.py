@@ -64,7 +64,7 @@ def check_backup(file: str) -> None:
         raise BackupError(f"{file}: no such file", "irdaemon backup FILE writes one")
     try:
         with closing(Ledger(os.path.abspath(file), read_only=True)) as view:
-            what = next((each.what for each in view.faults() if each.grave), "")
+            what = next((each.what for each in view.check() if each.severe), "")
     except LedgerError as error:
         raise BackupError(error.message, error.hint) from error
     if what:

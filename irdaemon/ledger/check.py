@@ -1,7 +1,7 @@
-"""The ledger held against itself: its file, its tables, and whether its rows fit together.
+"""Check a ledger's integrity: its file, its tables, and whether its rows are consistent.
 
-What SQLite checks is whether pages and keys hang together; it keeps no checksum of what is in them.
-So every record's text is held against its digest, and every packed value is unpacked.
+SQLite checks pages and keys; it keeps no checksum of their content. So every record's text is
+compared with its digest, and every packed value is unpacked.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from typing import Any, NamedTuple
 import msgpack
 import numpy as np
 
-from irdaemon.ledger.damage import is_passing
 from irdaemon.ledger.rows import record_id
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
+from irdaemon.ledger.sqlite_errors import is_transient
 from irdaemon.ledger.store import Store, advice
 from irdaemon.ledger.vectors import UNUSED
 from irdaemon.source import SOURCES
 from irdaemon.source.tree import at_or_under
 
-MEND = "irdaemon check --repair mends it, with the daemon stopped"
+REPAIR = "irdaemon check --repair repairs it, with the daemon stopped"
 REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from its sources"
-_FAULTS_SHOWN = 10
+_PROBLEMS_SHOWN = 10
 _READ_WHOLE = (
     "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
     "secrets", "projects", "pins",
 )  # fmt: skip
-# What reading a damaged file may raise: text that is none, in a row or in SQLite's own words.
+# What reading a corrupt file may raise: text that is none, in a row or in SQLite's own messages.
 _UNREADABLE = (sqlite3.DatabaseError, ValueError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class IntegrityProblem:
     """Something that is not as it should be: where, what, and what to do.
 
-    `part` says what the ledger was held against: sqlite, itself, index, disk. What is not `grave`
+    `part` is what the ledger was compared with: sqlite, itself, index, disk. What is not `severe`
     goes away by itself.
     """
 
@@ -49,10 +49,10 @@ class Finding:
     what: str
     advice: str
     corpus: str = ""
-    grave: bool = True
+    severe: bool = True
 
 
-class Broken(NamedTuple):
+class InvalidArtifact(NamedTuple):
     """An artifact of which something cannot be right, by its row number."""
 
     row: int
@@ -60,25 +60,25 @@ class Broken(NamedTuple):
     why: str
 
 
-def faults(store: Store) -> list[Finding]:
-    """Hold a ledger against itself; what makes the file as a whole unusable comes alone.
+def check(store: Store) -> list[IntegrityProblem]:
+    """Check a ledger's integrity; what makes the whole file unusable is returned alone.
 
-    Raises LedgerError where nothing can be said of it: a later format, a failing disk.
+    Raises LedgerError where it cannot be checked: a later format, a failing disk.
     """
-    if damaged := _file_faults(store):
-        return [Finding("sqlite", what, REBUILD) for what in damaged]
-    odd = [Finding("itself", what, MEND) for what in _odd_schema(store)]
+    if corrupt := _file_problems(store):
+        return [IntegrityProblem("sqlite", what, REBUILD) for what in corrupt]
+    odd = [IntegrityProblem("itself", what, REPAIR) for what in _odd_schema(store)]
     if store.format < len(MIGRATIONS):
         what = f"its format is {store.format}, the present one {len(MIGRATIONS)}"
-        return [*odd, Finding("sqlite", what, "the next start brings it up", grave=False)]
+        return [*odd, IntegrityProblem("sqlite", what, "the next start brings it up", severe=False)]
     try:
         _read_all(store)
-        return [*odd, *_strays(store), *_broken(store), *_odd_values(store), *_vectors(store)]
+        return [*odd, *_orphans(store), *_invalid(store), *_odd_values(store), *_vectors(store)]
     except _UNREADABLE as error:
-        return [Finding("sqlite", f"it cannot be read: {error}", REBUILD)]
+        return [IntegrityProblem("sqlite", f"it cannot be read: {error}", REBUILD)]
 
 
-def _file_faults(store: Store) -> list[str]:
+def _file_problems(store: Store) -> list[str]:
     """Return what is wrong with the file as a whole: its pages, its tables."""
     try:
         if store.format > len(MIGRATIONS):
@@ -87,16 +87,16 @@ def _file_faults(store: Store) -> list[str]:
                 f" {len(MIGRATIONS)}",
                 "install the newer irdaemon again",
             )
-        said = [row[0] for row in store.all(f"PRAGMA integrity_check({_FAULTS_SHOWN})")]
-        return _misshapen(store) if said == ["ok"] else said
+        report = [row[0] for row in store.all(f"PRAGMA integrity_check({_PROBLEMS_SHOWN})")]
+        return _wrong_tables(store) if report == ["ok"] else report
     except _UNREADABLE as error:
-        if is_passing(error):
+        if is_transient(error):
             raise LedgerError(f"{store.path}: {error}", advice(store.path)) from error
         return [str(error)]
 
 
 class Schema(NamedTuple):
-    """What a database is made of, by type and name: the statement that made it, in one form."""
+    """The statement that made each part of a database, normalised, by type and name."""
 
     made_by: Mapping[tuple[str, str], str]
 
@@ -106,7 +106,7 @@ class Schema(NamedTuple):
         return {name: sql for (kind, name), sql in self.made_by.items() if kind == "table"}
 
 
-def _misshapen(store: Store) -> list[str]:
+def _wrong_tables(store: Store) -> list[str]:
     """Return which tables are not as the ledger's format has them."""
     if not store.format:
         return ["it holds no ledger"]
@@ -116,7 +116,7 @@ def _misshapen(store: Store) -> list[str]:
 
 
 def _odd_schema(store: Store) -> Iterator[str]:
-    """Yield what the file has beside the tables that is not as its format has it."""
+    """Yield how the file differs from its format, but for its tables."""
     for kind, name in foreign(store):
         yield f"the {kind} {name} is not irdaemon's"
     for kind, name in lacking(store):
@@ -124,13 +124,13 @@ def _odd_schema(store: Store) -> Iterator[str]:
 
 
 def foreign(store: Store) -> list[tuple[str, str]]:
-    """Return type and name of what no migration made: what could run, or fail, unasked."""
+    """Return type and name of what no migration made, such as a trigger that would run."""
     wanted = pattern_of(store.format).made_by
     return [key for key, sql in schema_of(store).made_by.items() if wanted.get(key) != sql]
 
 
 def lacking(store: Store) -> list[tuple[str, str]]:
-    """Return type and name of what the migrations made and the file has not."""
+    """Return type and name of what the migrations made and the file lacks."""
     found = schema_of(store).made_by
     return [key for key in pattern_of(store.format).made_by if key not in found]
 
@@ -148,7 +148,7 @@ def schema_of(store: Store) -> Schema:
     return _schema(store.all(_SCHEMA))
 
 
-# What SQLite makes by itself, for keys and counters, has names that begin so; nobody else's may.
+# Only what SQLite makes by itself, for keys and counters, may have names that begin so.
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'"
 
 
@@ -157,26 +157,28 @@ def _schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
 
 
 def _read_all(store: Store) -> None:
-    """Read what the checks below do not: text that is none raises where it is met."""
+    """Read what the other checks do not: text that is none raises."""
     for table in _READ_WHOLE:
         for _ in store.each(f"SELECT * FROM {table}"):
             pass
 
 
-def _strays(store: Store) -> Iterator[Finding]:
+def _orphans(store: Store) -> Iterator[IntegrityProblem]:
     """Yield rows whose owner is missing."""
-    strays = Counter((row[0], row[2]) for row in store.all("PRAGMA foreign_key_check"))
-    for (table, owner), count in sorted(strays.items()):
-        yield Finding("itself", f"{count} rows of {table} belong to none of {owner}", MEND)
+    orphans = Counter((row[0], row[2]) for row in store.all("PRAGMA foreign_key_check"))
+    for (table, owner), count in sorted(orphans.items()):
+        yield IntegrityProblem(
+            "itself", f"{count} rows of {table} belong to none of {owner}", REPAIR
+        )
 
 
-def _broken(store: Store) -> Iterator[Finding]:
-    found = Counter((each.corpus, each.why) for each in broken_artifacts(store))
+def _invalid(store: Store) -> Iterator[IntegrityProblem]:
+    found = Counter((each.corpus, each.why) for each in invalid_artifacts(store))
     for (corpus, why), count in sorted(found.items()):
-        yield Finding("itself", f"{count} artifacts: {why}", MEND, corpus)
+        yield IntegrityProblem("itself", f"{count} artifacts: {why}", REPAIR, corpus)
 
 
-def broken_artifacts(store: Store) -> Iterator[Broken]:
+def invalid_artifacts(store: Store) -> Iterator[InvalidArtifact]:
     """Yield the artifacts of which something stored cannot be right, each once for each reason."""
     words = vocabulary_size(store)
     own = {name for name, kind in store.all("SELECT name, kind FROM corpora") if kind in SOURCES}
@@ -185,16 +187,18 @@ def broken_artifacts(store: Store) -> Iterator[Broken]:
         " FROM artifacts JOIN entries ON entries.id = artifacts.entry"
     ):
         if corpus != owner:
-            yield Broken(row, corpus, "their entry is of another corpus")
+            yield InvalidArtifact(row, corpus, "their entry is of another corpus")
         if corpus in own and pointer and not (path and at_or_under(pointer, path)):
-            yield Broken(row, corpus, "their pointer leads to elsewhere than they were read from")
+            yield InvalidArtifact(
+                row, corpus, "their pointer leads to elsewhere than they were read from"
+            )
         if not _unpacks(fields) or not _are_terms(names, words):
-            yield Broken(row, corpus, "their fields or names are garbled")
+            yield InvalidArtifact(row, corpus, "their fields or names are garbled")
     for artifact, records in groupby(_records(store), lambda record: record.artifact):
         of_artifact = list(records)
-        reasons = {_record_fault(at, record, words) for at, record in enumerate(of_artifact)}
+        reasons = {_record_problem(at, record, words) for at, record in enumerate(of_artifact)}
         for why in sorted(reasons - {""}):
-            yield Broken(artifact, of_artifact[0].corpus, why)
+            yield InvalidArtifact(artifact, of_artifact[0].corpus, why)
 
 
 class _StoredRecord(NamedTuple):
@@ -222,12 +226,12 @@ def _records(store: Store) -> Iterator[_StoredRecord]:
     return map(_StoredRecord._make, rows)
 
 
-def _record_fault(at: int, record: _StoredRecord, words: int) -> str:
+def _record_problem(at: int, record: _StoredRecord, words: int) -> str:
     """Return what is wrong with the record at a place of its artifact's plan; "" for nothing."""
     if record.surface_index != at:
         return "a record is missing or there twice"
     if hashlib.blake2b(record.text, digest_size=16).digest() != record.digest:
-        return "a record's text is not what its digest says"
+        return "a record's text does not match its digest"
     if record.record_id != record_id(record.artifact_id, record.kind, at):
         return "a record has another's id"
     if len(record.terms) != len(record.counts) or not _are_terms(record.terms, words):
@@ -256,16 +260,18 @@ def vocabulary_size(store: Store) -> int:
     return int(count) if (first, last) == (0, count - 1) else -1
 
 
-def _odd_values(store: Store) -> Iterator[Finding]:
-    """Yield what else the daemon would stumble over."""
+def _odd_values(store: Store) -> Iterator[IntegrityProblem]:
+    """Yield further values that the daemon cannot use."""
     if vocabulary_size(store) < 0:
-        yield Finding("itself", "the vocabulary has gaps", MEND)
+        yield IntegrityProblem("itself", "the vocabulary has gaps", REPAIR)
     if not store.one("SELECT 1 FROM counters WHERE name = 'generation'"):
-        yield Finding("itself", "the count of generations is missing", MEND)
+        yield IntegrityProblem("itself", "the count of generations is missing", REPAIR)
     for table, column in JSON_COLUMNS:
         count = count_of(store, f"{table} WHERE NOT json_valid({column})")
         if count:
-            yield Finding("itself", f"{count} rows of {table}: {column} is no JSON", MEND)
+            yield IntegrityProblem(
+                "itself", f"{count} rows of {table}: {column} is no JSON", REPAIR
+            )
 
 
 JSON_COLUMNS = (
@@ -276,15 +282,15 @@ JSON_COLUMNS = (
 )
 
 
-def _vectors(store: Store) -> Iterator[Finding]:
-    if count := sum(1 for _ in broken_vectors(store)):
-        yield Finding("itself", f"{count} vectors are garbled", MEND)
+def _vectors(store: Store) -> Iterator[IntegrityProblem]:
+    if count := sum(1 for _ in invalid_vectors(store)):
+        yield IntegrityProblem("itself", f"{count} vectors are garbled", REPAIR)
     if count := count_of(store, f"vectors WHERE {UNUSED}"):
         what = f"{count} vectors that no record needs"
-        yield Finding("itself", what, "compaction drops them", grave=False)
+        yield IntegrityProblem("itself", what, "compaction drops them", severe=False)
 
 
-def broken_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
+def invalid_vectors(store: Store) -> Iterator[tuple[bytes, str]]:
     """Yield the (digest, embedder) of vectors of another length than most, or not of numbers."""
     sizes: dict[str, Counter[int]] = {}
     for embedder, size, count in store.all(

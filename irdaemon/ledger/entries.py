@@ -51,7 +51,7 @@ class Entries:
         gone = tuple(
             entry.key
             for entry in known.values()
-            if entry.key not in found and spoken_for(entry.path, scan)
+            if entry.key not in found and is_authoritative(entry.path, scan)
         )
         return Delta(stale, gone, len(scan.entries) - len(stale), known)
 
@@ -118,7 +118,7 @@ class Entries:
             for decomposed in changed:
                 self._put_artifact(corpus, number, decomposed, now)
             if removed:
-                self._reread_those_that_left_some(corpus)
+                self._reread_where_held_elsewhere(corpus)
             self._store.run(
                 "DELETE FROM failures WHERE corpus = ? AND key = ?", corpus, upsert.entry.key
             )
@@ -235,10 +235,10 @@ class Entries:
             )
             self._store.run_many("DELETE FROM entries WHERE corpus = ? AND key = ?", pairs)
             self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", pairs)
-            self._reread_those_that_left_some(corpus)
+            self._reread_where_held_elsewhere(corpus)
         return removed
 
-    def _reread_those_that_left_some(self, corpus: str) -> None:
+    def _reread_where_held_elsewhere(self, corpus: str) -> None:
         """Mark entries that left an artifact to another: that one may have gone just now."""
         self._store.run(
             "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND instr(skipped, ?)",
@@ -267,8 +267,8 @@ def _under(corpus: str, top: str) -> tuple[str, ...]:
     return corpus, top, top, stem + "/", stem + "0"
 
 
-def spoken_for(path: str, scan: Scan) -> bool:
-    """Say whether a scan's word on what is gone reaches a path."""
+def is_authoritative(path: str, scan: Scan) -> bool:
+    """Return whether a scan is authoritative for a path: what it did not find there is gone."""
     covered = any(at_or_under(path, top) for top in scan.covered)
     return covered and not any(at_or_under(path, problem.path) for problem in scan.problems)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from irdaemon.ledger.entries import spoken_for
+from irdaemon.ledger.entries import is_authoritative
 from irdaemon.ledger.rows import Failure, storable
 from irdaemon.ledger.store import Store
 from irdaemon.types import Scan
@@ -37,21 +37,21 @@ class Failures:
         return row == (1,)
 
     def drop_absent(self, corpus: str, found: Iterable[str], scan: Scan) -> None:
-        """Drop the failures of entries that a scan no longer found where it looked."""
+        """Drop the failures of entries that a scan, authoritative there, no longer found."""
         present = set(found)
         gone = [
             (corpus, key)
             for key, path in self._store.all(
                 "SELECT key, path FROM failures WHERE corpus = ?", corpus
             )
-            if key not in present and spoken_for(path, scan)
+            if key not in present and is_authoritative(path, scan)
         ]
         if gone:
             with self._store.transaction():
                 self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", gone)
 
     def retry(self) -> int:
-        """Forget the stamps of all failures, so that the next look reads them again."""
+        """Forget the stamps of all failures, so that the next scan reads them again."""
         with self._store.transaction():
             return self._store.run("UPDATE failures SET stamp = ''").rowcount
 

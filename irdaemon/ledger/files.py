@@ -13,7 +13,7 @@ import tempfile
 from datetime import UTC, datetime
 from glob import escape, glob
 
-# A damaged ledger is kept for whoever wants to look; a disk that damages many must not fill up.
+# Corrupt ledgers are kept for inspection; a disk that corrupts many must not fill up.
 _KEPT = 3
 
 
@@ -32,7 +32,7 @@ def replaced(path: str, copy: str) -> str | None:
     """Put a copy in a closed ledger's place; return where that one lies now, None for no ledger.
 
     The path leads to the one or to the other at every moment, save where the old one's log cannot
-    be folded into it: such a ledger is damaged.
+    be folded into it: such a ledger is corrupt.
     """
     if not os.path.lexists(path):
         drop_log(path)
@@ -48,7 +48,7 @@ def replaced(path: str, copy: str) -> str | None:
 
 
 def _folded(path: str) -> bool:
-    """Fold a ledger's log into it, and say whether none is left."""
+    """Fold a ledger's log into it, and return whether none is left."""
     with (
         contextlib.suppress(sqlite3.Error),
         contextlib.closing(sqlite3.connect(path, isolation_level=None)) as ledger,
@@ -77,7 +77,7 @@ def kept_aside(path: str, why: str = "*") -> list[str]:
 def copied(source: sqlite3.Connection, directory: str) -> str:
     """Copy a database into a new private file of a directory, on the disk, and return its path.
 
-    The copy is of one moment, whoever writes meanwhile, and needs no log beside it.
+    The copy is of one moment, whatever is written meanwhile, and needs no log beside it.
     """
     descriptor, path = tempfile.mkstemp(dir=directory, prefix=".ledger-")
     os.close(descriptor)

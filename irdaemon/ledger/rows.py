@@ -146,7 +146,7 @@ class StoredArtifact:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ArtifactPage:
     """Which artifacts to list: of one corpus ("": all), with a pointer at or under a path.
 
     At most `limit` of them, in the order of (corpus, artifact id), beyond `after`.

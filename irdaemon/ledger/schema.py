@@ -136,7 +136,7 @@ def add_served(connection: sqlite3.Connection) -> None:
 
 
 def add_gone(connection: sqlite3.Connection) -> None:
-    """Note every artifact row that goes, whatever made it go, for whoever holds an index of it."""
+    """Add a tombstone for every artifact row that is deleted, for indexes that hold it."""
     connection.execute(
         "CREATE TABLE gone ("
         "id INTEGER PRIMARY KEY AUTOINCREMENT, corpus TEXT NOT NULL, artifact INTEGER NOT NULL)"

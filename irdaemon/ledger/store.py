@@ -42,7 +42,7 @@ class Store:
         return int(row[0]) if row else 0
 
     def moved(self) -> bool:
-        """Say whether the path no longer leads to the file that is open."""
+        """Return whether the path no longer leads to the file that is open."""
         return self._file != _identity(self.path)
 
     def put_back(self) -> None:
@@ -100,18 +100,18 @@ class Store:
             self._db.set_progress_handler(None, 0)
 
     def log_grew(self) -> bool:
-        """Say whether the write-ahead log holds more than `fold` left of it."""
+        """Return whether the write-ahead log holds more than `fold` left of it."""
         return self.path != IN_MEMORY and self._log_size() != self._folded_size
 
     def fold(self) -> bool:
-        """Empty the write-ahead log, waiting for no reader; say whether none was in the way."""
+        """Empty the write-ahead log, waiting for no reader; return whether none was in the way."""
         self._db.execute("PRAGMA busy_timeout = 0")
         try:
             ((busy, _, _),) = self.all("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         if not busy:
-            # The first write into an empty log waits for the disk: not somebody's change.
+            # The first write into an empty log waits for the disk: better now than at a change.
             with self.transaction():
                 self.run("UPDATE counters SET value = value WHERE name = 'generation'")
             self._folded_size = self._log_size()
@@ -125,7 +125,7 @@ class Store:
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Make all that is read within of one moment, whoever writes meanwhile."""
+        """Make all that is read within of one moment, whatever is written meanwhile."""
         self._db.execute("BEGIN")
         try:
             yield
@@ -182,7 +182,7 @@ def advice(path: str) -> str:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from another of the same name; None where there is none."""
+    """Return the identity of a file, by which another of its name differs; None without one."""
     try:
         status = os.stat(path)
     except OSError:
@@ -194,7 +194,9 @@ def _make_private(path: str) -> None:
     _make_directory(os.path.dirname(os.path.abspath(path)))
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if os.fstat(descriptor).st_mode & 0o077:  # a copy, say; what SQLite lays beside it follows
+        if (
+            os.fstat(descriptor).st_mode & 0o077
+        ):  # a copy; the files that SQLite makes beside it follow
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)

@@ -23,7 +23,7 @@ class Terms:
     def table(self) -> dict[str, int]:
         """Return the term -> id table."""
         if self._lost != self._store.lost_transactions:
-            # Ids given out in a transaction that was lost do not exist: read the table anew.
+            # Ids of a transaction that was rolled back do not exist: read the table anew.
             self._table = dict(self._store.all("SELECT term, id FROM terms"))
             self._lost = self._store.lost_transactions
         return self._table
@@ -41,7 +41,7 @@ class Terms:
     def blank_all_but(self, used: NDArray[np.bool_]) -> None:
         """Forget the words of the ids that are not `used`, by number. Their ids stay taken.
 
-        The table handed out before stays as it is: readers may be looking at it.
+        The table handed out before stays as it is: readers may be using it.
         """
         unused = [
             (f"{_BLANK}{number}", number)

@@ -63,7 +63,7 @@ class Vectors:
         """Return up to `limit` (row, digest, text) of a corpus' records that have no vector yet.
 
         Newest first: what was just edited is found first. Only rows between the two numbers, both
-        excluded, are looked at.
+        excluded.
         """
         # CROSS makes SQLite go through the records from the newest on and stop at the limit; left
         # to itself it goes through all artifacts and sorts.

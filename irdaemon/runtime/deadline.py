@@ -1,4 +1,4 @@
-"""A clock for each request: long work asks it, between steps, whether anybody still waits."""
+"""A deadline for each request: long work checks it between steps, and ends when it has passed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def until(deadline: float) -> Iterator[None]:
 
 
 def check_clock() -> None:
-    """Raise Unavailable where the time for this request is over."""
+    """Raise Unavailable where the deadline of this request has passed."""
     if time.monotonic() > _deadline.get():
         raise too_late()
 
 
 def too_late() -> Unavailable:
-    """Return the error for a request whose time was over before its answer."""
+    """Return the error for a request whose deadline passed before its answer."""
     return Unavailable(
         "the daemon could not answer in time and gave this request up",
         "ask for less, or allow more time (--timeout; [serve] max_request_s)",

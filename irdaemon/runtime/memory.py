@@ -1,8 +1,8 @@
 """Keep the process small and its pauses short.
 
 glibc gives each thread an arena of its own and keeps what is freed; Python's collector goes through
-every object it knows again and again. Both suit other programs better: here a writer builds large
-arrays beside a server that must answer in a millisecond.
+every object again and again. Neither suits a writer that builds large arrays beside a server that
+must answer in a millisecond.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MAPPED_ABOVE = 1 << 18
 _GC_THRESHOLDS = (20_000, 20, 50)
 
 
-def be_modest() -> None:
-    """Give freed memory back, unless the environment says otherwise or the C library is another."""
+def tune_allocator() -> None:
+    """Make allocator and collector keep less memory; MALLOC_* and other C libraries are left."""
     gc.set_threshold(*_GC_THRESHOLDS)
     if any(name.startswith("MALLOC_") for name in os.environ):
         return
@@ -38,7 +38,7 @@ def be_modest() -> None:
 
 
 def resident() -> int:
-    """Return the bytes of memory this process holds; where only the peak can be told, that."""
+    """Return the bytes of memory this process holds; elsewhere than on Linux, the peak."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -47,14 +47,14 @@ def resident() -> int:
         return peak if sys.platform == "darwin" else peak * 1024
 
 
-def give_back() -> None:
-    """Collect what nobody holds any more and return free memory to the system."""
+def trim() -> None:
+    """Collect garbage and return free memory to the system."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def settle() -> None:
-    """Take everything there is now out of the collector's rounds."""
+    """Exclude all present objects from garbage collection."""
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Faults told without their words: a message may quote what was being read, and logs may not."""
+"""Describe errors without their messages: one may quote what was being read, and logs may not."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import traceback
 
 
 def where(error: BaseException) -> str:
-    """Return the kind of a fault and the places in the code it came through, causes first.
-
-    It is one line, as it goes into one of the log.
-    """
+    """Return in one line the type of an error and the code it came through, causes first."""
     cause = error.__cause__ or error.__context__
     before = [where(cause)] if cause else []
     places = (

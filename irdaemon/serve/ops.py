@@ -23,7 +23,7 @@ from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.ledger import Wanted
+from irdaemon.ledger import ArtifactPage
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import lapped
@@ -112,7 +112,7 @@ def _records(engine: Engine, args: Mapping[str, Any]) -> Any:
 def _artifacts(engine: Engine, args: Mapping[str, Any]) -> Any:
     corpus, _, artifact_id = args.get("after", "").partition("/")
     return engine.artifacts(
-        Wanted(
+        ArtifactPage(
             corpus=args.get("corpus") or "",
             under=args.get("under", "").rstrip("/"),
             after=(corpus, artifact_id),

@@ -7,7 +7,7 @@ Code found in an artifact is never executed.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from irdaemon.types import Entry, Reading, Root, Scan
 
@@ -15,9 +15,11 @@ from irdaemon.types import Entry, Reading, Root, Scan
 class Source(Protocol):
     """Enumerate and read the entries of one corpus.
 
-    One that bounds what it reads by the options `max_bytes` or `max_line_bytes` names them in its
-    class attribute `limits`, so that the configuration can set them for every corpus at once.
+    `limits` names the options, `max_bytes` or `max_line_bytes`, by which it bounds what it reads,
+    so that the configuration can set them for every corpus at once.
     """
+
+    limits: ClassVar[tuple[str, ...]]
 
     def roots(self) -> tuple[Root, ...]:
         """Return the directories or files to watch, existing or not; empty when none apply."""

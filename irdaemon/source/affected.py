@@ -13,8 +13,8 @@ def affected(under: str, tops: tuple[str, ...]) -> str:
     """Return the path that what changed at `under` is confined to, or EVERYTHING.
 
     `tops` are the real paths of the roots. A link inside a root can lead anywhere; so can a root
-    itself and what lies above it. A name that vanished may have been a link, but whoever saw it go
-    says so by naming the roots as well; to look everywhere at each deletion would cost seconds.
+    itself and what lies above it. A name that vanished may have been a link, but then
+    the watcher names the roots as well; a whole scan at each deletion would cost seconds.
     """
     if any(at_or_under(top, under) for top in tops):
         return EVERYTHING

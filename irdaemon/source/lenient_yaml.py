@@ -33,7 +33,7 @@ class _Part:
     key: str
     first: str
     lines: list[str] = field(default_factory=list)
-    stray: bool = False
+    unindented: bool = False
 
 
 def load(text: str) -> tuple[object, str]:
@@ -52,7 +52,7 @@ def load(text: str) -> tuple[object, str]:
 
 def strict(text: str) -> object:
     """Parse YAML, all scalars as strings. Raises yaml.YAMLError."""
-    # Nothing nests without one of these signs: few of them need no closer look.
+    # Nothing nests without one of these signs: few of them need no further check.
     if sum(map(text.count, "[{-:?")) > MAX_DEPTH:
         _check_depth(text)
     return yaml.load(text, Loader=_LOADER)
@@ -105,7 +105,7 @@ def _parts(lines: list[str]) -> Iterator[_Part]:
             part = _Part(match[1], match[2])
         elif part:
             part.lines.append(line)
-            part.stray |= bool(line.strip()) and line[0] not in " \t-#"
+            part.unindented |= bool(line.strip()) and line[0] not in " \t-#"
         elif line.strip() and not line.startswith("#"):
             part = _Part("", line)
     if part:
@@ -122,7 +122,7 @@ def _value(part: _Part, nested: bool) -> tuple[object, str]:
     inner = textwrap.dedent("\n".join(part.lines)).strip("\n")
     if not part.first.strip() and not nested and _begins_with_key(inner):
         return _part_by_part(inner.split("\n"), nested=True)
-    return _plain_text(part.first.strip(), inner), BROKEN if part.stray else LENIENT
+    return _plain_text(part.first.strip(), inner), BROKEN if part.unindented else LENIENT
 
 
 def _begins_with_key(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.types import Artifact, Entry, Problem, Reading, Root, Scan, SourceError
 
@@ -15,9 +15,11 @@ _PARTS = ("name", "description", "text")
 class InMemory:
     """Serve a mapping of id to text, or to `{name, description, text, ...}`.
 
-    Further keys become metadata. The mapping is looked at anew in each scan, so its owner may
+    Further keys become metadata. The mapping is read anew in each scan, so its owner may
     change it. A value of another type is that entry's SourceError.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, items: Mapping[str, str | Mapping[str, Any]]):
         self._items = items

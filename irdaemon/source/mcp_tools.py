@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.mapping import content_stamp
@@ -37,7 +37,7 @@ class McpTools:
     dump to read.
     """
 
-    limits = ("max_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("mcp_tools", options, _OPTIONS)
@@ -164,7 +164,7 @@ def _servers(path: str, data: bytes) -> dict[str, list[object]]:
     if tools is not None:
         return {_server(path): tools}
     named = value.items() if isinstance(value, dict) else ()
-    servers = {name: found for name, said in named if (found := _tools(said)) is not None}
+    servers = {name: found for name, value in named if (found := _tools(value)) is not None}
     if not servers:
         raise SourceError(f"{path}: no list of tools in it", "dump the answer of tools/list")
     return servers

@@ -24,14 +24,14 @@ from irdaemon.types import Refused, SourceError
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _TRIES = 8
-# By which errors the kernel says that nothing is at a real path; the last also of a link that
+# The errors by which nothing is at a real path; the last also of a link that
 # stands where a directory was.
 _GONE = {
     errno.ENOENT: os.strerror(errno.ENOENT),
     errno.ELOOP: "a link was put in its place",
     errno.ENOTDIR: "something else was put in its place",
 }
-# What the kernel shows as files: no text of anybody's, and links into every process.
+# What the kernel shows as files: no documents, and links into every process.
 KERNEL = ("/proc", "/sys", "/dev")
 
 _SYS_OPENAT2 = 437
@@ -57,12 +57,12 @@ def resolved(path: str) -> str:
 
 
 def at_or_under(path: str, top: str) -> bool:
-    """Say whether `path` is `top` or lies beneath it; everything lies beneath ""."""
+    """Return whether `path` is `top` or lies beneath it; everything lies beneath ""."""
     return not top or path == top or path.startswith(top.rstrip("/") + "/")
 
 
 def same_name(path: str, target: str) -> bool:
-    """Say whether a link leads to a file called as it is itself, in any case.
+    """Return whether a link leads to a file called as it is itself, in any case.
 
     So installers link; what passes off another file as its own is called otherwise.
     """
@@ -134,7 +134,7 @@ def read_regular(path: str, limit: int) -> bytes:
 
 
 def is_opened_again(file: BinaryIO) -> bool:
-    """Say whether this process has the same file open by another descriptor as well.
+    """Return whether this process has the same file open by another descriptor as well.
 
     So what a library opened by name is held against the descriptor of what was checked.
     """

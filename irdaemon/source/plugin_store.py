@@ -44,7 +44,7 @@ def control_files(store: str) -> tuple[str, ...]:
 def settings_roots(stores: Iterable[str]) -> tuple[Root, ...]:
     """Return the settings that decide about stores, as roots, where there are some.
 
-    Those that are made later are noticed by the next whole look.
+    Those made later are found by the next whole scan.
     """
     settings = (control_files(store)[1] for store in stores)
     return tuple(Root(path, "plugin") for path in settings if os.path.lexists(path))
@@ -89,7 +89,7 @@ def places_of(plugin: Plugin, part: str) -> tuple[str, ...]:
 def plugin_at(path: str, stores: Iterable[str]) -> str:
     """Return the id of the plugin that `path` lies in, "" for none.
 
-    It is looked for in the store around the path and in `stores`, since a store may link to it.
+    The store around the path and `stores` are searched, since a store may link to it.
     """
     around = [store for store in [store_of(path)] if store]
     for store in dict.fromkeys([*around, *stores]):
@@ -131,11 +131,11 @@ def _is_enabled(id: str, record: dict[str, object], enabled: dict[str, object] |
 
 
 def _enabled(settings: str) -> dict[str, object] | None:
-    """Return what a settings file says about plugins; None when it says nothing."""
+    """Return the plugins that a settings file enables or disables; None when it names none."""
     if not os.path.lexists(settings):
         return None
-    said = _json(resolved(settings)).get("enabledPlugins")
-    return said if isinstance(said, dict) else None
+    enabled = _json(resolved(settings)).get("enabledPlugins")
+    return enabled if isinstance(enabled, dict) else None
 
 
 def _newest(cache: str) -> Iterator[Plugin]:

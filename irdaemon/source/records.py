@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irclient.errors import QueryError
 from irdaemon.source.mapping import content_stamp, from_parts, plain
@@ -25,6 +25,8 @@ class Records:
     When it fails, or returns nothing at all, what is known stays.
     """
 
+    limits: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("records", options, _OPTIONS)
         self._fetcher = string(given, "fetcher", "")
@@ -40,7 +42,7 @@ class Records:
             )
 
     def roots(self) -> tuple[Root, ...]:
-        """Return nothing: records change when the fetcher says so, at the next full scan."""
+        """Return nothing: records change at the next full scan, never by an event."""
         return ()
 
     def scan(self, under: str | None = None) -> Scan:

@@ -18,7 +18,7 @@ from irdaemon.types import LinkPolicy, Root
 class Symlinks:
     """Which links below a corpus' roots, given by their real paths, are followed.
 
-    `within` are further directories into which a link may lead. What a policy allows is said at
+    `within` are further directories into which a link may lead. What a policy allows is written at
     `LinkPolicy`.
     """
 
@@ -42,7 +42,7 @@ class Symlinks:
         if self._is_inside(target):
             return ""
         if any(at_or_under(target, top) for top in KERNEL):
-            return f"a link leads to {target}: that holds no files of anybody's"
+            return f"a link leads to {target}: that holds no documents"
         if any(at_or_under(top, target) for top in (*self.roots, _home())):
             return f"a link leads to {target}, which is above the corpus' roots or a whole home"
         if os.path.ismount(target):
@@ -50,7 +50,7 @@ class Symlinks:
         return ""
 
     def follows(self, link: str, target: str) -> bool:
-        """Say whether a link that is not dangerous is followed."""
+        """Return whether a link that is not dangerous is followed."""
         if self._is_inside(target) or self.policy == "any":
             return True
         return self.policy == "direct" and self.is_direct(link)
@@ -59,7 +59,7 @@ class Symlinks:
         return any(at_or_under(target, top) for top in (*self.roots, *self.within))
 
     def is_direct(self, link: str) -> bool:
-        """Say whether a link lies directly in a root, or in a scope (`@name`) of npm's there."""
+        """Return whether a link lies directly in a root, or in a scope (`@name`) of npm's there."""
         directory = os.path.dirname(link)
         if os.path.basename(directory).startswith("@"):
             return directory in self.roots or os.path.dirname(directory) in self.roots

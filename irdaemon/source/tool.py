@@ -30,7 +30,7 @@ def tools_as_artifacts(tools: Iterable[object], server: str) -> tuple[Artifact, 
 
 
 def is_tool(tool: object) -> TypeGuard[Mapping[str, Any]]:
-    """Say whether a value is a tool's definition: a mapping with a name."""
+    """Return whether a value is a tool's definition: a mapping with a name."""
     name = tool.get("name") if isinstance(tool, Mapping) else None
     return isinstance(name, str) and bool(name.strip())
 

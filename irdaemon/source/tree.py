@@ -1,9 +1,8 @@
 """Walk directory trees the way every file source needs it.
 
-Rules: links to directories are followed as `symlinks` says, each real directory once; a directory
-that cannot be listed is a problem, not an end; what was found below a path is reported with real
-paths, in a deterministic order. Whatever changes or goes while it is looked at is a value, never a
-fault: it counts as gone.
+Rules: links to directories are followed by the policy of `symlinks`, each real directory once; a
+directory that cannot be listed is a problem, and the walk goes on; what is found is reported with
+real paths, in a deterministic order. What vanishes meanwhile counts as gone.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ PRUNED = frozenset(
 
 @dataclass(slots=True)
 class Walk:
-    """One walk's memory: real directories seen, and paths that could not be looked at.
+    """One walk's memory: real directories seen, and paths that could not be read.
 
     `reached` maps each real directory to the path by which it was reached, through links or not;
     `passed` are links to directories out of the roots that were passed over, as the policy has it.
@@ -110,7 +109,7 @@ class Walk:
             return []
 
     def _nameable(self, entry: os.DirEntry[str]) -> bool:
-        """Leave out, and say so, a name that is not text: nothing could store or show it."""
+        """Leave out a name that is not text, as a problem: it can be neither stored nor shown."""
         if entry.name.isprintable() or not any("\udc80" <= c <= "\udcff" for c in entry.name):
             return True
         shown = os.fsencode(entry.path).decode("utf-8", "backslashreplace")
@@ -124,7 +123,7 @@ def not_pruned(entry: os.DirEntry[str]) -> bool:
 
 
 def is_directory(entry: os.DirEntry[str]) -> bool:
-    """Say whether an entry is a directory or a symlink to one; a dangling link is neither."""
+    """Return whether an entry is a directory or a symlink to one; a dangling link is neither."""
     try:
         return entry.is_dir()
     except OSError:
@@ -132,7 +131,7 @@ def is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def is_regular(entry: os.DirEntry[str]) -> bool:
-    """Say whether an entry is a regular file or a symlink to one."""
+    """Return whether an entry is a regular file or a symlink to one."""
     try:
         return entry.is_file()
     except OSError:
@@ -142,13 +141,13 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 def stamp_of(*stats: os.stat_result) -> str:
     """Fingerprint files without reading them: size, mtime and ctime in ns, and inode of each.
 
-    The ctime tells of a repaired permission, and of an older file put in the place of a newer.
+    The ctime shows a changed permission, and of an older file put in the place of a newer.
     """
     return ";".join(f"{s.st_size}-{s.st_mtime_ns}-{s.st_ctime_ns}-{s.st_ino}" for s in stats)
 
 
 def is_link(entry: os.DirEntry[str]) -> bool:
-    """Say whether an entry is a symlink; one that vanished is none."""
+    """Return whether an entry is a symlink; one that vanished is none."""
     try:
         return entry.is_symlink()
     except OSError:

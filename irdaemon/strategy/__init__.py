@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from irclient.errors import QueryError
 from irdaemon.runtime.plugins import did_you_mean
@@ -31,6 +31,7 @@ __all__ = [
     "Rule",
     "Skill",
     "WholeText",
+    "is_named",
     "recipe_of",
     "strategy_from_spec",
     "strategy_to_spec",
@@ -44,7 +45,13 @@ _SCALAR = (str, int, float, bool, type(None))
 
 
 class IndexingStrategy(Protocol):
-    """Decompose one artifact into an index plan."""
+    """Decompose one artifact into an index plan.
+
+    `named` is false where an artifact's name is no name, and must not be searched as one: that of a
+    turn is its first words.
+    """
+
+    named: ClassVar[bool]
 
     def decompose(
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
@@ -90,10 +97,15 @@ def strategy_from_spec(spec: Mapping[str, Any] | None) -> IndexingStrategy | Non
     return built
 
 
+def is_named(strategy: IndexingStrategy) -> bool:
+    """Return whether names of artifacts are searched; true for one of a person's own without it."""
+    return getattr(strategy, "named", True)
+
+
 def recipe_of(strategy: IndexingStrategy) -> str:
     """Return the identity of a decomposition: strategy, parameters, analyzer, own version.
 
-    Callables count by their qualified name, so swapping one is noticed.
+    Callables count by their qualified name, so another one makes another recipe.
     """
     spec = strategy_to_spec(strategy)
     extra = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.runtime.plugins import load
 from irdaemon.source.markdown import commonmark
@@ -97,6 +97,8 @@ class Chunked:
     counted by `token_model` ("module:attr" of a function str -> int; default: words and marks).
     `headings` starts a new chunk at each Markdown heading of level one or two, and names it.
     """
+
+    named: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.strategy.chunked import bounded, chunk_text, count_words
 from irdaemon.types import IndexPlan, Surface
@@ -15,7 +15,9 @@ _END_OF_NAME = re.compile(r"[<>=!~;@\[ (]")
 def bare_name(requirement: str) -> str:
     """Return the lower-cased name of a requirement, without version, extras or marker.
 
-    A leading `@` belongs to an npm scope and stays.
+    A leading `@` belongs to an npm scope and stays. For Python's requirements it is the name that
+    `packaging` finds (a test compares them); npm's, Cargo's and Go's, which that cannot parse, are
+    cut at the same characters.
     """
     requirement = requirement.strip()
     scope, rest = ("@", requirement[1:]) if requirement.startswith("@") else ("", requirement)
@@ -35,6 +37,8 @@ class Package:
     `chunk_index` is j; empty surfaces are dropped, so that offset is not to be relied on. The deps
     surface comes last and moves nothing.
     """
+
+    named: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -1,21 +1,23 @@
-"""A rule: what it is for, and what it says in chunks."""
+"""A rule: its description, and its text in chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.strategy.chunked import Chunked
 from irdaemon.types import IndexPlan, Surface
 
 
 class Rule:
-    """Make a surface of what a rule says of itself, and one per chunk of its text.
+    """Make a surface of a rule's description, and one per chunk of its text.
 
     The first is of kind `description`, with the globs it holds for as further words of the lexical
     leg; a rule that does not describe itself has none. `chunk_size` and `overlap` are in
     characters; a Markdown heading of level one or two begins a new chunk.
     """
+
+    named: ClassVar[bool] = True
 
     def __init__(self, chunk_size: int = 1200, overlap: int = 200):
         self.chunk_size = chunk_size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.types import IndexPlan, Surface
 
@@ -17,6 +17,8 @@ class Skill:
     any further words the source offers (`lexical`, such as parameter names): measured, that finds
     more without touching what is embedded.
     """
+
+    named: ClassVar[bool] = True
 
     def __init__(self, read_body: bool = True):
         self.read_body = read_body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.types import IndexPlan, Surface
 
@@ -21,11 +21,11 @@ _FIELDS = (
 class ClaudeTurn:
     """Make a surface of the prompt and one of the final answer.
 
-    With `include_full` a third holds all the assistant said in the turn, where that is more than
-    the final answer. A title record (`record_type` "session_title") makes one surface of the title.
+    With `include_full` a third holds all that the assistant wrote in the turn, where that is more
+    than the final answer. A title record (`record_type` "session_title") makes one surface.
     """
 
-    named = False
+    named: ClassVar[bool] = False
 
     def __init__(self, include_full: bool = False):
         self.include_full = include_full

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.types import IndexPlan, Surface
 
@@ -26,6 +26,8 @@ def text_of(raw: Any, text_key: str | None = None) -> str:
 
 class WholeText:
     """Make one surface of the whole text; blank text makes none."""
+
+    named: ClassVar[bool] = True
 
     def __init__(self, text_key: str | None = None, kind: str = "document"):
         self.text_key = text_key

@@ -92,7 +92,7 @@ class CrashLoop:
             self.totals["killed before there was a ledger"] += 1
             return
         with closing(Ledger(self.path, read_only=True)) as ledger:
-            assert [each for each in ledger.faults() if each.grave] == []
+            assert [each for each in ledger.check() if each.severe] == []
         assert torn(self.path) == []
         self.totals["sound"] += 1
 
@@ -104,7 +104,7 @@ class CrashLoop:
         embedder = EMBEDDERS[self._embedder]
         with closing(Ledger(self.path, read_only=True)) as ledger:
             found = checkup(ledger, load_config(str(self.home.config)))
-            assert [each for each in found if each.grave] == []
+            assert [each for each in found if each.severe] == []
             held = everything(ledger, embedder)
         wanted = built_anew(str(self.home.config), embedder)
         for what, rows in wanted.items():

@@ -42,7 +42,7 @@ def upsert(key, texts, recipe="r", stamp="1", **more):
 def ledger(*corpora):
     made = Ledger(":memory:")
     for name in corpora or ("c",):
-        made.declare(name, "files", "r", "e")
+        made.corpora.declare(name, "files", "r", "e")
     return made
 
 
@@ -73,12 +73,19 @@ def contents(ledger, corpus):
     """Return all that a corpus holds, without row numbers and times: for comparing ledgers."""
     words = {number: term for term, number in ledger.terms.table().items()}
     found = {}
-    for _, id, name, pointer, fields, content, _ in ledger.artifact_rows(corpus):
+    for _, id, name, pointer, fields, content, _ in ledger.index_rows.artifacts(corpus):
         found[id] = (name, pointer, fields, content, [])
-    ids = {row[0]: row[1] for row in ledger.artifact_rows(corpus)}
-    for artifact, kind, index, summary, metadata, digest, terms, counts in ledger.record_rows(
-        corpus
-    ):
+    ids = {row[0]: row[1] for row in ledger.index_rows.artifacts(corpus)}
+    for (
+        artifact,
+        kind,
+        index,
+        summary,
+        metadata,
+        digest,
+        terms,
+        counts,
+    ) in ledger.index_rows.records(corpus):
         numbers = memoryview(terms).cast("i")
         counted = dict(zip((words[n] for n in numbers), memoryview(counts).cast("f"), strict=True))
         found[ids[artifact]][4].append((kind, index, summary, metadata, digest, counted))

@@ -19,7 +19,7 @@ from irdaemon.daemon.lock import alone
 
 if TYPE_CHECKING:
     from irdaemon.config.config import Config
-    from irdaemon.ledger import Finding
+    from irdaemon.ledger import IntegrityProblem
 
 HELP = "hold the ledger against itself, the index and the disk, and mend it"
 ABOUT = """
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what is not as it should be, each with what to do; mend it if asked to."""
     from irdaemon.config.config import load_config
-    from irdaemon.ledger import Finding
+    from irdaemon.ledger import IntegrityProblem
 
     config = load_config(options.config)
     path = config.ledger_path
@@ -59,16 +59,16 @@ def run(options: argparse.Namespace) -> int:
     if not options.repair:
         found = _found(config)
         _print(path, found, options.json)
-        return FAILED if any(each.grave for each in found) else DONE
+        return FAILED if any(each.severe for each in found) else DONE
     with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
         said = _repaired(path)
         found = _found(config) if os.path.exists(path) else []
-    _print(path, [Finding("mended", each, "") for each in said] + found, options.json)
+    _print(path, [IntegrityProblem("mended", each, "") for each in said] + found, options.json)
     left = (each for each in found if each.part in ("sqlite", "itself"))
-    return FAILED if any(each.grave for each in left) else DONE
+    return FAILED if any(each.severe for each in left) else DONE
 
 
-def _found(config: Config) -> list[Finding]:
+def _found(config: Config) -> list[IntegrityProblem]:
     from irdaemon.cli.check import against_daemon, checkup
     from irdaemon.ledger import Ledger
 
@@ -85,22 +85,22 @@ def _found(config: Config) -> list[Finding]:
 def _repaired(path: str) -> list[str]:
     """Mend a ledger, or set it aside where that is of no use; return what was done."""
     from irdaemon.ledger import Ledger
-    from irdaemon.ledger.loss import lose
+    from irdaemon.ledger.corruption import set_corrupt_aside
 
     with closing(Ledger(path, read_only=True)) as view:
-        damaged = [each.what for each in view.faults() if each.part == "sqlite" and each.grave]
+        damaged = [each.what for each in view.check() if each.part == "sqlite" and each.severe]
     if damaged:
-        kept = lose(path, damaged[0], time.time()).kept
+        kept = set_corrupt_aside(path, damaged[0], time.time()).kept
         return [f"{damaged[0]}: it lies in {kept} now; the next start rebuilds it"]
     with closing(Ledger(path)) as ledger:
-        wrong = [each.what for each in ledger.faults()]
-        unread = ledger.mend()
+        wrong = [each.what for each in ledger.check()]
+        unread = ledger.repair()
     return [*wrong, f"{unread} entries are read again at the next start"] if wrong else []
 
 
-def _print(path: str, found: Sequence[Finding], as_json: bool) -> None:
+def _print(path: str, found: Sequence[IntegrityProblem], as_json: bool) -> None:
     if as_json:
-        sound = not any(each.grave for each in found)
+        sound = not any(each.severe for each in found)
         told = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
         say_json(told)
         return
@@ -108,5 +108,5 @@ def _print(path: str, found: Sequence[Finding], as_json: bool) -> None:
         corpus = f"{each.corpus}: " if each.corpus else ""
         advice = f"; {each.advice}" if each.advice else ""
         say(f"{each.part:<7} {corpus}{each.what}{advice}")
-    if not any(each.grave for each in found):
+    if not any(each.severe for each in found):
         say(f"sound   {path}")

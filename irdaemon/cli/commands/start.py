@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from typing import Any
@@ -19,7 +18,7 @@ from irclient.terminal.progress import ProgressLine
 from irdaemon.cli.commands import DONE, FAILED, SUPERVISED, supervisor
 from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
-from irdaemon.runtime import memory
+from irdaemon.runtime import memory, worker
 
 HELP = "serve, here or detached"
 ABOUT = """
@@ -64,7 +63,7 @@ def start_here(options: argparse.Namespace) -> int:
     # small the threads spin against each other and against everybody else.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    memory.be_modest()
+    memory.tune_allocator()
     os.umask(0o077)  # before the log is made
     from irdaemon.daemon.active_config import ActiveConfig
     from irdaemon.daemon.daemon import Daemon
@@ -90,13 +89,8 @@ def start_detached(options: argparse.Namespace) -> int:
         note(f"irdaemon is already running (pid {pid})")
         return _wait_indexed(options) if options.wait else DONE
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", supervisor.__file__, supervised, log, *_command(options, log)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        cwd="/",
+    process = worker.start_detached(
+        [sys.executable, "-I", "-S", supervisor.__file__, supervised, log, *_command(options, log)]
     )
     pid = int(process.stdout.readline() or 0) if process.stdout else 0
     code = _wait_serving(process, pid, log)
@@ -116,7 +110,7 @@ def _command(options: argparse.Namespace, log: str) -> list[str]:
     return command + (["--verbose"] if options.verbose else [])
 
 
-def _wait_serving(process: subprocess.Popen[bytes], pid: int, log: str) -> int:
+def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
     """Wait until the daemon `pid` answers; `process` supervises it."""
     deadline = time.monotonic() + _READY_WITHIN_S
     with Client(timeout=1.0) as client:

@@ -18,9 +18,9 @@ def check(config: Config) -> Iterable[Finding]:
     if not corpora:
         yield note("nothing to index was found here", fix="irc add notes files ~/notes")
     for each in config.corpora:
-        if each.fault and each.enabled:
+        if each.problem and each.enabled:
             fix = f"irc rm {each.name}, or edit {config.path}"
-            yield wrong(f"{each.name} cannot be used: {each.fault}", config.path, fix)
+            yield wrong(f"{each.name} cannot be used: {each.problem}", config.path, fix)
     for corpus in corpora:
         for root in corpus.source.roots():
             yield judged(corpus.name, root.path, mounts)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.files.document import document
-from irdaemon.source.files.finder import Filter, Finder, Found
+from irdaemon.source.files.file_finder import FileFinder, Filter, FoundFile
 from irdaemon.source.files.ignore import Ignores, patterns
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings, switch
@@ -34,7 +35,7 @@ class Files:
     to read. With one root a file's id is its path below it, else its path in the home directory.
     """
 
-    limits = ("max_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("files", options, _OPTIONS)
@@ -56,9 +57,9 @@ class Files:
             return Scan((), ())
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
         wanted = Filter(self._wanted, self._excluded, ignores)
-        finder = Finder(wanted, Symlinks.of(self._roots))
-        looked = [_look(finder, top, where) for top in tops]
-        return self._scan(finder, where) if any(looked) or not tops else Scan((), ())
+        finder = FileFinder(wanted, Symlinks.of(self._roots))
+        searched = [_search(finder, top, where) for top in tops]
+        return self._scan(finder, where) if any(searched) or not tops else Scan((), ())
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file as text."""
@@ -81,28 +82,28 @@ class Files:
         names = [os.path.relpath(where, top) for top in inside] or [os.path.basename(where)]
         return where if any(map(self._wanted.match_file, names)) else None
 
-    def _scan(self, finder: Finder, where: str) -> Scan:
+    def _scan(self, finder: FileFinder, where: str) -> Scan:
         found = [file for file in finder.files.values() if at_or_under(file.path, where)]
         entries = sorted(map(self._entry, found), key=lambda entry: entry.key)
         problems = (p for p in finder.problems if _overlap(p.path, where))
         return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)))
 
-    def _entry(self, found: Found) -> Entry:
+    def _entry(self, found: FoundFile) -> Entry:
         top = resolved(self._roots[0].path) if len(self._roots) == 1 else ""
         inside = top and at_or_under(found.path, top)
         key = os.path.relpath(found.path, top) if inside else home_relative(found.path)
         return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
 
 
-def _look(finder: Finder, top: Root, where: str) -> bool:
+def _search(finder: FileFinder, top: Root, where: str) -> bool:
     """Look at what a change can affect of one root; False when it hides the changed path."""
     if not at_or_under(where, top.path):
-        finder.look(top, top.path)
+        finder.search(top, top.path)
         return True
     if os.path.isdir(where):
         passes = finder.filter.passes_below(top.path, where)
         if passes:
-            finder.look(top, where)
+            finder.search(top, where)
         return passes
     relative = os.path.relpath(where, top.path)
     passes = finder.filter.passes_below(top.path, os.path.dirname(where))

@@ -34,21 +34,21 @@ def document(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artif
     text, flags = decode(data)
     filename = os.path.basename(entry.path)
     suffix = os.path.splitext(filename)[1].lower()
-    said = _said_of_itself(text) if suffix in MARKDOWN else {}
-    name = str(said.get("title") or filename)
+    stated = _front_matter(text) if suffix in MARKDOWN else {}
+    name = str(stated.get("title") or filename)
     own = {"filename": filename, "suffix": suffix, "scope": entry.scope}
     return Artifact(
         artifact_id=entry.key,
         raw={"name": name, "text": text, "path": place["path"]},
         name=name,
         pointer=entry.path,
-        metadata={**place, **own, **said, **({"flags": list(flags)} if flags else {})},
+        metadata={**place, **own, **stated, **({"flags": list(flags)} if flags else {})},
         digest=hashlib.sha256(data).hexdigest(),
         flags=flags,
     )
 
 
-def _said_of_itself(text: str) -> dict[str, object]:
+def _front_matter(text: str) -> dict[str, object]:
     parts = front(text)
     found: dict[str, object] = {
         "title": one_line(parts.fields, "title") or first_heading(parts.body),

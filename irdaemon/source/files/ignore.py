@@ -37,7 +37,7 @@ class Ignores:
         self._chains: dict[str, tuple[_Rules, ...] | None] = {}
 
     def ignores(self, path: str, is_directory: bool) -> bool:
-        """Say whether an absolute path is ignored, its parent directory not being so."""
+        """Return whether an absolute path is ignored, its parent directory not being so."""
         asked = path + "/" if is_directory else path
         for rules in self._chain(os.path.dirname(path)) or ():
             verdict = rules.verdict(asked)

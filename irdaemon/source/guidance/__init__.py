@@ -1,5 +1,5 @@
 """Guidance: what people write for their agents, apart from skills.
 
-Sub-agents, commands and rules are single files, told by where they lie and what they are called;
+Sub-agents, commands and rules are single files, recognised by their directory and their name;
 plugins are directories that bring some of each.
 """

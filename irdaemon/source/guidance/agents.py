@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.guidance.files import GuidanceFiles, Written
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.places import existing
+from irdaemon.source.guidance.product_directories import existing
 from irdaemon.source.markdown import first_paragraph
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
@@ -44,7 +44,7 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/agents", "other"),
 )
-# A Markdown file without a name is a plain document to these, whatever else it says.
+# A Markdown file without a name is a plain document to these, whatever else it holds.
 _NAMED = frozenset({"claude", "gemini"})
 
 
@@ -70,14 +70,14 @@ def agent(file: Written) -> Artifact | str:
     prompt = file.parts.body or _lines(fields, "developer_instructions")
     description = described or first_paragraph(prompt)
     raw = {"name": named or file.stem, "description": description, "text": prompt}
-    said = {
+    stated = {
         "description": described,
         "model": f.text(fields, "model"),
         "mode": f.text(fields, "mode"),
         "tools": f.words(fields, "tools", f.TOOL),
         "skills": f.words(fields, "skills"),
     }
-    return file.artifact(raw, said, () if described else ("missing_description",))
+    return file.artifact(raw, stated, () if described else ("missing_description",))
 
 
 def _lines(fields: f.Fields, name: str) -> str:

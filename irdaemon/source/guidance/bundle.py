@@ -1,4 +1,4 @@
-"""Read a plugin: what its manifest says, and the names of what it brings."""
+"""Read a plugin: its manifest, and the names of what it brings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from irdaemon.source.opening import followed, open_directory, read_regular, resolved
 from irdaemon.source.plugin_store import Plugin, places_of
 from irdaemon.source.skills import fields as f
-from irdaemon.source.skills.places import SKILL_NAMES
+from irdaemon.source.skills.skill_directories import SKILL_NAMES
 from irdaemon.source.tree import PRUNED, stamp_of
 from irdaemon.types import Artifact, Entry, SourceError
 
@@ -23,7 +23,7 @@ MANIFESTS = (
     ("cursor", ".cursor-plugin/plugin.json"),
     ("gemini", "gemini-extension.json"),
 )
-# What a change to a plugin's parts shows in: the directories' own times tell of names that came
+# What a change to a plugin's parts shows in: the directories' own times show names that came
 # and went in them.
 _TELLING = ("skills", "agents", "commands", "rules", ".mcp.json", "mcp.json", "hooks/hooks.json")
 _FILES = {"agents": (".md", ".toml"), "commands": (".md", ".toml"), "rules": (".mdc", ".md")}
@@ -75,22 +75,24 @@ def bundle(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
     os.stat(entry.path)
     product, path = manifest_of(entry.path)
     data = read_regular(followed(path), max_bytes) if path else b"{}"
-    said = _object(path, data)
+    manifest = _object(path, data)
     known = plugin.partition("@")
-    name = f.text(said, "name") or known[0] or os.path.basename(entry.path)
-    brought = _brought(entry.path, plugin, said)
-    description = f.text(said, "description") or f.text(_part(said, "interface"), "longDescription")
-    keywords = f.words(said, "keywords")
+    name = f.text(manifest, "name") or known[0] or os.path.basename(entry.path)
+    brought = _brought(entry.path, plugin, manifest)
+    description = f.text(manifest, "description") or f.text(
+        _part(manifest, "interface"), "longDescription"
+    )
+    keywords = f.words(manifest, "keywords")
     metadata = {
         "product": product or "claude",
         "scope": entry.scope,
         "plugin": plugin,
         "marketplace": known[2],
-        "display_name": f.text(said, "displayName"),
-        "version": f.text(said, "version"),
-        "author": f.text(_part(said, "author"), "name") or f.text(said, "author"),
-        "license": f.text(said, "license"),
-        "homepage": f.text(said, "homepage"),
+        "display_name": f.text(manifest, "displayName"),
+        "version": f.text(manifest, "version"),
+        "author": f.text(_part(manifest, "author"), "name") or f.text(manifest, "author"),
+        "license": f.text(manifest, "license"),
+        "homepage": f.text(manifest, "homepage"),
         "keywords": keywords,
         **brought.named(),
     }
@@ -120,10 +122,10 @@ def _page(name: str, description: str, brought: Brought) -> str:
     return "\n\n".join(filter(None, [f"# {name}", description, *lists])) + "\n"
 
 
-def _brought(directory: str, plugin: str, said: Mapping[str, object]) -> Brought:
+def _brought(directory: str, plugin: str, manifest: Mapping[str, object]) -> Brought:
     whole = Plugin(plugin, directory)
-    hooks = _beside(directory, said, "hooks", ("hooks/hooks.json",))
-    servers = _beside(directory, said, "mcpServers", (".mcp.json", "mcp.json"))
+    hooks = _beside(directory, manifest, "hooks", ("hooks/hooks.json",))
+    servers = _beside(directory, manifest, "mcpServers", (".mcp.json", "mcp.json"))
     return Brought(
         skills=_skills(whole),
         agents=_files(whole, "agents"),
@@ -169,10 +171,10 @@ def _listed(place: str) -> list[str]:
 
 
 def _beside(
-    directory: str, said: Mapping[str, object], key: str, files: tuple[str, ...]
+    directory: str, manifest: Mapping[str, object], key: str, files: tuple[str, ...]
 ) -> Mapping[str, object]:
-    """Return what a manifest says under a key, or the file says that it names or that is usual."""
-    value = said.get(key)
+    """Return the value of a manifest's key, or of the file that it names or that is usual."""
+    value = manifest.get(key)
     if isinstance(value, dict):
         return value
     named = (value,) if isinstance(value, str) else files
@@ -183,13 +185,13 @@ def _beside(
     return {}
 
 
-def _keys(said: Mapping[str, object], wrapped: str) -> tuple[str, ...]:
-    inner = said.get(wrapped)
-    return tuple(sorted(inner if isinstance(inner, dict) else said))[:_MANY]
+def _keys(manifest: Mapping[str, object], wrapped: str) -> tuple[str, ...]:
+    inner = manifest.get(wrapped)
+    return tuple(sorted(inner if isinstance(inner, dict) else manifest))[:_MANY]
 
 
-def _part(said: Mapping[str, object], key: str) -> Mapping[str, Any]:
-    value = said.get(key)
+def _part(manifest: Mapping[str, object], key: str) -> Mapping[str, Any]:
+    value = manifest.get(key)
     return value if isinstance(value, dict) else {}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.guidance.files import GuidanceFiles, Written
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.places import existing
+from irdaemon.source.guidance.product_directories import existing
 from irdaemon.source.markdown import first_paragraph
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
@@ -75,7 +75,7 @@ def command(file: Written) -> Artifact | str:
         "text": prompt,
         "lexical": hint,
     }
-    said = {
+    stated = {
         "description": described,
         "argument_hint": hint,
         "arguments": f.words(fields, "arguments"),
@@ -85,7 +85,7 @@ def command(file: Written) -> Artifact | str:
         "agent": f.text(fields, "agent"),
         "hidden": f.is_hidden(fields),
     }
-    return file.artifact(raw, said, () if described else ("missing_description",))
+    return file.artifact(raw, stated, () if described else ("missing_description",))
 
 
 def _namespace(path: str) -> list[str]:

@@ -7,11 +7,11 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.frontmatter import Front, decode, front
-from irdaemon.source.guidance.finder import Finder, Top, product_in
+from irdaemon.source.guidance.guidance_finder import GuidanceFinder, GuidanceTop, product_in
 from irdaemon.source.guidance.kind import Kind
 from irdaemon.source.opening import read_regular, resolved
 from irdaemon.source.options import checked, number
@@ -26,7 +26,7 @@ _LONG_ENDINGS = (".agent.md", ".prompt.md", ".instructions.md")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One file as read: in whose format, from which plugin, and what it says.
+    """One file as read: in whose format, from which plugin, and its content.
 
     `path` is the one it is known by, through a link or not.
     """
@@ -47,9 +47,9 @@ class Written:
         return name.removesuffix(long) if long else os.path.splitext(name)[0]
 
     def artifact(
-        self, raw: Mapping[str, Any], said: Mapping[str, Any], flags: tuple[str, ...] = ()
+        self, raw: Mapping[str, Any], stated: Mapping[str, Any], flags: tuple[str, ...] = ()
     ) -> Artifact:
-        """Return the artifact of what was read; `said` joins what is known of every file."""
+        """Return the artifact of what was read; `stated` joins what is known of every file."""
         flags = (*self.flags, *flags)
         place = {"product": self.product, "scope": self.entry.scope, "plugin": self.plugin}
         return Artifact(
@@ -57,7 +57,7 @@ class Written:
             raw=raw,
             name=raw["name"],
             pointer=self.entry.path,
-            metadata=_stated({**place, **said, "flags": list(flags)}),
+            metadata=_stated({**place, **stated, "flags": list(flags)}),
             digest=self.digest,
             flags=flags,
         )
@@ -69,6 +69,8 @@ class GuidanceFiles:
     Options: `max_depth` (8), how far below a root a file may lie; `max_bytes` (2,000,000), the
     largest file to read. `made` gives the artifact of a file, or why it is passed over.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -95,10 +97,10 @@ class GuidanceFiles:
         where = EVERYTHING if under is None else self._affected(under, tops)
         if where and os.path.isfile(where) and not self._kind.may_be(where):
             return Scan((), ())
-        finder = Finder(self._kind, tops, Symlinks.of(self._roots))
+        finder = GuidanceFinder(self._kind, tops, Symlinks.of(self._roots))
         for top in _narrowed(tops, where):
             if os.path.lexists(where) or not where:
-                finder.look(top)
+                finder.search(top)
         return _scan(finder, where)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
@@ -117,18 +119,20 @@ class GuidanceFiles:
         digest = hashlib.sha256(data).hexdigest()
         return Written(entry, path, product, plugin, parts, digest, (*flags, *parts.flags))
 
-    def _tops(self) -> tuple[Top, ...]:
-        tops: dict[str, Top] = {}
+    def _tops(self) -> tuple[GuidanceTop, ...]:
+        tops: dict[str, GuidanceTop] = {}
         for root in self._roots:
             path = resolved(root.path)
             own = os.path.basename(root.path.rstrip("/")) in self._kind.folders
-            tops.setdefault(path, Top(path, root.path.rstrip("/"), root.scope, self._depth, own))
+            tops.setdefault(
+                path, GuidanceTop(path, root.path.rstrip("/"), root.scope, self._depth, own)
+            )
         return tuple(tops.values())
 
     def _stores(self) -> list[str]:
         return [top.path for top in self._tops() if store_of(top.path) == top.path]
 
-    def _affected(self, under: str, tops: tuple[Top, ...]) -> str:
+    def _affected(self, under: str, tops: tuple[GuidanceTop, ...]) -> str:
         stores = [store for store in [store_of(under), *self._stores()] if store]
         if any(under in control_files(store) for store in stores):
             return EVERYTHING
@@ -138,11 +142,11 @@ class GuidanceFiles:
 
 
 def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is empty; a plain no is something said."""
+    """Leave out what is empty; false is a value."""
     return {key: value for key, value in fields.items() if value or value is False}
 
 
-def _narrowed(tops: tuple[Top, ...], where: str) -> list[Top]:
+def _narrowed(tops: tuple[GuidanceTop, ...], where: str) -> list[GuidanceTop]:
     """Return what of the roots a change at `where` can affect.
 
     In a store, and where only a link can lead, that is all: the answer is then cut to `where`.
@@ -153,7 +157,7 @@ def _narrowed(tops: tuple[Top, ...], where: str) -> list[Top]:
     return [narrow for top in around if (narrow := top.narrowed(where))]
 
 
-def _scan(finder: Finder, where: str) -> Scan:
+def _scan(finder: GuidanceFinder, where: str) -> Scan:
     found = [entry for entry in finder.entries.values() if at_or_under(entry.path, where)]
     outside = not any(at_or_under(where, top.path) for top in finder.tops)
     if where and not found and outside and os.path.lexists(where):

@@ -28,7 +28,7 @@ class Kind:
     def product(self, path: str, own: bool) -> str:
         """Return in whose format the file at an absolute path is, "" when it is none of ours.
 
-        `own` says that it lies in a directory of this kind's own.
+        `own` is true where it lies in a directory of this kind's own.
         """
         if not self.may_be(path):
             return ""
@@ -40,7 +40,7 @@ class Kind:
         return next((product for product, ending in self.endings if path.endswith(ending)), "")
 
     def may_be(self, path: str) -> bool:
-        """Say whether a file's name allows that it is of this kind."""
+        """Return whether a file's name allows that it is of this kind."""
         return os.path.basename(path).endswith(_endings(self))
 
     def _in_plugin(self, path: str) -> bool:

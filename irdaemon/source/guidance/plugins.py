@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.guidance.bundle import MANIFESTS, bundle, manifest_of, stamp
-from irdaemon.source.guidance.places import existing
+from irdaemon.source.guidance.product_directories import existing
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import (
@@ -30,7 +31,7 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("home", ".agents/plugins", "plugin"),
 )
-# Other files in a plugin say nothing about what it brings.
+# Other files in a plugin do not change what it brings.
 _TELLING = (".json", ".md", ".mdc", ".toml")
 
 
@@ -40,6 +41,8 @@ class Plugins:
     Options: `max_depth` (4), how far below a root a plugin may lie; `max_bytes` (1,000,000), the
     largest manifest to read.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("plugins", options, _OPTIONS)
@@ -57,17 +60,17 @@ class Plugins:
         if under and os.path.isfile(under) and not under.endswith(_TELLING):
             return Scan((), ())
         where = EVERYTHING if under is None else self._affected(under)
-        look = _Look(self._depth, Symlinks.of(self._roots))
+        search = _PluginScan(self._depth, Symlinks.of(self._roots))
         for root in self._roots:
-            look.at(Root(resolved(root.path), root.scope))
-        inside = [path for path in look.entries if at_or_under(where, path)] if where else []
+            search.add(Root(resolved(root.path), root.scope))
+        inside = [path for path in search.entries if at_or_under(where, path)] if where else []
         where = max(inside, key=len, default=where)
-        found = [entry for path, entry in look.entries.items() if at_or_under(path, where)]
+        found = [entry for path, entry in search.entries.items() if at_or_under(path, where)]
         if where and not found and os.path.isfile(where):
             return Scan((), ())
         problems = (
             problem
-            for problem in dict.fromkeys(look.problems)
+            for problem in dict.fromkeys(search.problems)
             if at_or_under(problem.path, where) or at_or_under(where, problem.path)
         )
         return Scan(tuple(sorted(found, key=lambda e: e.key)), (where,), tuple(problems))
@@ -96,7 +99,7 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
 
 
 @dataclass(slots=True)
-class _Look:
+class _PluginScan:
     """What one scan has found so far, by the plugins' real paths."""
 
     depth: int
@@ -104,7 +107,7 @@ class _Look:
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def at(self, root: Root) -> None:
+    def add(self, root: Root) -> None:
         """Look below a directory, or at the plugins in use in a store."""
         if problem := missing(root):
             self.problems.append(problem)
@@ -129,8 +132,8 @@ class _Look:
 
     def _keep(self, path: str, scope: str) -> None:
         try:
-            said, newest = stamp(path)
+            stamped, newest = stamp(path)
         except OSError as error:
             self.problems.append(Problem(path, error.strerror or str(error)))
         else:
-            self.entries.setdefault(path, Entry(home_relative(path), path, said, newest, scope))
+            self.entries.setdefault(path, Entry(home_relative(path), path, stamped, newest, scope))

@@ -1,4 +1,4 @@
-"""Rules: what agents are always told, or told for some files, and what they noted themselves."""
+"""Rules: instructions to agents, for all files or for some, and the notes of agents themselves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.guidance.files import GuidanceFiles, Written
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.places import existing
+from irdaemon.source.guidance.product_directories import existing
 from irdaemon.source.markdown import first_heading
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
@@ -51,10 +51,10 @@ _ROOTS = (
     ("home", ".cursor/plugins", "plugin"),
     ("/etc/claude-code", "CLAUDE.md", "other"),
 )
-# The keys under which products say for which files a rule holds.
+# The keys under which products name the files that a rule holds for.
 _GLOBS = ("globs", "paths", "applyTo")
 _MEMORY = re.compile(r"/projects/[^/]+/memory/")
-# Files of these names are told apart by where they lie.
+# Files of these names are distinguished by their directory.
 _FIXED = frozenset(
     name for _, pattern in KIND.places if "*" not in (name := pattern.rpartition("/")[2])
 )
@@ -73,23 +73,23 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
 
 
 def rule(file: Written) -> Artifact | str:
-    """Return the rule in a file; one that says nothing is passed over as "empty"."""
+    """Return the rule in a file; one without text is passed over as "empty"."""
     fields, text = file.parts.fields, file.parts.body.strip()
     described = f.text(fields, "description")
     if not described and not text:
         return "empty"
     globs = [glob for key in _GLOBS for glob in f.words(fields, key)]
     raw = {"name": _name(file), "description": described, "text": text, "globs": globs}
-    said = {
+    stated = {
         "description": described,
         "title": first_heading(text),
         "globs": globs,
-        # Only Cursor has rules that hold for nothing unless somebody names them.
+        # Only Cursor has rules that hold for nothing until they are named.
         "always": f.truth(fields, "alwaysApply", not globs and not file.path.endswith(".mdc")),
         "project": _project(file.path),
         "memory": bool(_MEMORY.search(file.path)),
     }
-    return file.artifact(raw, said)
+    return file.artifact(raw, stated)
 
 
 def _name(file: Written) -> str:

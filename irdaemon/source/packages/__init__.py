@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from irclient.errors import QueryError
 from irdaemon.source.opening import resolved
@@ -14,7 +15,7 @@ from irdaemon.source.options import checked, number, strings
 from irdaemon.source.packages.change import scan_change
 from irdaemon.source.packages.known import known_roots
 from irdaemon.source.packages.load import read_entry
-from irdaemon.source.packages.walk import Limits, scan_all
+from irdaemon.source.packages.walk import WalkLimits, scan_all
 from irdaemon.types import Entry, Reading, Root, Scan
 
 __all__ = ["Packages", "known_roots"]
@@ -33,6 +34,8 @@ class Packages:
     An owner found outside the package (CODEOWNERS, git remote) is only looked up when the package
     itself changes. Two entries share a `path` when a directory holds manifests of two families.
     """
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         self._roots = roots
@@ -58,8 +61,8 @@ class Packages:
         return tuple(sorted(real, key=lambda root: -root.path.count("/")))
 
 
-def _limits(options: Mapping[str, object]) -> Limits:
+def _limits(options: Mapping[str, object]) -> WalkLimits:
     depth = number(options, "max_depth", 8)
     if depth < 0:
         raise QueryError("packages: option 'max_depth' is below 0", "0 looks at the roots alone")
-    return Limits(strings(options, "exclude"), depth)
+    return WalkLimits(strings(options, "exclude"), depth)

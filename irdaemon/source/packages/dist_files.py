@@ -1,4 +1,4 @@
-"""The files beside a distribution's metadata that say more about it."""
+"""Further files of a distribution, beside its metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Read an installed Python distribution: the METADATA of a *.dist-info, or an egg's PKG-INFO."""
+"""Read an installed Python distribution: the METADATA of a *.dist-info, or an egg's PKG-INFO.
+
+`importlib.metadata` would open the files by itself, past the limits of `source.opening`, and what
+it gives of these headers is the same email message.
+"""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ _BESIDE = frozenset(name for family in FAMILIES for name in family.beside)
 
 
 def is_read(name: str) -> bool:
-    """Say whether a file of this name is read when its directory is a package."""
+    """Return whether a file of this name is read when its directory is a package."""
     return name in MANIFESTS or name in _BESIDE or is_readme(name)
 
 
 def is_distribution(path: str) -> bool:
-    """Say whether a path is an installed distribution's, not a package directory."""
+    """Return whether a path is an installed distribution's, not a package directory."""
     return path.endswith(dist_files.SUFFIXES)
 
 
@@ -101,5 +101,5 @@ def _statuses(files: list[str]) -> Iterator[os.stat_result]:
     for path in files:
         try:
             yield os.stat(path)
-        except OSError:  # gone since the listing, or never there: the stamp says so by its length
+        except OSError:  # gone since the listing, or never there: the stamp is shorter then
             continue

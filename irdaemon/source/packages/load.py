@@ -98,7 +98,7 @@ def _raw(entry: Entry, package: _Package) -> dict[str, object]:
 
 def _metadata(entry: Entry, package: _Package) -> dict[str, object]:
     manifest = package.manifest
-    told: dict[str, object] = {
+    stated: dict[str, object] = {
         "version": manifest.version,
         "license": manifest.license,
         "homepage": manifest.homepage,
@@ -118,4 +118,4 @@ def _metadata(entry: Entry, package: _Package) -> dict[str, object]:
         "path": entry.path,
         "scope": entry.scope,
     }
-    return always | {key: value for key, value in told.items() if value}
+    return always | {key: value for key, value in stated.items() if value}

@@ -1,4 +1,4 @@
-"""What every package manifest says, whatever its ecosystem, and how its values are tidied.
+"""The fields of a package manifest of any ecosystem, and how its values are normalised.
 
 A dependency is written `NAME SPEC` or, from Python, as the PEP 508 string it is. Its bare name
 ends at the first of `< > = ! ~ ; @ [ space (` after its first character: the first character is

@@ -1,4 +1,4 @@
-"""Find whom a package belongs to when its manifest names nobody.
+"""Find the owner of a package whose manifest names none.
 
 Asked in turn: the repository's CODEOWNERS, its git remote's organisation, that of the repository
 URL in the manifest, the domain of the author's e-mail address. Git is never run: its files are
@@ -18,7 +18,7 @@ from irdaemon.source.packages.parse import parse_ini, read_text
 from irdaemon.types import SourceError
 
 _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
-# These domains say who carries the mail, not who owns the package.
+# These domains name the mail provider, not the owner of the package.
 _MAIL_CARRIERS = frozenset(
     {
         "gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "yahoo.com",

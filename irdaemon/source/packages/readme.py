@@ -1,4 +1,4 @@
-"""Find a package's README, and what its first paragraph says."""
+"""Find a package's README, and its first paragraph."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Readme:
 
 
 def is_readme(name: str) -> bool:
-    """Say whether a file name is one of a README, in any case."""
+    """Return whether a file name is one of a README, in any case."""
     return name.lower() in _PREFERRED
 
 
@@ -61,7 +61,7 @@ def read_readme(directory: str) -> Readme:
 
 
 def _is_own(entry: os.DirEntry[str]) -> bool:
-    """Say whether a file is the package's own, or a link to a file of its kind elsewhere."""
+    """Return whether a file is the package's own, or a link to a file of its kind elsewhere."""
     try:
         return is_regular(entry) and bool(followed(entry.path))
     except Refused:

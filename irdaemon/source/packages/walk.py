@@ -33,14 +33,14 @@ _NODE_MODULES = "node_modules"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WalkLimits:
     """How far to walk: directory-name patterns to leave out, and depth below a root."""
 
     exclude: tuple[str, ...] = ()
     max_depth: int = 8
 
     def descends(self, entry: os.DirEntry[str]) -> bool:
-        """Say whether a sub-directory may hold packages of its own."""
+        """Return whether a sub-directory may hold packages of its own."""
         return self.enters(os.path.dirname(entry.path), entry.name)
 
     def enters(self, parent: str, name: str) -> bool:
@@ -52,7 +52,7 @@ class Limits:
         return name not in _OUTPUTS or not _is_package(parent)
 
     def reaches(self, top: str, directory: str) -> bool:
-        """Say whether a walk from `top` would come to `directory`."""
+        """Return whether a walk from `top` would come to `directory`."""
         parts = below(top, directory)
         parents = [os.path.join(top, *parts[:depth]) for depth in range(len(parts))]
         steps = zip(parents, parts, strict=True)
@@ -69,10 +69,10 @@ def below(top: str, path: str) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Search:
+class PackageScan:
     """One scan's work: the walk's memory and the entries found."""
 
-    limits: Limits
+    limits: WalkLimits
     walk: Walk
     found: list[Entry] = field(default_factory=list)
 
@@ -114,7 +114,7 @@ class Search:
 
 
 def is_installed(path: str) -> bool:
-    """Say whether a root holds installed packages rather than projects."""
+    """Return whether a root holds installed packages rather than projects."""
     if os.path.basename(path) in (_NODE_MODULES, *_SITES):
         return True
     try:
@@ -124,9 +124,9 @@ def is_installed(path: str) -> bool:
         return False
 
 
-def scan_all(roots: tuple[Root, ...], limits: Limits) -> Scan:
+def scan_all(roots: tuple[Root, ...], limits: WalkLimits) -> Scan:
     """Find every package below the roots."""
-    search = Search(limits, Walk(Symlinks.of(roots)))
+    search = PackageScan(limits, Walk(Symlinks.of(roots)))
     for root in roots:
         search.root(root)
     return search.result(("",))

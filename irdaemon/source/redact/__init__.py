@@ -1,14 +1,14 @@
-"""Redaction: credentials and private blocks are taken out of a text before it is kept or shown.
+"""Redact credentials and private blocks in a text before it is stored or shown.
 
-Every text that comes from a source passes a Cleaner once: on its way to the ledger, or to whoever
-asked for it to be disclosed. What it takes out is replaced by its kind, `[secret: GitHub Token]`;
-the value is kept nowhere, nor a hash of it.
+Every text of a source passes a Redactor once: on its way to the ledger, or to a client at a
+disclosure. A secret is replaced by its kind, `[secret: GitHub Token]`; neither its value nor a hash
+of it is stored.
 
-Secrets are known by their format (`prefixes`, `formats`, `private_keys`) or by what stands around
-them (`assignments`, `requests`). There is no guessing by entropy: identifiers and digests are
-everyday in transcripts. Each pattern is tried only where a trigger of it stands in the text: most
-text holds none. Escapes are looked through (`spelling`), for what one program printed another has
-quoted. The tests hold the formats against those of detect-secrets.
+Secrets are recognised by their format (`prefixes`, `formats`, `private_keys`) or by their context
+(`assignments`, `requests`), never by entropy: identifiers and digests are common in transcripts.
+A pattern is tried only where one of its triggers is in the text, for most text holds none. Escapes
+are decoded (`spelling`), because one program quotes what another printed. The tests compare the
+formats with those of detect-secrets.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from irdaemon.source.redact.private_blocks import without_private
 from irdaemon.source.redact.private_keys import key_blocks
 from irdaemon.source.redact.spans import Span
 
-__all__ = ["LEVELS", "Cleaner", "Found", "recipe"]
+__all__ = ["LEVELS", "FoundSecret", "Redactor", "recipe"]
 
 # `tokens`: private keys and the well-known formats of tokens. `all`: also what is assigned to a
 # name like `password`, sent in an Authorization header, or written into a URL.
 LEVELS = ("tokens", "all")
-# Raise when the same text would come out differently.
+# Raise when the same text would be redacted differently.
 _VERSION = 2
 _SHORTEST = 8
-# So much of its line goes with a value that is told where it lies; alone a short one lies anywhere.
+# Characters of its line that locate a value; a short value alone occurs in many places.
 _LEAD = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One secret that was taken out. The value is there to be looked for, never to be kept.
+class FoundSecret:
+    """One secret that was redacted. The value is for locating it, and must not be stored.
 
-    `lead` is what stands before it on its line, or the end of that.
+    `lead` is the text before it on its line, or the end of that.
     """
 
     kind: str
@@ -52,17 +52,17 @@ def recipe(level: str) -> str:
     return f"redact {level} {_VERSION}"
 
 
-class Cleaner:
-    """Clean the texts of one artifact; `found` collects what was taken out of them."""
+class Redactor:
+    """Redact the texts of one artifact; `found` collects the secrets that were in them."""
 
     def __init__(self, level: str):
         self._level = level
-        self.found: list[Found] = []
+        self.found: list[FoundSecret] = []
 
     def text(self, text: str) -> str:
         """Return a text without private blocks, and with each secret replaced by its kind.
 
-        Raises Refused for a text of too many beginnings of secrets.
+        Raises Refused for a text with too many beginnings of secrets.
         """
         if len(text) < _SHORTEST:
             return text
@@ -70,7 +70,7 @@ class Cleaner:
         return self._marked(text, _apart(sorted(self._spans(text))))
 
     def value(self, value: Any) -> Any:
-        """Return plain data with every text in it cleaned, keys of mappings aside."""
+        """Return plain data with every text in it redacted, but for keys of mappings."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -96,9 +96,9 @@ class Cleaner:
         return "".join(parts) + text[at:]
 
 
-def _found(text: str, span: Span) -> Found:
+def _found(text: str, span: Span) -> FoundSecret:
     lead = text[max(0, span.start - _LEAD) : span.start].rpartition("\n")[2]
-    return Found(span.kind, text[span.start : span.end], lead)
+    return FoundSecret(span.kind, text[span.start : span.end], lead)
 
 
 def _apart(spans: list[Span]) -> list[Span]:

@@ -84,7 +84,7 @@ _NETRC = re.compile(
     r"(?:machine\s+\S{1,200}|default)\s+(?:(?:login|account)\s+\S{1,200}\s+){0,2}\Z"
 )
 _NETRC_VALUE = re.compile(r"\s+(?P<value>[^\s\"'`\\]{3,256})")
-# What one place costs, in characters that are looked at. Few of the many keys in a text are secret.
+# What one place costs, in characters that are read. Few of the many keys in a text are secret.
 _COST, _COST_OF_KEY = 2_000, 300
 
 

@@ -21,7 +21,7 @@ def _any_token(token: str) -> bool:
 
 
 def _is_web_token(token: str) -> bool:
-    """Say whether a JSON Web Token's header says how it was made."""
+    """Return whether a JSON Web Token's header names its algorithm."""
     header, _, rest = token.partition(".")
     try:
         made = json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
@@ -32,10 +32,10 @@ def _is_web_token(token: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Surrounded:
-    """A format that is looked for at its triggers, from `before` to `after` characters of each.
+    """A format that is searched for at its triggers, from `before` to `after` characters of each.
 
     Without `before` its pattern begins at the trigger. Its first group, where it has one, is the
-    token. `own_word` says that a trigger begins a word; `valid` has the last word on a match.
+    token. `own_word` requires that a trigger begins a word; `valid` checks a match.
     """
 
     kind: str

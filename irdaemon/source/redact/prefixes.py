@@ -1,4 +1,4 @@
-"""Tokens whose first characters say whose they are.
+"""Tokens recognised by their first characters.
 
 Such a prefix hardly ever stands in a text by accident, so what is before it does not matter: a
 letter may be the end of an escape, or of a name that the token was appended to. Where words end
@@ -20,7 +20,7 @@ from irdaemon.source.redact.spelling import begins_word
 class Prefixed:
     """A format: its prefixes, separated by spaces, and the pattern of what follows one of them.
 
-    `own_word` says that a token begins a word. Patterns are of ASCII and look a bounded way ahead.
+    `own_word` requires that a token begins a word. Patterns are of ASCII and of bounded lookahead.
     """
 
     kind: str
@@ -194,7 +194,7 @@ def _found(finder: _Finder, text: str) -> Iterator[Span]:
 
 @cache
 def _finders() -> tuple[_Finder, ...]:
-    """Return a finder for each mark: to look for one rare character first is quick.
+    """Return a finder for each mark: a search for one rare character first is quick.
 
     The longest prefixes come first, for one may end with another.
     """

@@ -1,4 +1,4 @@
-"""Private blocks: what stands between <private> and </private> is nobody's but its author's."""
+"""Remove private blocks: what stands between <private> and </private>."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from irdaemon.source.redact.spelling import GREATER, LESS
 
 _NAME = r"\s{0,8}(\\{0,63}/|)\s{0,8}private\s{0,8}"
 _TAG = re.compile(f"<{_NAME}>", re.IGNORECASE)
-# As JSON spells it where it is shown in a page. Slower to look for, and rarely there.
+# As JSON spells it where it is shown in a page. Slower to search for, and rare.
 _SPELT = re.compile(f"{LESS}{_NAME}{GREATER}", re.IGNORECASE)
 
 

@@ -48,7 +48,7 @@ def key_blocks(text: str) -> Iterator[Span]:
 
 
 def _blocks(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> Iterator[Span]:
-    # The ends are found once: to look for one from each beginning would take the square of both.
+    # The ends are found once: a search from each beginning would take the square of both.
     ends = [match.span() for match in end.finditer(text)]
     past = at = 0
     for match in begin.finditer(text):
@@ -70,5 +70,5 @@ def _end_of_body(text: str, start: int) -> int:
 
 
 def _only_breaks(text: str, past: int, end: int) -> bool:
-    """Say whether only the break of a line stands between a body and an END."""
+    """Return whether only the break of a line stands between a body and an END."""
     return _BREAKS.fullmatch(text, past, end) is not None

@@ -1,4 +1,4 @@
-"""Secrets in requests: in headers, in URLs, and what curl is told to send."""
+"""Secrets in requests: in headers, in URLs, and in the arguments of curl."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from irdaemon.types import Refused
 
-# Characters that may be looked at more than once in one text: a second's work, and more than any
+# Characters that may be read more than once in one text: a second's work, and more than any
 # text needs that was not made to take it.
 EFFORT = 100_000_000
 _REST_OF_TOKEN = re.compile(r"[A-Za-z0-9_\-]*")
@@ -34,7 +34,7 @@ class Effort:
         self._left = EFFORT
 
     def spend(self, characters: int) -> None:
-        """Count an attempt by how far it may look. Raises Refused when it all was too much."""
+        """Count an attempt by how far it may read. Raises Refused when the sum is too much."""
         self._left -= characters
         if self._left < 0:
             raise Refused(

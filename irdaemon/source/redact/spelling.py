@@ -30,7 +30,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]")
 
 
 def begins_word(text: str, at: int) -> bool:
-    """Say whether a word begins at a place, seen through the escape that may stand before it."""
+    """Return whether a word begins at a place, seen through the escape that may stand before it."""
     if at == 0 or not _WORD.match(text[at - 1]):
         return True
     return _ESCAPE.search(text, max(0, at - _LONGEST_ESCAPE), at) is not None

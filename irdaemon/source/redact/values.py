@@ -25,7 +25,7 @@ _CALL = re.compile(
 _GENERIC = re.compile(_CHAIN + r"(?:<[\w\[\],.| ]*>|\[[\w\[\],.| ]*\])")
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\w@+.-]{2,}(?:[\\/][\w.@+$-]*)+")
 _LOCATION = re.compile(r"[a-z][a-z0-9+.-]{0,20}://", re.IGNORECASE)
-# What a form says to a person.
+# Labels of forms.
 _SENTENCE = re.compile(r"[A-Z][\w']*,?(?: [a-z(][\w'(),.:/-]*)+(?:[ .?!:…].*)?", re.DOTALL)
 _COMPOUND = re.compile(r"[a-z]+(?:_[a-z]+)+\d?|[a-z]+(?:[A-Z][a-z]+)+\d?|[A-Z]+(?:_[A-Z]+)+\d?")
 _SAID_OF_SECRETS = frozenset(
@@ -40,31 +40,31 @@ _SAID_OF_SECRETS = frozenset(
 
 
 def is_placeholder(value: str) -> bool:
-    """Say whether a value stands for one that is not told."""
+    """Return whether a value is a placeholder for a secret."""
     return bool(_PLACEHOLDER.fullmatch(value) or _TEMPLATE.search(value))
 
 
 def is_sentence(value: str) -> bool:
-    """Say whether a value in quotes is a sentence, as a form shows."""
+    """Return whether a value in quotes is a sentence, as a form shows."""
     return _SENTENCE.fullmatch(value) is not None
 
 
 def is_word(value: str) -> bool:
-    """Say whether a value is the name of a type, or a word that says something of a secret."""
+    """Return whether a value is the name of a type, or a word that describes a secret."""
     return value.rstrip("!?").lower() in _SAID_OF_SECRETS
 
 
 def is_code(value: str, rest: str = "") -> bool:
-    """Say whether a value without quotes is an expression, a type or a path; `rest` follows it."""
+    """Return whether an unquoted value is an expression, a type or a path; `rest` follows it."""
     whole = any(pattern.fullmatch(value) for pattern in (_REFERENCE, _PATH, _GENERIC))
     return whole or bool(_LOCATION.match(value) or _CALL.match(value + rest))
 
 
 def is_name(value: str) -> bool:
-    """Say whether a value of letters is the name of a variable."""
+    """Return whether a value of letters is the name of a variable."""
     return _COMPOUND.fullmatch(value) is not None
 
 
 def has_letter_and_digit(value: str) -> bool:
-    """Say whether a value holds a letter and a digit, as no word does."""
+    """Return whether a value holds a letter and a digit, as no word does."""
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from typing import ClassVar
 
 from irdaemon.source.opening import followed, resolved
 from irdaemon.source.options import checked, number, switch
 from irdaemon.source.sessions.documents import is_document, read_document
 from irdaemon.source.sessions.lines import LINE_LIMIT
-from irdaemon.source.sessions.places import known_roots
 from irdaemon.source.sessions.reader import read_session
-from irdaemon.source.sessions.stores import entries, is_store, looked_at, read_stored
-from irdaemon.source.sessions.transcript import Wanted
+from irdaemon.source.sessions.session_directories import known_roots
+from irdaemon.source.sessions.stores import entries, is_store, read_stored, target_of
+from irdaemon.source.sessions.transcript import SessionFilter
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     Walk,
@@ -49,12 +50,12 @@ class Sessions:
     to a scan, no longer there; `max_line_bytes` (16,777,216), beyond which a line is passed over.
     """
 
-    limits = ("max_line_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_line_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("sessions", options, _OPTIONS)
         self._roots = roots
-        self._wanted = Wanted(
+        self._wanted = SessionFilter(
             switch(given, "titles", True),
             switch(given, "subagents", False),
             number(given, "max_line_bytes", LINE_LIMIT),
@@ -69,7 +70,7 @@ class Sessions:
         """Enumerate sessions: all, or those that a change at `under` can affect."""
         if under is None:
             return self._scan(self._roots, ("",))
-        where = looked_at(under)
+        where = target_of(under)
         if not where:
             return Scan((), ())
         within = [root for root in self._roots if at_or_under(resolved(root.path), where)]
@@ -145,7 +146,7 @@ def _may_be_sessions(path: str) -> bool:
 
 
 def _concerns(under: str, root: Root) -> bool:
-    """Say whether a path lies below a root where sessions are."""
+    """Return whether a path lies below a root where sessions are."""
     top = resolved(root.path)
     below = under[len(top) :].split("/")
     return at_or_under(under, top) and not _NOT_SESSIONS.intersection(below)

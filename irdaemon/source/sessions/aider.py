@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
 from irdaemon.source.sessions.transcript import Transcript
 
@@ -31,7 +31,7 @@ def transcript(text: str, directory: str, shown: str) -> Transcript:
     for number, line in enumerate(text.split("\n")):
         history.take(number, line)
     steps = [*history.closed()]
-    return Transcript(tuple(turns_of(steps, assume_end=True)), Session(shown, directory))
+    return Transcript(tuple(turns_of(steps, assume_end=True)), SessionInfo(shown, directory))
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class _History:
     prompts: int = 0
     steps: list[Step] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    answer: list[str] = field(default_factory=list)
     at: int = 0
 
     def take(self, number: int, line: str) -> None:
@@ -57,7 +57,7 @@ class _History:
         elif line.startswith(_INTERRUPTED):
             self._close()
             self.steps.append(Step("stopped", number))
-        elif not line.startswith(_OUTPUT) and (line.strip() or self.said):
+        elif not line.startswith(_OUTPUT) and (line.strip() or self.answer):
             self._say(number, line)
 
     def closed(self) -> Iterator[Step]:
@@ -66,7 +66,7 @@ class _History:
         yield from self.steps
 
     def _ask(self, number: int, line: str) -> None:
-        if self.said or not self.asked:
+        if self.answer or not self.asked:
             self._close()
             self.at = number
         self.asked.append(line)
@@ -74,12 +74,12 @@ class _History:
     def _say(self, number: int, line: str) -> None:
         if self.asked:
             self._close()
-        self.at = self.at if self.said else number
-        self.said.append(line)
+        self.at = self.at if self.answer else number
+        self.answer.append(line)
 
     def _close(self) -> None:
-        prompt, answer = "\n".join(self.asked).strip(), without_own("\n".join(self.said))
-        self.asked, self.said = [], []
+        prompt, answer = "\n".join(self.asked).strip(), without_own("\n".join(self.answer))
+        self.asked, self.answer = [], []
         if prompt and prompt != _BLANK:
             self.steps.append(self._opening(authored(prompt)))
         if answer:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.pairing import Turn
 from irdaemon.source.sessions.transcript import Transcript
 from irdaemon.types import Artifact
@@ -51,19 +51,19 @@ def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Art
 
 
 def dropped(read: Transcript) -> dict[str, int]:
-    """Count the turns that are no pairs because somebody or something broke them off."""
+    """Count the turns that are no pairs because they were interrupted."""
     stopped = sum(turn.stopped for turn in read.turns)
     failed = sum(turn.failed and not turn.stopped for turn in read.turns)
     counts = {"interrupted": stopped, "failed": failed}
     return {reason: count for reason, count in counts.items() if count}
 
 
-def turn_id(stream: Stream, session: Session, turn: Turn) -> str:
+def turn_id(stream: Stream, session: SessionInfo, turn: Turn) -> str:
     """Return a turn's artifact id. A copy of the turn that kept its ids gets the same one."""
     return f"{turn.opening.setting.session_id or session.id or stream.stem}:{turn.key}"
 
 
-def _turn(stream: Stream, session: Session, turn: Turn) -> Artifact:
+def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
     setting = turn.opening.setting
     artifact_id = turn_id(stream, session, turn)
     raw = {
@@ -91,7 +91,7 @@ def _turn(stream: Stream, session: Session, turn: Turn) -> Artifact:
     )
 
 
-def _title(stream: Stream, session: Session) -> Artifact:
+def _title(stream: Stream, session: SessionInfo) -> Artifact:
     session_id = session.id or stream.stem
     raw = {
         "record_type": "session_title",

@@ -1,6 +1,6 @@
 """Take out of a text what its author did not write: context that tools and hooks put in.
 
-What this daemon itself injected into a prompt must not come back as something a person said.
+What this daemon itself injected into a prompt must not come back as the text of a person.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from irdaemon.source.sessions.pairing import Step
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class BranchNode:
     """A record that has a place in the tree. `parent` is "" for a root.
 
     `before` is the main record written before it, `is_main` false for a sub-agent's record,
@@ -29,7 +29,7 @@ class Node:
     steps: tuple[Step, ...] = ()
 
 
-def branch_of(nodes: dict[str, Node], anchor: Node | None = None) -> list[Node]:
+def branch_of(nodes: dict[str, BranchNode], anchor: BranchNode | None = None) -> list[BranchNode]:
     """Return the records of the branch that counts, oldest first.
 
     With an anchor, the branch is followed back to it and no further, and no lost parent is made
@@ -42,22 +42,24 @@ def branch_of(nodes: dict[str, Node], anchor: Node | None = None) -> list[Node]:
     return branch + _what_follows(nodes, leaf)
 
 
-def _way_back(nodes: dict[str, Node], leaf: Node, anchor: Node | None) -> list[Node]:
-    way: dict[str, Node] = {}
-    node: Node | None = leaf
+def _way_back(
+    nodes: dict[str, BranchNode], leaf: BranchNode, anchor: BranchNode | None
+) -> list[BranchNode]:
+    way: dict[str, BranchNode] = {}
+    node: BranchNode | None = leaf
     while node is not None and node.uuid not in way:
         way[node.uuid] = node
         node = None if node is anchor else _parent(nodes, node, make_up=anchor is None)
     return list(reversed(way.values()))
 
 
-def _parent(nodes: dict[str, Node], node: Node, *, make_up: bool) -> Node | None:
+def _parent(nodes: dict[str, BranchNode], node: BranchNode, *, make_up: bool) -> BranchNode | None:
     if not node.parent:
         return None
     return nodes.get(node.parent) or (nodes.get(node.before) if make_up else None)
 
 
-def _what_follows(nodes: dict[str, Node], leaf: Node) -> list[Node]:
+def _what_follows(nodes: dict[str, BranchNode], leaf: BranchNode) -> list[BranchNode]:
     """Return the records after the last message that hang on it: the marks of a turn's end."""
     chain = [leaf]
     later = False

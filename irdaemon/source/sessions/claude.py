@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.branch import Node, branch_of
+from irdaemon.source.sessions.branch import BranchNode, branch_of
 from irdaemon.source.sessions.claude_steps import steps_of
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.lines import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -39,7 +39,7 @@ _NO_MATTER = frozenset(
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is Claude Code's, by its structure."""
+    """Return whether a line is Claude Code's, by its structure."""
     kind = plain(record.get("type"), ID_LENGTH)
     if kind in _TREE:
         return "uuid" in record and "parentUuid" in record
@@ -47,14 +47,14 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say whether a file is the stream of a sub-agent; its records look like any session's."""
+    """Return whether a file is the stream of a sub-agent; its records are like any session's."""
     name = os.path.basename(path)
     return name.startswith("agent-") or "/subagents/" in path
 
 
 def transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file, or its tail, into turns."""
-    log = _Log(reader.skipped, start)
+    log = _ClaudeLog(reader.skipped, start)
     for line in reader.records():
         log.take(line)
     anchor = next(iter(log.nodes.values()), None) if start.is_tail else None
@@ -68,22 +68,22 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
 
 
 @dataclass(slots=True)
-class _Log:
+class _ClaudeLog:
     """The records of a file as they come in."""
 
     skipped: Counter[str]
     start: Start
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, BranchNode] = field(default_factory=dict)
     last_main: str = ""
     version: str = ""
-    session: Session = field(init=False)
+    session: SessionInfo = field(init=False)
 
     def __post_init__(self) -> None:
         self.session = self.start.session
 
     @property
     def never_marks_ends(self) -> bool:
-        """Say whether the writer is of a version that left the ends of turns unmarked.
+        """Return whether the writer is of a version that left the ends of turns unmarked.
 
         Version 1 rarely did mark them; nothing writes it any more, so its files are done.
         """
@@ -91,7 +91,7 @@ class _Log:
 
     @property
     def has_foreign_summary(self) -> bool:
-        """Say whether a tail names a summary whose message may lie before the tail."""
+        """Return whether a tail names a summary whose message may lie before the tail."""
         known = self.start.session
         same = (known.summary, known.summary_leaf) == (
             self.session.summary,
@@ -100,7 +100,7 @@ class _Log:
         return self.start.is_tail and not same and not self.session.summary_is_ours
 
     def take(self, line: Line) -> None:
-        """Note what one line says."""
+        """Take in one line."""
         kind = plain(line.record.get("type"), 40)
         if kind in _TREE:
             self._grow(line, kind)
@@ -109,7 +109,7 @@ class _Log:
         elif kind not in _NO_MATTER:
             self.skipped[f"record:{kind or 'untyped'}"] += 1
 
-    def count_abandoned(self, branch: list[Node]) -> None:
+    def count_abandoned(self, branch: list[BranchNode]) -> None:
         """Count the prompts that lie on no branch that counts."""
         kept = {node.uuid for node in branch}
         lost = [n for n in self.nodes.values() if n.uuid not in kept and _has_prompt(n)]
@@ -127,12 +127,12 @@ class _Log:
         else:
             self.skipped["sidechain"] += 1
 
-    def _node(self, line: Line, kind: str, uuid: str, is_main: bool) -> Node:
+    def _node(self, line: Line, kind: str, uuid: str, is_main: bool) -> BranchNode:
         record = line.record
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         message = kind in _MESSAGES and not record.get("isMeta") and not record.get("teamName")
         steps = steps_of(line) if is_main else ()
-        return Node(
+        return BranchNode(
             uuid, plain(parent, ID_LENGTH), self.last_main, line.offset, is_main, message, steps
         )
 
@@ -171,5 +171,5 @@ class _Log:
         self.session = replace(self.session, summary=text, summary_leaf=leaf, summary_is_ours=ours)
 
 
-def _has_prompt(node: Node) -> bool:
+def _has_prompt(node: BranchNode) -> bool:
     return any(step.kind == "prompt" for step in node.steps)

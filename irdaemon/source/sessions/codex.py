@@ -1,6 +1,6 @@
 """Read Codex's rollout files.
 
-A rollout tells everything twice, as events and as response items. The events are what the person
+A rollout holds everything twice, as events and as response items. The events are what the person
 saw, so they are used where they hold prompts; the items otherwise.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from irdaemon.source.sessions.codex_stream import EVENT, ITEM, RolloutStream
-from irdaemon.source.sessions.cursor import Place
+from irdaemon.source.sessions.cursor import TurnContext
 from irdaemon.source.sessions.lines import LineReader, part, plain
 from irdaemon.source.sessions.pairing import turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
@@ -23,12 +23,12 @@ _LINES = frozenset(
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is a rollout's, by its structure."""
+    """Return whether a line is a rollout's, by its structure."""
     return plain(record.get("type")) in _LINES and isinstance(record.get("payload"), dict)
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say whether a rollout is a sub-agent's, by its first line."""
+    """Return whether a rollout is a sub-agent's, by its first line."""
     meta = part(record, "payload")
     return meta.get("thread_source") == "subagent" or "subagent" in part(meta, "source")
 
@@ -56,5 +56,5 @@ def _transcript(stream: RolloutStream, start: Start) -> Transcript:
     resume = turns[-1].opening.offset if turns and place else 0
     first_stands = bool(turns) and turns[0].opening is stream.opened[0]
     holds = not start.is_tail or (stream.name == start.place.stream and first_stands)
-    after = replace(place or Place(), stream=stream.name)
+    after = replace(place or TurnContext(), stream=stream.name)
     return Transcript(tuple(turns), stream.session, after, resume, holds)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.sessions.blocks import OWN, authored, without_own
-from irdaemon.source.sessions.cursor import Place, Session
+from irdaemon.source.sessions.cursor import SessionInfo, TurnContext
 from irdaemon.source.sessions.lines import Line, part, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step
 
@@ -35,24 +35,24 @@ class RolloutStream:
 
     `openings` keeps, by the offset at which a turn may open, what was known before it; `region`
     is such an offset not yet followed by a prompt. `turn_id` is that of the turn under way,
-    `next_id` that of the one announced; `said` is the last thing the agent said in the turn.
+    `next_id` that of the one announced; `last_text` is the last text of the agent in the turn.
     """
 
     name: str
-    session: Session
-    place: Place
+    session: SessionInfo
+    place: TurnContext
     steps: list[Step] = field(default_factory=list)
     opened: list[Step] = field(default_factory=list)
-    openings: dict[int, Place] = field(default_factory=dict)
+    openings: dict[int, TurnContext] = field(default_factory=dict)
     region: int | None = None
     turn_id: str = ""
     next_id: str = ""
-    said: str = ""
+    last_text: str = ""
     is_open: bool = False
     at_work: bool = False
 
     def take(self, line: Line) -> None:
-        """Note what one line says."""
+        """Take in one line."""
         payload = part(line.record, "payload")
         match line.record.get("type"):
             case "session_meta":
@@ -133,7 +133,7 @@ class RolloutStream:
             self._name(line, turn_id)
         self.place = replace(self.place, marked=True)
         text = without_own(plain(event.get("last_agent_message")))
-        self._close(Step("end", line.offset, text or self.said))
+        self._close(Step("end", line.offset, text or self.last_text))
 
     def _close(self, step: Step) -> None:
         self.steps.append(step)
@@ -159,7 +159,7 @@ class RolloutStream:
 
     def _answer(self, line: Line, text: str) -> None:
         if text:
-            self.said = text
+            self.last_text = text
             model = self.place.model
             self.steps.append(Step("text", line.offset, text, model=model, fresh=True))
 
@@ -172,7 +172,7 @@ class RolloutStream:
         step = self._opening("prompt" if text else "other", offset, text, line.record)
         self.steps.append(step)
         self.opened.append(step)
-        self.turn_id, self.next_id, self.said = self.next_id, "", ""
+        self.turn_id, self.next_id, self.last_text = self.next_id, "", ""
         self.is_open, self.region = True, None
 
     def _opening(self, kind: Kind, offset: int, text: str, record: Mapping[str, Any]) -> Step:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, Line, LineReader, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
@@ -18,7 +18,7 @@ _ENDED = frozenset({"session.idle", "session.shutdown", "session.task_complete"}
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is Copilot CLI's, by its structure."""
+    """Return whether a line is Copilot CLI's, by its structure."""
     family, dot, _ = plain(record.get("type"), 80).partition(".")
     return bool(dot) and family in _FAMILIES and isinstance(record.get("data"), dict)
 
@@ -49,7 +49,9 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
     return Transcript(tuple(turns_of(steps, assume_end=done)), session)
 
 
-def _described(session: Session, branch: str, data: Mapping[str, Any]) -> tuple[Session, str]:
+def _described(
+    session: SessionInfo, branch: str, data: Mapping[str, Any]
+) -> tuple[SessionInfo, str]:
     context = part(data, "context")
     id = plain(data.get("sessionId"), ID_LENGTH) or session.id
     cwd = plain(context.get("cwd"), PATH_LENGTH) or session.cwd
@@ -60,7 +62,7 @@ def _is_known(kind: str) -> bool:
     return kind in _ABORTED or kind.partition(".")[0] in _FAMILIES
 
 
-def _asked(line: Line, session: Session, branch: str) -> Iterable[Step]:
+def _asked(line: Line, session: SessionInfo, branch: str) -> Iterable[Step]:
     # `transformedContent` beside it holds what was injected.
     text = authored(plain(part(line.record, "data").get("content")))
     if text:

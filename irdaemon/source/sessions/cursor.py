@@ -13,13 +13,13 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 
 VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionInfo:
     """What holds for a whole session file: a change here touches every turn of it."""
 
     id: str = ""
@@ -32,17 +32,17 @@ class Session:
 
     @property
     def title(self) -> str:
-        """Return the title someone gave the session, "" when nobody did."""
+        """Return the title of the session, "" when it has none."""
         summary = self.summary if self.summary_is_ours else ""
         return self.custom_title or self.ai_title or summary
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What the lines before a turn say about it, where the turn's own lines do not repeat it.
+class TurnContext:
+    """What the lines before a turn state about it, where the turn's own lines do not repeat it.
 
     `prompts` counts the prompts so far; `stream` names the one of a rollout's two streams in use;
-    `marked` says that the file marks the ends of its turns.
+    `marked` is true where the file marks the ends of its turns.
     """
 
     cwd: str = ""
@@ -65,18 +65,18 @@ class Cursor:
     resume: int = 0
     digest: bytes = b""
     emitted: str = ""
-    session: Session = field(default_factory=Session)
-    place: Place = field(default_factory=Place)
+    session: SessionInfo = field(default_factory=SessionInfo)
+    place: TurnContext = field(default_factory=TurnContext)
 
     def same_file(self, status: os.stat_result) -> bool:
-        """Say whether this file, by its status, can be the one read, grown or as it was."""
+        """Return whether this file, by its status, can be the one read, grown or as it was."""
         same = (status.st_dev, status.st_ino) == (self.device, self.inode)
         return same and status.st_size >= self.end
 
 
 def packed(cursor: Cursor) -> bytes:
     """Serialize a cursor; its titles are kept, so they are cleaned as any text is."""
-    clean, session = Cleaner("all").text, cursor.session
+    clean, session = Redactor("all").text, cursor.session
     session = replace(
         session,
         custom_title=clean(session.custom_title),
@@ -95,7 +95,9 @@ def unpacked(blob: bytes | None) -> Cursor | None:
         if version != VERSION:
             return None
         where = (int(device), int(inode), int(end), int(resume))
-        return Cursor(agent, kind, *where, digest, emitted, Session(*session), Place(*place))
+        return Cursor(
+            agent, kind, *where, digest, emitted, SessionInfo(*session), TurnContext(*place)
+        )
     except (ValueError, TypeError, msgpack.exceptions.UnpackException):
         return None
 

@@ -17,12 +17,12 @@ _OPEN, _CLOSE = "<user_query>", "</user_query>"
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is Cursor's, by its structure."""
+    """Return whether a line is Cursor's, by its structure."""
     return plain(record.get("role")) in _ROLES and "content" in part(record, "message")
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say whether a file is a sub-agent's, by where it lies."""
+    """Return whether a file is a sub-agent's, by where it lies."""
     return "/subagents/" in path
 
 

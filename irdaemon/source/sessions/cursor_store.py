@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.cursor_chat import query
 from irdaemon.source.sessions.database import Kept, json_of, time_of
 from irdaemon.source.sessions.lines import ID_LENGTH, TITLE_LENGTH, part, plain
@@ -26,7 +26,7 @@ _AT_WORK = "generating"
 
 
 def recognises(names: frozenset[str]) -> bool:
-    """Say whether a database is Cursor's, by its tables."""
+    """Return whether a database is Cursor's, by its tables."""
     return "cursorDiskKV" in names
 
 
@@ -51,14 +51,14 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
 def transcript(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
-    """Read a chat, and say whether an agent started it; None where it is gone."""
+    """Read a chat, and return whether an agent started it; None where it is gone."""
     row = connection.execute(
         "SELECT value FROM cursorDiskKV WHERE key = ?", (_CHAT + id,)
     ).fetchone()
     if row is None:
         return None
     chat = json_of(row[0], skipped)
-    session = Session(id, custom_title=plain(chat.get("name"), TITLE_LENGTH).strip())
+    session = SessionInfo(id, custom_title=plain(chat.get("name"), TITLE_LENGTH).strip())
     steps = list(_steps(_bubbles(connection, id, chat, skipped), session, skipped))
     if chat.get("status") == "aborted":
         steps.append(Step("stopped", len(steps)))
@@ -86,7 +86,7 @@ def _bubbles(
 
 
 def _steps(
-    bubbles: list[tuple[str, Mapping[str, Any]]], session: Session, skipped: Counter[str]
+    bubbles: list[tuple[str, Mapping[str, Any]]], session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     for at, (id, bubble) in enumerate(bubbles):
         kind, text = bubble.get("type"), plain(bubble.get("text"))
@@ -94,9 +94,9 @@ def _steps(
             setting = Setting(session.id, timestamp=time_of(bubble.get("createdAt"), 1000))
             yield Step("prompt", at, typed, id or str(at), setting=setting)
         elif kind == _AGENT:
-            if said := without_own(text):
+            if answer := without_own(text):
                 model = plain(part(bubble, "modelInfo").get("modelName"), ID_LENGTH)
-                yield Step("text", at, said, model=model)
+                yield Step("text", at, answer, model=model)
             if part(bubble, "toolFormerData"):
                 yield Step("tool", at)
         elif kind != _PERSON:

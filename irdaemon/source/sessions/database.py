@@ -33,7 +33,7 @@ _PATIENCE_S = 1.0
 class Kept:
     """A session in a database: a stamp that changes with it, and when it last did, in seconds.
 
-    `updated` is 0 where nothing tells.
+    `updated` is 0 where it is not known.
     """
 
     id: str
@@ -114,7 +114,7 @@ def time_of(value: object, per_second: int) -> str:
 
 
 def _rests(path: str, file: BinaryIO) -> bool:
-    """Say whether nobody is at work in a database in WAL mode."""
+    """Return whether no process has a database in WAL mode open."""
     head = file.read(_WRITE_VERSION + 1)
     if not head.startswith(_MAGIC):
         raise SourceError(f"{path}: not an SQLite database", "leave it out of the corpus")

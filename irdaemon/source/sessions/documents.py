@@ -12,7 +12,7 @@ from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import read_regular
 from irdaemon.source.sessions import aider, gemini
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped
-from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
+from irdaemon.source.sessions.transcript import SessionFilter, Start, Transcript
 from irdaemon.source.tree import home_relative
 from irdaemon.types import Entry, Reading
 
@@ -21,13 +21,13 @@ _CHATS = "/chats/session-"
 
 
 def is_document(path: str) -> bool:
-    """Say whether a file's name is that of sessions in one document."""
+    """Return whether a file's name is that of sessions in one document."""
     if os.path.basename(path) == aider.FILE_NAME:
         return True
     return path.endswith(".json") and _CHATS in path
 
 
-def read_document(entry: Entry, wanted: Wanted) -> Reading:
+def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
     """Read the sessions of a document. Raises FileNotFoundError or SourceError."""
     skipped: Counter[str] = Counter()
     text, _ = decode(read_regular(entry.path, _LIMIT))
@@ -48,7 +48,7 @@ def _history(entry: Entry, text: str) -> Transcript:
 
 
 def _reading(
-    entry: Entry, agent: str, read: Transcript, wanted: Wanted, skipped: Counter[str]
+    entry: Entry, agent: str, read: Transcript, wanted: SessionFilter, skipped: Counter[str]
 ) -> Reading:
     stream = Stream(entry.path, entry.scope, agent)
     made = {a.artifact_id: a for a in artifacts_of(stream, read, wanted.titles)}

@@ -16,7 +16,7 @@ from typing import Any
 
 from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, LineReader, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
@@ -29,14 +29,14 @@ _CANCELLED = "Request cancelled"
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is Gemini CLI's, by its structure."""
+    """Return whether a line is Gemini CLI's, by its structure."""
     if "type" in record:
         return plain(record["type"]) in _MESSAGES and "id" in record and "content" in record
     return "sessionId" in record and ("projectHash" in record or "startTime" in record)
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say whether a file is a sub-agent's, by its first line."""
+    """Return whether a file is a sub-agent's, by its first line."""
     return record.get("kind") == "subagent"
 
 
@@ -84,17 +84,17 @@ class _Chat:
             for each in keys[keys.index(key) :]:
                 del self.messages[each]
 
-    def _set(self, said: Mapping[str, Any]) -> None:
-        self._describe(said)
-        if isinstance(said.get("messages"), list):
+    def _set(self, fields: Mapping[str, Any]) -> None:
+        self._describe(fields)
+        if isinstance(fields.get("messages"), list):
             self.messages = {}
-            for message in said["messages"]:
+            for message in fields["messages"]:
                 if isinstance(message, dict):
                     self._keep(message)
 
-    def _describe(self, said: Mapping[str, Any]) -> None:
-        self.id = plain(said.get("sessionId"), ID_LENGTH) or self.id
-        self.title = plain(said.get("summary"), TITLE_LENGTH).strip() or self.title
+    def _describe(self, fields: Mapping[str, Any]) -> None:
+        self.id = plain(fields.get("sessionId"), ID_LENGTH) or self.id
+        self.title = plain(fields.get("summary"), TITLE_LENGTH).strip() or self.title
 
 
 def _transcript(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
@@ -106,7 +106,7 @@ def _transcript(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
 
 
 def _steps(
-    messages: Mapping[str, Mapping[str, Any]], session: Session, skipped: Counter[str]
+    messages: Mapping[str, Mapping[str, Any]], session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     for at, (key, message) in enumerate(messages.items()):
         kind = plain(message.get("type"), 40)
@@ -122,7 +122,7 @@ def _steps(
             skipped[f"record:{kind or 'untyped'}"] += 1
 
 
-def _asked(at: int, key: str, message: Mapping[str, Any], session: Session) -> Iterable[Step]:
+def _asked(at: int, key: str, message: Mapping[str, Any], session: SessionInfo) -> Iterable[Step]:
     # What was shown is what was typed; the content has files pasted into it.
     text = authored(_text(message, "displayContent") or _text(message, "content"))
     if not text or text.startswith(_INJECTED):
@@ -148,7 +148,7 @@ def _text(message: Mapping[str, Any], key: str) -> str:
 
 
 def _cwd(path: str) -> str:
-    """Return the directory of a chat's project, "" when nothing beside the chat tells it."""
+    """Return the directory of a chat's project, "" when nothing beside the chat names it."""
     project, inside, _ = path.partition("/chats/")
     if not inside:
         return ""

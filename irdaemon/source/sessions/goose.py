@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.database import Kept, columns, time_of
 from irdaemon.source.sessions.lines import PATH_LENGTH, TITLE_LENGTH, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
@@ -27,7 +27,7 @@ _CALLS = frozenset({"toolRequest", "frontendToolRequest"})
 
 
 def recognises(names: frozenset[str]) -> bool:
-    """Say whether a database is Goose's, by its tables."""
+    """Return whether a database is Goose's, by its tables."""
     return {"sessions", "messages"} <= names
 
 
@@ -46,14 +46,14 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
 def transcript(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
-    """Read a session, and say whether an agent started it; None where it is gone."""
+    """Read a session, and return whether an agent started it; None where it is gone."""
     wanted = columns(connection, "sessions", "name", "description", "working_dir", "session_type")
     row = connection.execute(f"SELECT {wanted} FROM sessions WHERE id = ?", (id,)).fetchone()
     if row is None:
         return None
     name, description, cwd, kind = row
     title = plain(description or name, TITLE_LENGTH).strip()
-    session = Session(id, plain(cwd, PATH_LENGTH), title)
+    session = SessionInfo(id, plain(cwd, PATH_LENGTH), title)
     steps = list(_steps(connection, session, skipped))
     # Nothing marks the end; but after a tool call more is to come.
     done = bool(steps) and steps[-1].kind == "text"
@@ -62,7 +62,7 @@ def transcript(
 
 
 def _steps(
-    connection: sqlite3.Connection, session: Session, skipped: Counter[str]
+    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     rows = connection.execute(
         "SELECT rowid, role, content_json, created_timestamp FROM messages WHERE session_id = ?"
@@ -79,7 +79,9 @@ def _steps(
             skipped[f"role:{str(role)[:40]}"] += 1
 
 
-def _asked(row: int, items: list[Mapping[str, Any]], session: Session, when: str) -> Iterable[Step]:
+def _asked(
+    row: int, items: list[Mapping[str, Any]], session: SessionInfo, when: str
+) -> Iterable[Step]:
     # The result of a tool comes under the user's name.
     if any(item.get("type") == "toolResponse" for item in items):
         return

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 # Longer lines hold images or tool output in base64; no prompt or answer comes near.
 LINE_LIMIT = 16 * 1024 * 1024
 _CHUNK = 1024 * 1024
-# What is said about a session is kept between reads, so a file must not make it grow.
+# The description of a session is kept between reads, so a file must not make it grow.
 ID_LENGTH, PATH_LENGTH, TITLE_LENGTH = 200, 4096, 300
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.database import Kept, columns, json_of, tables, time_of
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
@@ -25,7 +25,7 @@ _NO_MATTER = frozenset({"synthetic", "compaction", "system", "agent-switched", "
 
 
 def recognises(names: frozenset[str]) -> bool:
-    """Say whether a database is OpenCode's, by its tables."""
+    """Return whether a database is OpenCode's, by its tables."""
     return {"session_v2", "session_message"} <= names or {"session", "message", "part"} <= names
 
 
@@ -33,12 +33,12 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
     """Yield every session that has messages."""
     newer = "session_v2" in tables(connection)
     sessions, messages = ("session_v2", "session_message") if newer else ("session", "message")
-    said = columns(connection, messages, "session_id", "time_created", "time_updated")
+    selected = columns(connection, messages, "session_id", "time_created", "time_updated")
     about = columns(connection, sessions, "id", "title")
     query = (
         "SELECT id, title, n, created, updated FROM (SELECT session_id, count(*) n,"
         " max(CAST(time_created AS INTEGER)) created, max(CAST(time_updated AS INTEGER)) updated"
-        f" FROM (SELECT {said} FROM {messages}) GROUP BY session_id)"
+        f" FROM (SELECT {selected} FROM {messages}) GROUP BY session_id)"
         f" JOIN (SELECT {about} FROM {sessions}) ON id = session_id ORDER BY id"
     )
     for id, title, count, created, updated in connection.execute(query):
@@ -49,7 +49,7 @@ def kept(connection: sqlite3.Connection) -> Iterator[Kept]:
 def transcript(
     connection: sqlite3.Connection, id: str, skipped: Counter[str]
 ) -> tuple[Transcript, bool] | None:
-    """Read a session, and say whether an agent started it; None where it is gone."""
+    """Read a session, and return whether an agent started it; None where it is gone."""
     newer = "session_v2" in tables(connection)
     table = "session_v2" if newer else "session"
     wanted = columns(connection, table, "title", "directory", "parent_id")
@@ -57,13 +57,13 @@ def transcript(
     if row is None:
         return None
     title, directory, parent = row
-    session = Session(id, plain(directory, PATH_LENGTH), plain(title, TITLE_LENGTH).strip())
+    session = SessionInfo(id, plain(directory, PATH_LENGTH), plain(title, TITLE_LENGTH).strip())
     steps = (_newer if newer else _older)(connection, session, skipped)
     return Transcript(tuple(turns_of(steps)), session), bool(parent)
 
 
 def _newer(
-    connection: sqlite3.Connection, session: Session, skipped: Counter[str]
+    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     rows = connection.execute(
         "SELECT id, type, time_created, data FROM session_message WHERE session_id = ?"
@@ -83,7 +83,7 @@ def _newer(
 
 
 def _older(
-    connection: sqlite3.Connection, session: Session, skipped: Counter[str]
+    connection: sqlite3.Connection, session: SessionInfo, skipped: Counter[str]
 ) -> Iterable[Step]:
     rows = connection.execute(
         "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id",
@@ -143,7 +143,7 @@ def _ended(at: int, data: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> 
         yield Step("end", at)
 
 
-def _setting(session: Session, created: object) -> Setting:
+def _setting(session: SessionInfo, created: object) -> Setting:
     return Setting(session.id, session.cwd, "", time_of(created, 1000))
 
 

@@ -15,7 +15,7 @@ Kind = Literal[
     "prompt",  # a person asked something
     "queued",  # a person added something while the agent may still be at work
     "other",  # something else the agent reacts to: a bare command, a notification
-    "text",  # the agent said something
+    "text",  # a text of the agent
     "tool",  # the agent called a tool
     "named",  # the turn got its id
     "end",  # the turn is complete; text, if any, is the answer
@@ -79,19 +79,19 @@ class Turn:
 
     @property
     def full(self) -> str:
-        """Return all the agent said during the turn."""
+        """Return all texts of the agent during the turn."""
         return "\n\n".join(self.texts)
 
     @property
     def is_pair(self) -> bool:
-        """Say whether this is a prompt with its whole answer."""
+        """Return whether this is a prompt with its whole answer."""
         finished = self.ended or self.closed or self.assumed
         sound = finished and not self.stopped and not self.failed
         return sound and bool(self.prompts) and bool(self.answer)
 
     @property
     def is_running(self) -> bool:
-        """Say whether a prompt given now would join this turn."""
+        """Return whether a prompt given now would join this turn."""
         over = self.ended or self.closed or self.stopped or self.failed
         return bool(self.prompts) and not over
 

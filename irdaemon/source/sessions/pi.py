@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.branch import Node, branch_of
-from irdaemon.source.sessions.cursor import Session
+from irdaemon.source.sessions.branch import BranchNode, branch_of
+from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.lines import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -40,18 +40,18 @@ _ENDS: Mapping[str, Kind] = {
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    """Say whether a line is the header of a Pi session."""
+    """Return whether a line is the header of a Pi session."""
     return record.get("type") == "session" and "id" in record and "cwd" in record
 
 
 def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
-    """Say no: Pi's sub-agents keep sessions of their own, and say nothing about it."""
+    """Return false: Pi's sub-agents keep sessions of their own, which are not marked as theirs."""
     return False
 
 
 def transcript(reader: LineReader, start: Start) -> Transcript:
     """Read a session file into turns."""
-    log = _Log(reader, start.session)
+    log = _PiLog(reader, start.session)
     for line in reader.records():
         log.take(line)
     branch = branch_of(log.nodes)
@@ -63,12 +63,12 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
 
 
 @dataclass(slots=True)
-class _Log:
+class _PiLog:
     """The entries of a file as they come in."""
 
     reader: LineReader
-    session: Session
-    nodes: dict[str, Node] = field(default_factory=dict)
+    session: SessionInfo
+    nodes: dict[str, BranchNode] = field(default_factory=dict)
     last: str = ""
 
     def take(self, line: Line) -> None:
@@ -97,7 +97,7 @@ class _Log:
         if "id" not in line.record:
             parent = self.last
         steps = tuple(self._steps(line, id)) if is_message else ()
-        self.nodes[id] = Node(id, parent, self.last, line.offset, True, is_message, steps)
+        self.nodes[id] = BranchNode(id, parent, self.last, line.offset, True, is_message, steps)
         self.last = id
 
     def _steps(self, line: Line, id: str) -> Iterable[Step]:
@@ -129,5 +129,5 @@ def _answered(offset: int, message: Mapping[str, Any]) -> Iterable[Step]:
         yield Step(_ENDS[reason], offset)
 
 
-def _has_prompt(node: Node) -> bool:
+def _has_prompt(node: BranchNode) -> bool:
     return any(step.kind == "prompt" for step in node.steps)

@@ -11,7 +11,7 @@ from irdaemon.source.sessions.pairing import Kind
 
 _NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 _COMMAND = ("<command-name>", "<command-message>", "<command-args>")
-# The agent reacts to these, so what it says next answers no earlier prompt.
+# The agent reacts to these, so its next text answers no earlier prompt.
 _REACTED_TO = (
     "<bash-input>", "<task-notification>", "<tick>", "<goal>", "<teammate-message",
     "Another Claude session sent a message:",

@@ -19,7 +19,7 @@ from irdaemon.source.sessions import claude, codex, copilot, cursor_chat, gemini
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, turn_id
 from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
 from irdaemon.source.sessions.lines import LineReader
-from irdaemon.source.sessions.transcript import Start, Transcript, Wanted
+from irdaemon.source.sessions.transcript import SessionFilter, Start, Transcript
 from irdaemon.types import Artifact, Entry, Reading, SourceError
 
 # Whatever an agent writes first, it names itself within so many lines.
@@ -45,7 +45,7 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
-def read_session(entry: Entry, blob: bytes | None, wanted: Wanted) -> Reading:
+def read_session(entry: Entry, blob: bytes | None, wanted: SessionFilter) -> Reading:
     """Read a session file. Raises FileNotFoundError or SourceError."""
     with open_regular(entry.path) as file:
         try:
@@ -58,7 +58,7 @@ def read_session(entry: Entry, blob: bytes | None, wanted: Wanted) -> Reading:
 class _Read:
     entry: Entry
     file: BinaryIO
-    wanted: Wanted
+    wanted: SessionFilter
 
     def reading(self, cursor: Cursor | None) -> Reading:
         return (self._tail(cursor) if cursor else None) or self._from_start()
@@ -103,7 +103,7 @@ class _Read:
         return reading if _keeps(reading, cursor) else None
 
     def _continues(self, cursor: Cursor) -> bool:
-        """Say whether the last known turn still stands where the cursor says."""
+        """Return whether the last known turn is still at the offset of the cursor."""
         wanted = self.wanted.subagents or cursor.kind != "subagent"
         same = (
             wanted and cursor.agent in DIALECTS and cursor.same_file(os.fstat(self.file.fileno()))
@@ -149,5 +149,5 @@ def _about(read: Transcript | Cursor) -> tuple[str, str, str]:
 
 
 def _keeps(reading: Reading, cursor: Cursor) -> bool:
-    """Say whether the pair the cursor's last turn gave is still given."""
+    """Return whether the pair the cursor's last turn gave is still given."""
     return not cursor.emitted or any(a.artifact_id == cursor.emitted for a in reading.artifacts)

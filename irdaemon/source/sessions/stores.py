@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from irdaemon.source.sessions import cursor_store, goose, opencode
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped
 from irdaemon.source.sessions.database import Kept, opened, tables
-from irdaemon.source.sessions.transcript import Transcript, Wanted
+from irdaemon.source.sessions.transcript import SessionFilter, Transcript
 from irdaemon.source.tree import home_relative
 from irdaemon.types import Entry, Reading, SourceError
 
@@ -23,7 +23,7 @@ _IN = "#"
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class SessionStore:
     """One product's way of keeping sessions in a database, recognised by its tables."""
 
     recognises: Callable[[frozenset[str]], bool]
@@ -31,23 +31,23 @@ class Store:
     transcript: Callable[[sqlite3.Connection, str, Counter[str]], tuple[Transcript, bool] | None]
 
 
-STORES: dict[str, Store] = {
-    "opencode": Store(opencode.recognises, opencode.kept, opencode.transcript),
-    "goose": Store(goose.recognises, goose.kept, goose.transcript),
-    "cursor": Store(cursor_store.recognises, cursor_store.kept, cursor_store.transcript),
+STORES: dict[str, SessionStore] = {
+    "opencode": SessionStore(opencode.recognises, opencode.kept, opencode.transcript),
+    "goose": SessionStore(goose.recognises, goose.kept, goose.transcript),
+    "cursor": SessionStore(cursor_store.recognises, cursor_store.kept, cursor_store.transcript),
 }
 
 
 def is_store(path: str) -> bool:
-    """Say whether a file's name is that of a database of sessions."""
+    """Return whether a file's name is that of a database of sessions."""
     return bool(_NAMES.fullmatch(os.path.basename(path)))
 
 
-def looked_at(path: str) -> str:
-    """Return what to look at for a change at `path`: mostly that itself, "" for nothing.
+def target_of(path: str) -> str:
+    """Return the path to scan for a change at `path`: mostly that itself, "" for none.
 
-    A write to the log of a database is one to it. Its shared memory tells nothing: to read is to
-    touch it. Cursor writes many times a minute what is no message: its chats wait for a whole look.
+    A write to the log of a database is one to it. Its shared memory is ignored: a read changes it.
+    Cursor writes many times a minute what is no message: its chats wait for a whole scan.
     """
     store = _BESIDE.sub("", path)
     if not is_store(store):
@@ -70,7 +70,7 @@ def entries(path: str, scope: str, since: float) -> list[Entry]:
         ]
 
 
-def read_stored(entry: Entry, wanted: Wanted) -> Reading:
+def read_stored(entry: Entry, wanted: SessionFilter) -> Reading:
     """Read one session of a database. Raises FileNotFoundError or SourceError."""
     skipped: Counter[str] = Counter()
     with opened(entry.path) as connection:
@@ -87,7 +87,7 @@ def read_stored(entry: Entry, wanted: Wanted) -> Reading:
     return Reading(tuple(made.values()), skipped=dict(skipped))
 
 
-def _store(connection: sqlite3.Connection, path: str) -> tuple[str, Store]:
+def _store(connection: sqlite3.Connection, path: str) -> tuple[str, SessionStore]:
     names = tables(connection)
     for agent, store in STORES.items():
         if store.recognises(names):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from irdaemon.source.sessions.cursor import Place, Session
+from irdaemon.source.sessions.cursor import SessionInfo, TurnContext
 from irdaemon.source.sessions.lines import LINE_LIMIT
 from irdaemon.source.sessions.pairing import Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SessionFilter:
     """What of a session is wanted beside its turns, and the longest line to read."""
 
     titles: bool = True
@@ -27,8 +27,8 @@ class Start:
 
     is_tail: bool = False
     is_subagent: bool = False
-    session: Session = field(default_factory=Session)
-    place: Place = field(default_factory=Place)
+    session: SessionInfo = field(default_factory=SessionInfo)
+    place: TurnContext = field(default_factory=TurnContext)
     path: str = ""
 
 
@@ -42,7 +42,7 @@ class Transcript:
     """
 
     turns: tuple[Turn, ...]
-    session: Session
-    place: Place = field(default_factory=Place)
+    session: SessionInfo
+    place: TurnContext = field(default_factory=TurnContext)
     resume: int = 0
     holds: bool = True

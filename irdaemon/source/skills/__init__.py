@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
-from irdaemon.source.skills.finder import RANKS, Finder, Top, rank
-from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES, known_roots
 from irdaemon.source.skills.reading import skill
+from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES, known_roots
+from irdaemon.source.skills.skill_finder import RANKS, SkillFinder, SkillTop, rank
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED, at_or_under
 from irdaemon.types import Entry, Reading, Root, Scan
@@ -30,7 +31,7 @@ class Skills:
     that are installed and enabled count.
     """
 
-    limits = ("max_bytes",)
+    limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("skills", options, _OPTIONS)
@@ -56,9 +57,9 @@ class Skills:
         if not tops and where != EVERYTHING and os.path.isdir(where):
             return Scan((), ())
         symlinks = Symlinks.of(self._roots)
-        near, far = Finder(symlinks), Finder(symlinks)
+        near, far = SkillFinder(symlinks), SkillFinder(symlinks)
         for top in tops:
-            (near if at_or_under(top.path, where) else far).look(top)
+            (near if at_or_under(top.path, where) else far).search(top)
         return _joined(where, near, far)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
@@ -83,14 +84,14 @@ class Skills:
             return bool(store_of(path))
         return any(path in control_files(store) for store in self._stores())
 
-    def _tops(self) -> tuple[Top, ...]:
-        tops: dict[str, Top] = {}
+    def _tops(self) -> tuple[SkillTop, ...]:
+        tops: dict[str, SkillTop] = {}
         for root in sorted(self._roots, key=lambda root: rank(root.scope)):
             path = resolved(root.path)
-            tops.setdefault(path, Top(path, root.scope, self._depth))
+            tops.setdefault(path, SkillTop(path, root.scope, self._depth))
         return tuple(tops.values())
 
-    def _tops_for(self, where: str) -> list[Top]:
+    def _tops_for(self, where: str) -> list[SkillTop]:
         """Narrow the roots around a changed path, and add those that could link to it."""
         if where == EVERYTHING:
             return list(self._tops())
@@ -121,18 +122,18 @@ def _may_be_a_linked_skill(path: str) -> bool:
     return not os.path.splitext(path)[1]
 
 
-def _narrowed(top: Top, where: str) -> Top | None:
-    """Start a look at `where` instead of above it; None when the look would not get there."""
+def _narrowed(top: SkillTop, where: str) -> SkillTop | None:
+    """Start a search at `where` instead of above it; None when it would not get there."""
     store = store_of(where)
     if store and at_or_under(store, top.path):
         return top
     inside = os.path.relpath(where, top.path).split(os.sep)
     if len(inside) > top.depth or not PRUNED.isdisjoint(inside):
         return None
-    return Top(where, top.scope, top.depth - len(inside))
+    return SkillTop(where, top.scope, top.depth - len(inside))
 
 
-def _joined(where: str, near: Finder, far: Finder) -> Scan:
+def _joined(where: str, near: SkillFinder, far: SkillFinder) -> Scan:
     for entry in far.entries.values():
         if at_or_under(entry.path, where) or entry.key in near.entries:
             near.keep(entry)

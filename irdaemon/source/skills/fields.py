@@ -19,14 +19,14 @@ _LISTED = re.compile(r"[^,\n]+")
 def text(fields: Fields, name: str) -> str:
     """Return a field's text on one line; "" when it is missing, null or not a scalar."""
     value = fields.get(name)
-    said = " ".join(value.split()) if isinstance(value, str) else ""
-    return "" if said.lower() in _NULL else said
+    stated = " ".join(value.split()) if isinstance(value, str) else ""
+    return "" if stated.lower() in _NULL else stated
 
 
 def truth(fields: Fields, name: str, default: bool) -> bool:
     """Return a yes-or-no field, in any of the spellings agents accept."""
-    said = text(fields, name).lower()
-    return said in _TRUE if said in _TRUE | _FALSE else default
+    stated = text(fields, name).lower()
+    return stated in _TRUE if stated in _TRUE | _FALSE else default
 
 
 def words(fields: Fields, name: str, pattern: re.Pattern[str] = _LISTED) -> list[str]:
@@ -61,7 +61,7 @@ def metadata(fields: Fields, codex: Fields) -> dict[str, Any]:
 
 
 def is_hidden(fields: Fields) -> bool:
-    """Say whether the model may not invoke the skill by itself."""
+    """Return whether the model may not invoke the skill by itself."""
     return truth(fields, "disable-model-invocation", False)
 
 

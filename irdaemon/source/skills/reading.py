@@ -11,7 +11,7 @@ from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.markdown import first_paragraph
 from irdaemon.source.opening import followed, read_regular, resolved, same_name
 from irdaemon.source.skills import fields as f
-from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
+from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES
 from irdaemon.types import Artifact, Entry, Refused, SourceError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -77,7 +77,7 @@ def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
 
 
 def _codex(directory: str) -> dict[str, object]:
-    """Return what Codex is told to show of a skill; it is an extra, so its faults are none."""
+    """Return how Codex displays a skill; a file of that which is not valid gives nothing."""
     try:
         path = followed(os.path.join(directory, CODEX_FILE))
         data = read_regular(path, lenient_yaml.MAX_CHARS)

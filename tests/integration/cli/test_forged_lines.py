@@ -21,7 +21,7 @@ from irclient.types import Disclosure, plain_data
 from irdaemon.cli import main as daemon_cli
 from irdaemon.cli.doctor import wrong
 from irdaemon.daemon import logs
-from irdaemon.ledger import Finding
+from irdaemon.ledger import IntegrityProblem
 
 ROOT = Path(__file__).parents[3]
 NAME = "NAME"
@@ -277,7 +277,7 @@ def test_no_command_of_the_daemon_prints_a_line_that_a_name_wrote(
         monkeypatch.setenv("XDG_STATE_HOME", str(home))
         found = [("roots", wrong(named(REASON, name), f"/{name}", f"mend {name}"))]
         monkeypatch.setattr("irdaemon.cli.doctor.examine", lambda config, found=found: found)
-        finding = Finding("disk", named(REASON, name), f"mend {name}", name)
+        finding = IntegrityProblem("disk", named(REASON, name), f"mend {name}", name)
         monkeypatch.setattr("irdaemon.cli.commands.check._found", lambda config, it=finding: [it])
         monkeypatch.setattr("irdaemon.daemon.service.install", lambda name=name: f"/{name} written")
         servers = {"mcpServers": {name: {"command": name, "args": [name]}}}

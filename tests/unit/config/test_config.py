@@ -117,8 +117,8 @@ def test_a_control_character_marks_its_corpus_by_line_and_key_and_no_other(chara
     bad, good = parsed(text).corpora
     key = line.split()[0]
     code = ord(json.loads(f'"{character}"'))
-    assert bad.fault == f"line 3: {key} holds the control character U+{code:04X}"
-    assert good.fault == ""
+    assert bad.problem == f"line 3: {key} holds the control character U+{code:04X}"
+    assert good.problem == ""
     marked = make_corpus(bad, parse_config(text, PATH))
     assert marked.source.roots() == ()
     (problem,) = marked.source.scan().problems
@@ -143,7 +143,7 @@ def test_a_control_character_elsewhere_is_refused_with_the_file_and_the_key(text
 
 def test_what_separates_the_parts_of_a_text_may_be_a_line_end():
     text = "[corpora.n]\nkind = 'files'\nstrategy = {name = 'm:s', params = {between = \"\\n\"}}\n"
-    assert parse_config(text, PATH).corpora[0].fault == ""
+    assert parse_config(text, PATH).corpora[0].problem == ""
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from irdaemon.config import quota as room
+from irdaemon.config import quota
 from irdaemon.config.config import LimitsConfig, parse_config
 from irdaemon.config.corpus import Corpus, corpora_of
-from irdaemon.config.quota import Room
+from irdaemon.config.quota import Quota
 from irdaemon.daemon import resources
 from irdaemon.daemon.resources import ResourceLimits, Usage, exceeded
 from irdaemon.engine.queue import Job
@@ -23,7 +23,7 @@ LIMITS = LimitsConfig(memory_mb=100)
 
 
 def limited(items, within):
-    return Corpus("m", "mapping", InMemory(items), WholeText(), "hashing", room=within)
+    return Corpus("m", "mapping", InMemory(items), WholeText(), "hashing", quota=within)
 
 
 def look(made):
@@ -35,7 +35,7 @@ def look(made):
 
 def test_a_corpus_at_its_limit_takes_in_no_new_artifact_and_says_so():
     items = {"a": "one"}
-    made = engine(limited(items, Room(artifacts=2)))
+    made = engine(limited(items, Quota(artifacts=2)))
     assert look(made) == 1
     items |= {"b": "two", "c": "three", "d": "four"}
     assert look(made) == 2
@@ -48,7 +48,7 @@ def test_a_corpus_at_its_limit_takes_in_no_new_artifact_and_says_so():
 
 def test_what_is_known_still_changes_at_the_limit_and_what_goes_makes_room():
     items = {"a": "one", "b": "two"}
-    made = engine(limited(items, Room(artifacts=2)))
+    made = engine(limited(items, Quota(artifacts=2)))
     look(made)
     items |= {"a": "changed", "c": "three"}
     assert look(made) == 2
@@ -61,9 +61,9 @@ def test_what_is_known_still_changes_at_the_limit_and_what_goes_makes_room():
 
 def test_above_the_memory_limit_new_artifacts_wait_until_there_is_room_again(monkeypatch):
     used = [50 * MB]
-    monkeypatch.setattr(room, "resident", lambda: used[0])
+    monkeypatch.setattr(quota, "resident", lambda: used[0])
     items = {"a": "one"}
-    made = engine(limited(items, Room(memory=100 * MB)))
+    made = engine(limited(items, Quota(memory=100 * MB)))
     look(made)
     used[0] = 101 * MB
     items["b"] = "two"
@@ -75,7 +75,7 @@ def test_above_the_memory_limit_new_artifacts_wait_until_there_is_room_again(mon
 
 
 def test_no_limit_refuses_nothing():
-    assert Room().refusal(10**9) == ""
+    assert Quota().exceeded(10**9) == ""
 
 
 def test_the_memory_of_this_process_is_measured():
@@ -146,7 +146,7 @@ def test_the_common_size_limits_reach_the_sources_that_know_them_unless_a_corpus
     assert made["plain"].source._max_bytes == 10
     assert made["own"].source._max_bytes == 30
     assert made["sessions"].source._wanted.line_bytes == 20
-    assert made["plain"].room == Room(1_000_000, 1_800 * MB)
+    assert made["plain"].quota == Quota(1_000_000, 1_800 * MB)
 
 
 @pytest.mark.parametrize(("wanted", "soft"), [(0, 300), (350, 350), (10**9, 400), (10, 256)])

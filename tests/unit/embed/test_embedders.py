@@ -155,9 +155,9 @@ def test_an_endpoint_that_is_not_there_or_not_an_address_is_an_error():
         make_embedder("openai:text-embedding-3-small")
 
 
-def test_an_embedder_that_nobody_needs_is_let_go_and_made_again_for_the_next_query():
-    from irdaemon.embed.dozing import Dozing
+def test_an_embedder_that_is_unused_is_released_and_made_again_for_the_next_query():
     from irdaemon.embed.hashing import Hashing
+    from irdaemon.embed.on_demand import OnDemand
 
     made, now = [], [0.0]
 
@@ -165,15 +165,52 @@ def test_an_embedder_that_nobody_needs_is_let_go_and_made_again_for_the_next_que
         made.append(now[0])
         return Hashing()
 
-    embedder = Dozing(make, clock=lambda: now[0])
+    embedder = OnDemand(make, clock=lambda: now[0])
     before = embedder.embed(["fill a pdf form"])
     now[0] = 59.0
-    assert not embedder.doze(60)
+    assert not embedder.release(60)
     now[0] = 61.0
-    assert embedder.doze(60)
+    assert embedder.release(60)
     assert (embedder.id, embedder.dim) == (Hashing().id, Hashing().dim)
     assert made == [0.0]
     assert (embedder.embed(["fill a pdf form"]) == before).all()
     assert made == [0.0, 61.0]
-    with pytest.raises(AttributeError):
-        embedder.no_such_thing  # noqa: B018 (the lookup is the test)
+    now[0] = 200.0
+    assert embedder.release(60)
+    assert (embedder.read("fill a pdf form")[0] == before[0]).all()
+    assert made == [0.0, 61.0, 200.0]
+
+
+class Own:
+    """An embedder of a person's own, with no more than it must have."""
+
+    id, dim = "own-3", 3
+
+    def embed(self, texts):
+        return np.array([[1, 0, 0]] * len(texts), np.float32)
+
+
+class WithQueries(Own):
+    """One whose model wants queries embedded otherwise than documents."""
+
+    def embed_query(self, text):
+        return np.array([0, 1, 0], np.float32)
+
+
+class WithTrust(Own):
+    """One that knows how much of a query it understands."""
+
+    def read(self, text):
+        return np.array([0, 0, 1], np.float32), 0.5
+
+
+@pytest.mark.parametrize(
+    ("own", "vector", "trust"),
+    [(Own, (1, 0, 0), 1.0), (WithQueries, (0, 1, 0), 1.0), (WithTrust, (0, 0, 1), 0.5)],
+)
+def test_an_embedder_of_ones_own_may_embed_queries_in_its_own_way(own, vector, trust):
+    embedder = make_embedder(f"{__name__}:{own.__name__}")
+    found = query_vector(embedder, "q")
+    assert tuple(found.vector) == vector
+    assert found.trust == pytest.approx(trust)
+    assert (embedder.id, embedder.dim, embedder.embed(["a", "b"]).shape) == ("own-3", 3, (2, 3))

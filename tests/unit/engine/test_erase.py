@@ -92,7 +92,7 @@ def test_forgotten_texts_and_their_words_are_in_no_file_within_a_minute(kept):
     assert not [key for key in gone if f"purplewalrus{key[1:]}" in vocabulary]
     for key, text in kept.items.items():
         assert kept.engine.search(Query(f"`{key}` {text[:20]}")).results[0].name == key
-    assert not any(found.grave for found in kept.engine.ledger.faults())
+    assert not any(found.severe for found in kept.engine.ledger.check())
 
 
 def test_what_an_image_shows_of_a_forgotten_artifact_is_blanked_and_the_rest_is_served(kept):
@@ -146,7 +146,7 @@ def test_a_change_that_waits_interrupts_writing_the_ledger_anew_until_it_is_over
     assert kept.engine.ledger.forgotten()[0]
     kept.wait(20)
     assert kept.engine.ledger.forgotten() == (0, 0)
-    assert not any(found.grave for found in kept.engine.ledger.faults())
+    assert not any(found.severe for found in kept.engine.ledger.check())
 
 
 def test_what_was_not_erased_before_a_crash_is_after_the_next_start(kept):

@@ -91,7 +91,7 @@ def test_a_ledger_with_rows_that_do_not_fit_is_mended_at_a_start(path, caplog):
     change(path, TERMS_CUT)
     made = started(path)
     assert (made.state.corruption, kept_aside(path)) == (None, [])
-    assert "it is mended" in caplog.text
+    assert "it is repaired" in caplog.text
     look(made)
     assert is_whole(made)
     made.ledger.close()
@@ -148,7 +148,7 @@ def test_damage_that_nobody_met_is_found_at_the_next_compaction_and_mended(path,
     change(path, wrong)
     made.request(Job("compact"))
     made.drain()
-    assert "it is mended" in caplog.text
+    assert "it is repaired" in caplog.text
     assert (made.state.corruption, kept_aside(path)) == (None, [])
     assert is_whole(made)
     made.ledger.close()

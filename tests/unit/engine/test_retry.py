@@ -123,7 +123,7 @@ def test_a_transaction_that_found_no_room_leaves_nothing_behind(made, items):
     full(made.ledger)
     look(made)
     assert contents(made.ledger, "m") == before
-    assert made.ledger.faults() == []
+    assert made.ledger.check() == []
 
 
 class Failing(sqlite3.Connection):

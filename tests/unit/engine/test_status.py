@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.engine.queue import Job
-from irdaemon.ledger import Wanted
+from irdaemon.ledger import ArtifactPage
 from tests.support.corpora import engine, mapped, skills
 
 TOOLS = {"b/git": "commit with git", "a": "fill in pdf forms", "c": "peel potatoes"}
@@ -19,7 +19,9 @@ def built(*corpora):
 
 
 def references(made, **wanted):
-    return [f"{held['corpus']}/{held['artifact_id']}" for held in made.artifacts(Wanted(**wanted))]
+    return [
+        f"{held['corpus']}/{held['artifact_id']}" for held in made.artifacts(ArtifactPage(**wanted))
+    ]
 
 
 def test_artifacts_come_in_the_order_of_their_references_page_by_page():
@@ -37,18 +39,18 @@ def test_artifacts_can_be_asked_for_by_the_path_they_lie_at_or_under(tmp_path):
         (tmp_path / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: x\n---\n")
     made = built(skills(tmp_path))
     under = str(tmp_path.resolve() / "one")
-    (held,) = made.artifacts(Wanted(under=under))
+    (held,) = made.artifacts(ArtifactPage(under=under))
     assert held["name"] == "one"
-    assert made.artifacts(Wanted(under=held["pointer"])) == [held]
-    assert made.artifacts(Wanted(under=under + "/SKILL")) == []
+    assert made.artifacts(ArtifactPage(under=held["pointer"])) == [held]
+    assert made.artifacts(ArtifactPage(under=under + "/SKILL")) == []
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1001])
 def test_a_page_has_a_size(limit):
     with pytest.raises(QueryError, match="1 to 1,000"):
-        built(mapped(TOOLS)).artifacts(Wanted(limit=limit))
+        built(mapped(TOOLS)).artifacts(ArtifactPage(limit=limit))
 
 
 def test_an_unknown_corpus_has_no_artifacts_and_the_nearest_is_named():
     with pytest.raises(NotFound, match="did you mean 'tools'"):
-        built(mapped(TOOLS, "tools")).artifacts(Wanted(corpus="tolls"))
+        built(mapped(TOOLS, "tools")).artifacts(ArtifactPage(corpus="tolls"))

@@ -32,7 +32,7 @@ class Watched:
         self.ledger, self.corpus = Ledger(path), corpus
 
     def look(self, *under, now=LATER, **how):
-        self.ledger.declare(self.corpus.name, "k", self.corpus.recipe, "hashing-512")
+        self.ledger.corpora.declare(self.corpus.name, "k", self.corpus.recipe, "hashing-512")
         look = ScanRequest(tuple(map(str, under)), **how)
         return reconcile(self.ledger, self.corpus, look, lambda: now)
 
@@ -71,7 +71,7 @@ def test_a_change_of_metadata_alone_is_written():
     corpus.look()
     items["a"] = {"text": "x", "project": "new"}
     assert corpus.look().written == 1
-    assert corpus.ledger.artifact("m", "a").fields == {"project": "new"}
+    assert corpus.ledger.artifacts.get("m", "a").fields == {"project": "new"}
 
 
 def test_another_strategy_makes_every_artifact_stale():
@@ -312,6 +312,6 @@ def test_a_build_killed_again_and_again_ends_as_if_it_had_not_been(tmp_path):
     fresh.look()
     assert contents(killed, "s") == fresh.held
     assert len(fresh.held) == 300
-    counts = killed.counts("s", "hashing-512")
+    counts = killed.artifacts.counts("s", "hashing-512")
     assert (counts.artifacts, counts.records, counts.vectors) == (300, 300, 300)
     killed.close()

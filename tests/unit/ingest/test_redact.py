@@ -124,7 +124,7 @@ def test_a_sample_password_stays_in_a_skill_and_a_token_does_not(tmp_path):
     corpus = Watched(skills(tmp_path))
     corpus.look()
     ((name, *_),) = corpus.held.values()
-    (record,) = corpus.ledger.records_for_artifact("s", next(iter(corpus.held)))
+    (record,) = corpus.ledger.artifacts.records_of("s", next(iter(corpus.held)))
     assert (PASSWORD in record["text"], GITHUB in record["text"], name) == (True, False, "x")
 
 

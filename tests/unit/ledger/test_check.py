@@ -41,7 +41,7 @@ def change(path, *statements):
 
 def faults(path):
     with closing(Ledger(path, read_only=True)) as view, view.one_moment():
-        return view.faults()
+        return view.check()
 
 
 def test_a_ledger_just_built_is_sound(path):
@@ -84,13 +84,13 @@ WRONGS = {
 @pytest.mark.parametrize("wrong", WRONGS)
 def test_what_does_not_fit_together_is_found_mended_and_read_again(path, wrong):
     change(path, WRONGS[wrong])
-    assert "itself" in [each.part for each in faults(path) if each.grave]
+    assert "itself" in [each.part for each in faults(path) if each.severe]
     with closing(Ledger(path)) as ledger:
-        ledger.mend()
+        ledger.repair()
     assert faults(path) == []
     with closing(built(path).ledger) as ledger, closing(built(":memory:").ledger) as fresh:
         assert contents(ledger, "m") == contents(fresh, "m")
-        assert ledger.counts("m", "hashing-512").vectors == len(ITEMS)
+        assert ledger.artifacts.counts("m", "hashing-512").vectors == len(ITEMS)
     assert faults(path) == []
 
 
@@ -100,14 +100,14 @@ def test_whatever_the_texts_are_a_ledger_just_built_is_sound(items):
     made = engine(mapped(items))
     made.request(Job("reconcile", "m"))
     made.drain()
-    assert made.ledger.faults() == []
+    assert made.ledger.check() == []
 
 
 def test_vectors_nobody_needs_are_told_of_and_are_no_fault(path):
     with closing(Ledger(path)) as ledger:
         ledger.vectors.put("hashing-512", [b"x" * 16], np.zeros((1, 512), np.float32))
     (found,) = faults(path)
-    assert not found.grave
+    assert not found.severe
     assert "1 vectors that no record needs" in found.what
 
 
@@ -116,9 +116,9 @@ def test_a_vector_that_holds_no_numbers_is_found_and_made_again(path):
         digest, _ = next(ledger.vectors.all("hashing-512"))
         garbled = np.full(512, np.nan, np.float32).tobytes()
         ledger._store.run("UPDATE vectors SET vector = ? WHERE digest = ?", garbled, digest)
-        assert [each.what for each in ledger.faults()] == ["1 vectors are garbled"]
-        ledger.mend()
-        assert ledger.counts("m", "hashing-512").vectors == len(ITEMS) - 1
+        assert [each.what for each in ledger.check()] == ["1 vectors are garbled"]
+        ledger.repair()
+        assert ledger.artifacts.counts("m", "hashing-512").vectors == len(ITEMS) - 1
 
 
 def test_a_missing_table_and_a_file_without_a_ledger_are_faults_of_the_file(path, tmp_path):
@@ -138,7 +138,7 @@ def test_of_a_later_format_nothing_is_said(path):
 def test_an_older_format_is_no_fault(path):
     change(path, "PRAGMA user_version = 6", "ALTER TABLE failures DROP COLUMN tries")
     (found,) = faults(path)
-    assert not found.grave
+    assert not found.severe
 
 
 # Where in the file (by share), what is written there, and where the file then ends.

@@ -33,8 +33,8 @@ def stale(ledger, *entries, recipe="r", **how):
 
 
 def texts(ledger):
-    ids = [row[1] for row in ledger.artifact_rows("c")]
-    return {id: ledger.records_for_artifact("c", id)[0]["text"] for id in ids}
+    ids = [row[1] for row in ledger.index_rows.artifacts("c")]
+    return {id: ledger.artifacts.records_of("c", id)[0]["text"] for id in ids}
 
 
 KEYS = st.sampled_from("abcd")
@@ -105,9 +105,9 @@ def test_a_failed_entry_is_left_alone_until_its_stamp_or_the_recipe_changes_or_a
     store.failures.retry()
     assert stale(store, entry("a")) == ["a"]
     fail(store, "a")
-    store.declare("c", "files", "r", "e")
+    store.corpora.declare("c", "files", "r", "e")
     assert stale(store, entry("a")) == []
-    store.declare("c", "files", "another recipe", "e")
+    store.corpora.declare("c", "files", "another recipe", "e")
     assert stale(store, entry("a")) == ["a"]
 
 
@@ -136,9 +136,9 @@ def test_what_a_scan_does_not_cover_or_has_a_problem_with_is_not_gone():
 def test_an_unchanged_artifact_is_not_written_again():
     store = ledger()
     assert store.entries.put("c", upsert("a", {"a": "x", "b": "y"}), NOW) == (2, 0)
-    rows = store.artifact_rows("c")
+    rows = store.index_rows.artifacts("c")
     assert store.entries.put("c", upsert("a", {"a": "x", "b": "y"}, stamp="2"), NOW) == (0, 0)
-    assert store.artifact_rows("c") == rows
+    assert store.index_rows.artifacts("c") == rows
     assert store.entries.put("c", upsert("a", {"a": "z"}), NOW) == (1, 1)
 
 
@@ -175,7 +175,7 @@ def test_metadata_is_part_of_the_version():
 def test_copies_have_one_content_wherever_they_lie():
     store = ledger()
     store.entries.put("c", upsert("a", {"a": "same", "b": "same", "c": "other"}), NOW)
-    contents_ = {row[1]: row[5] for row in store.artifact_rows("c")}
+    contents_ = {row[1]: row[5] for row in store.index_rows.artifacts("c")}
     assert contents_["a"] == contents_["b"] != contents_["c"]
 
 
@@ -185,7 +185,7 @@ def test_fields_of_every_kind_can_be_read_back():
     wish = upsert("a", {"a": "x"})
     wish = replace(wish, artifacts=(replace(wish.artifacts[0], fields=fields),))
     store.entries.put("c", wish, NOW)
-    stored = store.artifact("c", "a").fields
+    stored = store.artifacts.get("c", "a").fields
     assert stored == {"n": str(2**70), "years": {"2020": 1}, "tags": ["a"], "half": "?"}
     assert pack({"a": (1,)}) == pack({"a": [1]})
 
@@ -211,8 +211,8 @@ def test_a_forgotten_corpus_leaves_nothing_and_the_others_alone():
     for corpus in ("c", "d"):
         store.entries.put(corpus, upsert("a", {"a": "x"}), NOW)
     fail(store, "b")
-    store.forget_corpus("c")
-    assert store.corpora() == ["d"]
+    store.corpora.forget("c")
+    assert store.corpora.names() == ["d"]
     assert store.failures.all() == []
     assert contents(store, "c") == {}
     assert len(contents(store, "d")) == 1
@@ -227,12 +227,12 @@ def test_the_file_and_its_directory_are_private(tmp_path):
 
 def test_a_reader_sees_what_was_committed_and_cannot_write(tmp_path):
     store = Ledger(str(tmp_path / "a?b#c%.sqlite"))
-    store.declare("c", "files", "r", "e")
+    store.corpora.declare("c", "files", "r", "e")
     store.entries.put("c", upsert("a", {"a": "x"}), NOW)
     with store.reading() as view:
         assert texts(view) == {"a": "x"}
         with pytest.raises(sqlite3.OperationalError):
-            view.forget_corpus("c")
+            view.corpora.forget("c")
     store.close()
 
 

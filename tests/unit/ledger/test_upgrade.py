@@ -91,7 +91,7 @@ def test_what_changed_while_the_older_version_was_gone_is_brought_level_too(file
     made = level(started(unpacked(file, tmp_path), notes, tools))
     assert is_as_built_anew(made, notes, tools)
     assert made.ledger.failures.all() == []
-    assert [each for each in made.ledger.faults() if each.grave] == []
+    assert [each for each in made.ledger.check() if each.severe] == []
     made.ledger.close()
 
 
@@ -99,8 +99,8 @@ def test_a_check_of_an_older_ledger_finds_it_sound_and_leaves_it_as_it_is(tmp_pa
     path = unpacked(FORMATS[0], tmp_path)
     before = Path(path).read_bytes()
     with closing(Ledger(path, read_only=True)) as view:
-        (found,) = view.faults()
-    assert (found.grave, found.what) == (
+        (found,) = view.check()
+    assert (found.severe, found.what) == (
         False,
         f"its format is 1, the present one {len(MIGRATIONS)}",
     )

@@ -22,7 +22,7 @@ from irdaemon.source.opening import (
     read_regular,
     resolved,
 )
-from irdaemon.source.redact import Cleaner
+from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions import Sessions
 from irdaemon.source.sessions import database as databases
 from irdaemon.source.skills import Skills
@@ -162,7 +162,7 @@ def test_a_bundled_file_swapped_for_a_link_after_the_check_is_not_read(
     path.parent.mkdir(parents=True)
     path.write_text("harmless")
     swapped_after_the_check(monkeypatch, path, outside / "secret.txt")
-    bundle = bundle_of(str(tmp_path / "skill" / "SKILL.md"), Bounds(), Cleaner("tokens"))
+    bundle = bundle_of(str(tmp_path / "skill" / "SKILL.md"), Bounds(), Redactor("tokens"))
     assert [(file.path, file.text) for file in bundle.files] == [("scripts/a.txt", None)]
 
 
@@ -173,7 +173,7 @@ def test_a_skill_that_became_a_link_out_of_the_roots_brings_no_bundle(tmp_path, 
     (tmp_path / "roots" / "skill").symlink_to(outside)
     bounds = Bounds((str(tmp_path / "roots"),))
     pointer = str(tmp_path / "roots" / "skill" / "SKILL.md")
-    assert bundle_of(pointer, bounds, Cleaner("tokens")).files == ()
+    assert bundle_of(pointer, bounds, Redactor("tokens")).files == ()
 
 
 def test_a_document_swapped_for_a_link_after_the_scan_is_gone(tmp_path, outside):

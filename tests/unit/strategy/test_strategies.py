@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.requirements import Requirement
 
 from irdaemon.strategy import (
     STRATEGY_REGISTRY,
@@ -9,6 +10,7 @@ from irdaemon.strategy import (
     Package,
     Skill,
     WholeText,
+    is_named,
     recipe_of,
     strategy_from_spec,
     strategy_to_spec,
@@ -148,3 +150,46 @@ def test_markdown_is_cut_at_headings_but_not_inside_code():
 def test_max_tokens_bounds_every_chunk():
     plan = Chunked(max_tokens=7).decompose("id", "one two three, four " * 50)
     assert max(count_words(surface.text) for surface in plan.surfaces) <= 7
+
+
+def test_only_turns_have_no_names_and_a_strategy_of_ones_own_has_them():
+    class Own:
+        def decompose(self, artifact_id, raw, metadata=None):
+            raise NotImplementedError
+
+    unnamed = [name for name, kind in STRATEGY_REGISTRY.items() if not is_named(kind())]
+    assert unnamed == ["ClaudeTurn"]
+    assert is_named(Own())
+
+
+NAMES = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,8}[A-Za-z0-9])?", fullmatch=True)
+EXTRAS = st.sampled_from(["", "[socks]", " [a, b_c]", "[ ]"])
+VERSIONS = st.sampled_from(
+    [
+        "",
+        ">=1",
+        " (>=1,<2)",
+        "~= 1.4.2",
+        " === local+1",
+        "!=2.*,<3",
+        "\t==1",
+        " @ https://a.b/c.whl",
+    ]
+)
+MARKERS = st.sampled_from(
+    ["", " ; python_version<'3'", " ; extra == 'x'", " ; (os_name=='nt' and extra=='y')"]
+)
+
+
+@given(st.tuples(NAMES, EXTRAS, VERSIONS, MARKERS))
+def test_the_bare_name_of_a_python_requirement_is_the_one_that_packaging_finds(parts):
+    requirement = "".join(parts)
+    assert bare_name(requirement) == Requirement(requirement).name.lower()
+
+
+@pytest.mark.parametrize(
+    ("requirement", "name"),
+    [("@babel/core ^7.0.0", "@babel/core"), ("serde 1", "serde"), ("a.b/c v1.2.3", "a.b/c")],
+)
+def test_the_bare_name_of_what_is_no_python_requirement_ends_before_its_version(requirement, name):
+    assert bare_name(requirement) == name

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.source.redact import LEVELS, Cleaner
+from irdaemon.source.redact import LEVELS, Redactor
 from tests.support.placements import (
     PLACES,
     Sample,
@@ -18,7 +18,7 @@ PLACED = placements()
 
 
 def clean(text, level):
-    return Cleaner(level).text(text)
+    return Redactor(level).text(text)
 
 
 @pytest.mark.parametrize("level", LEVELS)

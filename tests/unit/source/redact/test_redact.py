@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from irdaemon.source.redact import LEVELS, Cleaner
+from irdaemon.source.redact import LEVELS, Redactor
 from irdaemon.source.redact.spans import EFFORT
 from irdaemon.types import Refused
 from tests.support.planted import (
@@ -32,7 +32,7 @@ PLUGINS = (
 
 
 def clean(text, level="all"):
-    return Cleaner(level).text(text)
+    return Redactor(level).text(text)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -197,7 +197,7 @@ def test_no_text_makes_cleaning_fail(text):
 
 
 def test_what_was_taken_out_is_told_by_kind_and_shown_by_nothing():
-    cleaner = Cleaner("all")
+    cleaner = Redactor("all")
     cleaner.text(f"{TOKENS['GitHub Token']} and {TOKENS['AWS Access Key']}")
     assert [found.kind for found in cleaner.found] == ["GitHub Token", "AWS Access Key"]
     assert TOKENS["GitHub Token"] not in repr(cleaner.found)
@@ -207,7 +207,7 @@ def test_every_text_of_plain_data_is_cleaned():
     token = TOKENS["GitHub Token"]
     data = {"a": token, "b": [token, 1, None], "c": ({"d": f"x {token}"},)}
     mark = "[secret: GitHub Token]"
-    assert Cleaner("tokens").value(data) == {
+    assert Redactor("tokens").value(data) == {
         "a": mark, "b": [mark, 1, None], "c": ({"d": f"x {mark}"},)
     }  # fmt: skip
 
@@ -299,7 +299,7 @@ def test_no_letter_moves_the_places_of_those_behind_it():
 
 
 def test_a_short_value_is_told_with_what_leads_to_it():
-    cleaner = Cleaner("all")
+    cleaner = Redactor("all")
     cleaner.text('the root of all\nlogin: {"password": "root"}')
     (found,) = cleaner.found
     assert (found.value, found.lead) == ("root", 'login: {"password": "')

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from irdaemon.source.sessions import lines
 from irdaemon.source.sessions.blocks import authored
-from irdaemon.source.sessions.cursor import Cursor, Place, Session, packed, unpacked
+from irdaemon.source.sessions.cursor import Cursor, SessionInfo, TurnContext, packed, unpacked
 from irdaemon.source.sessions.lines import LINE_LIMIT, LineReader, plain
 
 
@@ -88,8 +88,8 @@ def test_cutting_blocks_only_ever_takes_away(text: str) -> None:
 
 def test_a_cursor_survives_packing_and_stays_small() -> None:
     session, place = (
-        Session("S", "/w", "title", summary_leaf="u"),
-        Place("/w", model="m", prompts=3),
+        SessionInfo("S", "/w", "title", summary_leaf="u"),
+        TurnContext("/w", model="m", prompts=3),
     )
     cursor = Cursor("claude", "session", 2**63, 2**63, 10, 5, b"d" * 16, "S:u", session, place)
     assert unpacked(packed(cursor)) == cursor

@@ -1,16 +1,16 @@
-"""Mending the ledger: what cannot be right goes, and what it was read from is marked to be read.
+"""Repair a ledger: drop what cannot be right, and mark what it was read from to be read again.
 
-The sources have all of it, so nothing is guessed: a row that is doubted is dropped.
+The sources have all of it, so nothing is guessed: a doubtful row is dropped.
 """
 
 from __future__ import annotations
 
 from irdaemon.ledger.check import (
     JSON_COLUMNS,
-    broken_artifacts,
-    broken_vectors,
     count_of,
     foreign,
+    invalid_artifacts,
+    invalid_vectors,
     lacking,
     pattern_of,
     vocabulary_size,
@@ -19,46 +19,46 @@ from irdaemon.ledger.store import Store
 from irdaemon.ledger.vectors import Vectors
 
 _READ_AGAIN = "UPDATE entries SET stamp = '', cursor = NULL"
-_STRAY_RECORDS = "records WHERE artifact NOT IN (SELECT id FROM artifacts)"
-# In this order: what loses its owner in one step goes in the next.
-_STRAYS = (
+_ORPHAN_RECORDS = "records WHERE artifact NOT IN (SELECT id FROM artifacts)"
+# In this order: a deletion makes orphans for the next.
+_ORPHANS = (
     "entries WHERE corpus NOT IN (SELECT name FROM corpora)",
     "failures WHERE corpus NOT IN (SELECT name FROM corpora)",
     "floors WHERE corpus NOT IN (SELECT name FROM corpora)",
     "artifacts WHERE entry NOT IN (SELECT id FROM entries)",
-    _STRAY_RECORDS,
+    _ORPHAN_RECORDS,
 )
-# In this order: what is dropped first can do nothing when the next one is.
+# In this order: a trigger must not run when a table is dropped.
 _DROPPED = ("trigger", "view", "index", "table")
-# What stands in the place of JSON that is none; None: the row goes.
+# What replaces invalid JSON; None: the row is deleted.
 _EMPTY = {"problems": "[]", "roots": "{}", "skipped": "{}", "floor": None}
 
 
-def mend(store: Store) -> int:
-    """Make the rows of a file that is whole fit together, in one transaction.
+def repair(store: Store) -> int:
+    """Make the rows of a file that is whole consistent, in one transaction.
 
-    Returns how many entries are to be read again at the next look.
+    Returns how many entries are to be read again at the next scan.
     """
     with store.transaction():
-        _mend_schema(store)
-        if count_of(store, _STRAY_RECORDS):
-            store.run(_READ_AGAIN)  # nothing tells any more what their artifact was read from
-        for rows in _STRAYS:
+        _repair_schema(store)
+        if count_of(store, _ORPHAN_RECORDS):
+            store.run(_READ_AGAIN)  # what their artifact was read from is unknown
+        for rows in _ORPHANS:
             store.run(f"DELETE FROM {rows}")
-        _mend_values(store)
-        _mend_vocabulary(store)
-        _drop_broken(store)
-        gone = list(broken_vectors(store))
+        _repair_values(store)
+        _repair_vocabulary(store)
+        _drop_invalid(store)
+        gone = list(invalid_vectors(store))
         store.run_many("DELETE FROM vectors WHERE digest = ? AND embedder = ?", gone)
         Vectors(store).drop_unused()
-        # Another ledger from now on: images of the one before are not to be trusted either.
+        # It is another ledger from now on: images of the one before must not be used.
         store.run("DELETE FROM counters WHERE name = 'identity'")
         row = store.one("SELECT count(*) FROM entries WHERE stamp = ''")
     return int(row[0]) if row else 0
 
 
-def _mend_schema(store: Store) -> None:
-    """Drop what is not ours, and make anew what is missing: before it can run, or fail."""
+def _repair_schema(store: Store) -> None:
+    """Drop what no migration made and make what is missing, before a trigger can run."""
     for kind, name in sorted(foreign(store), key=lambda each: _DROPPED.index(each[0])):
         quoted = name.replace('"', '""')
         store.run(f'DROP {kind} "{quoted}"')
@@ -67,7 +67,7 @@ def _mend_schema(store: Store) -> None:
         store.run(wanted[key])
 
 
-def _mend_values(store: Store) -> None:
+def _repair_values(store: Store) -> None:
     store.run("INSERT OR IGNORE INTO counters VALUES ('generation', 0)")
     store.run(f"{_READ_AGAIN} WHERE NOT json_valid(skipped)")
     for table, column in JSON_COLUMNS:
@@ -78,16 +78,16 @@ def _mend_values(store: Store) -> None:
             store.run(f"UPDATE {table} SET {column} = ? WHERE NOT json_valid({column})", empty)
 
 
-def _mend_vocabulary(store: Store) -> None:
-    """Begin a new vocabulary where ids are missing: whatever was spelled with it goes."""
+def _repair_vocabulary(store: Store) -> None:
+    """Begin a new vocabulary where ids are missing, and drop every artifact that used it."""
     if vocabulary_size(store) < 0:
         store.run(_READ_AGAIN)
         store.run("DELETE FROM artifacts")
         store.run("DELETE FROM terms")
 
 
-def _drop_broken(store: Store) -> None:
-    rows = [(number,) for number in {each.row for each in broken_artifacts(store)}]
+def _drop_invalid(store: Store) -> None:
+    rows = [(number,) for number in {each.row for each in invalid_artifacts(store)}]
     entry = "(SELECT entry FROM artifacts WHERE id = ?)"
     store.run_many(f"{_READ_AGAIN} WHERE id = {entry}", rows)
     store.run_many("DELETE FROM artifacts WHERE id = ?", rows)

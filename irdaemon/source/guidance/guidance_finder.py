@@ -1,4 +1,4 @@
-"""Look for files of one kind of guidance below directories, in the plugins in use among them."""
+"""Find files of one kind of guidance below directories, in the plugins in use among them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from irdaemon.source.guidance.kind import Kind
 from irdaemon.source.opening import followed
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
-from irdaemon.source.skills.finder import rank
+from irdaemon.source.skills.skill_finder import rank
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
@@ -26,10 +26,10 @@ from irdaemon.types import Entry, Problem, Refused, Root, SourceError
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
-    """A real file or directory to look at, and the path it was given as.
+class GuidanceTop:
+    """A real file or directory to search, and the path it was given as.
 
-    `own` says that all below it is of the kind; `depth` is how many levels are looked at.
+    `own` is true where all below it is of the kind; `depth` is how many levels are searched.
     """
 
     path: str
@@ -42,28 +42,28 @@ class Top:
         """Return the name under which a real path at or below this one is known."""
         return self.given + path[len(self.path) :]
 
-    def narrowed(self, where: str) -> Top | None:
-        """Return the part of this at `where`, None when a look would not get there."""
+    def narrowed(self, where: str) -> GuidanceTop | None:
+        """Return the part of this at `where`, None when a search would not get there."""
         inside = os.path.relpath(where, self.path).split(os.sep) if where != self.path else []
         directories = inside if os.path.isdir(where) else inside[:-1]
         if len(directories) > self.depth or not PRUNED.isdisjoint(directories):
             return None
         depth = self.depth - len(directories)
-        return Top(where, self.known_as(where), self.scope, depth, self.own)
+        return GuidanceTop(where, self.known_as(where), self.scope, depth, self.own)
 
 
 @dataclass(slots=True)
-class Finder:
+class GuidanceFinder:
     """What one scan has found so far, by the entries' keys."""
 
     kind: Kind
-    tops: tuple[Top, ...]
+    tops: tuple[GuidanceTop, ...]
     symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def look(self, top: Top) -> None:
-        """Look at a file, below a directory, or in the plugins of a store."""
+    def search(self, top: GuidanceTop) -> None:
+        """Search a file, below a directory, or in the plugins of a store."""
         if os.path.isfile(top.path):
             self._keep(top.path, top.given, top)
         elif self._is_deleted_file(top):
@@ -75,13 +75,13 @@ class Finder:
         else:
             self._walk(top)
 
-    def _is_deleted_file(self, top: Top) -> bool:
-        """Say whether a root is a single file that is no more; a directory is rather unmounted."""
+    def _is_deleted_file(self, top: GuidanceTop) -> bool:
+        """Return whether a root is a deleted file; a missing directory may be unmounted."""
         beside = os.path.isdir(os.path.dirname(top.path))
         return beside and self.kind.may_be(top.path) and not os.path.lexists(top.path)
 
-    def _walk(self, top: Top) -> None:
-        stores: list[Top] = []
+    def _walk(self, top: GuidanceTop) -> None:
+        stores: list[GuidanceTop] = []
         walk = Walk(self.symlinks.with_top(top.path))
 
         def known_as(directory: str, name: str) -> str:
@@ -93,7 +93,7 @@ class Finder:
             if entry.name == "plugins" and store_of(real) == real:
                 if walk.entered(entry):
                     known = known_as(os.path.dirname(entry.path), entry.name)
-                    stores.append(Top(real, known, top.scope, top.depth))
+                    stores.append(GuidanceTop(real, known, top.scope, top.depth))
                 return False
             return not_pruned(entry)
 
@@ -105,7 +105,7 @@ class Finder:
         for store in stores:
             self._store(store)
 
-    def _store(self, top: Top) -> None:
+    def _store(self, top: GuidanceTop) -> None:
         try:
             for plugin in plugins_of(top.path):
                 self._plugin(plugin, top.depth)
@@ -118,11 +118,11 @@ class Finder:
             return
         try:
             for place in places_of(plugin, self.kind.name):
-                self.look(Top(place, place, "plugin", depth, own=True))
+                self.search(GuidanceTop(place, place, "plugin", depth, own=True))
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
 
-    def _offer(self, entry: os.DirEntry[str], known: str, top: Top) -> None:
+    def _offer(self, entry: os.DirEntry[str], known: str, top: GuidanceTop) -> None:
         if is_regular(entry):
             self._keep(self._target(entry), known, top)
         elif self._product(entry.path, known, top):
@@ -145,7 +145,7 @@ class Finder:
             self.problems.append(Problem(entry.path, error.message))
             return ""
 
-    def _keep(self, path: str, known: str, top: Top) -> None:
+    def _keep(self, path: str, known: str, top: GuidanceTop) -> None:
         """Keep a file that is of the kind, in the best scope it was met in."""
         if not path or not self._product(path, known, top):
             return
@@ -159,10 +159,10 @@ class Finder:
             entry = Entry(key, path, stamp_of(status), status.st_mtime_ns, top.scope)
             self.entries[key] = entry
 
-    def _product(self, path: str, known: str, top: Top) -> str:
+    def _product(self, path: str, known: str, top: GuidanceTop) -> str:
         """Return whose a file is: within a root by its place there, outside by the link's name.
 
-        So a look at one changed path comes to what a look at everything would.
+        So a scan of one changed path gives what a whole scan would.
         """
         around = [each for each in self.tops if at_or_under(path, each.path)]
         if not around or top.own:
@@ -170,7 +170,7 @@ class Finder:
         return product_in(self.kind, path, around)
 
 
-def product_in(kind: Kind, path: str, around: list[Top]) -> str:
+def product_in(kind: Kind, path: str, around: list[GuidanceTop]) -> str:
     """Return whose the file at a real path is, by the roots around it."""
-    said = (kind.product(top.known_as(path), top.own) for top in around)
-    return next(filter(None, said), "") or kind.product(path, own=False)
+    products = (kind.product(top.known_as(path), top.own) for top in around)
+    return next(filter(None, products), "") or kind.product(path, own=False)

@@ -1,4 +1,4 @@
-"""Look for directories that hold a SKILL.md, and keep each once, in its best scope."""
+"""Find directories that hold a SKILL.md, and keep each once, in its best scope."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from irdaemon.source.opening import resolved
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
-from irdaemon.source.skills.places import CODEX_FILE, SKILL_NAMES
+from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, home_relative, is_regular, missing, not_pruned, stamp_of
 from irdaemon.types import Entry, Problem, Root, SourceError
@@ -16,8 +16,8 @@ RANKS = ("project", "user", "plugin", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
-    """A real directory to look in, for skills at most `depth` levels below."""
+class SkillTop:
+    """A real directory to search, for skills at most `depth` levels below."""
 
     path: str
     scope: str
@@ -25,15 +25,15 @@ class Top:
 
 
 @dataclass(slots=True)
-class Finder:
-    """What one scan has found so far; `symlinks` says which links it follows."""
+class SkillFinder:
+    """What one scan has found so far; `symlinks` decides which links it follows."""
 
     symlinks: Symlinks
     entries: dict[str, Entry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def look(self, top: Top) -> None:
-        """Look below a directory; in a plugin store, only at the plugins in use."""
+    def search(self, top: SkillTop) -> None:
+        """Search below a directory; in a plugin store, only the plugins in use."""
         problem = missing(Root(top.path))
         if problem:
             self.problems.append(problem)
@@ -42,7 +42,7 @@ class Finder:
         else:
             self._walk(top)
 
-    def _walk(self, top: Top, plugin: str = "") -> None:
+    def _walk(self, top: SkillTop, plugin: str = "") -> None:
         walk = Walk(self.symlinks.with_top(plugin) if plugin else self.symlinks)
         stores: list[str] = []
 
@@ -72,10 +72,10 @@ class Finder:
         if problem:
             self.problems.append(problem)
             return
-        self._walk(Top(plugin.path, "plugin", 0), plugin.path)
+        self._walk(SkillTop(plugin.path, "plugin", 0), plugin.path)
         try:
             for place in filter(os.path.isdir, places_of(plugin, "skills")):
-                self._walk(Top(place, "plugin", depth), plugin.path)
+                self._walk(SkillTop(place, "plugin", depth), plugin.path)
         except SourceError as error:
             self.problems.append(Problem(plugin.path, error.message))
 
@@ -110,7 +110,7 @@ def _unfollowed(link: str) -> Problem:
 
 
 def rank(scope: str) -> int:
-    """Order scopes by who wins: a project's skill over the user's, over a plugin's."""
+    """Order scopes by precedence: project, user, plugin, other."""
     return RANKS.index(scope) if scope in RANKS else len(RANKS)
 
 

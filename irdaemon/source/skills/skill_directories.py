@@ -1,4 +1,4 @@
-"""Know where agents keep skills: the one table of directories, and the names inside them."""
+"""The directories where agents keep skills, and the names of files in them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _MOVABLE = (
     ("XDG_CONFIG_HOME", ".config", "opencode/skills", "user"),
 )
 
-# Installed by whoever manages the machine.
+# Installed by the administrator of the machine.
 _MANAGED = (
     "/etc/claude-code/.claude/skills",
     "/Library/Application Support/ClaudeCode/.claude/skills",

@@ -1,4 +1,4 @@
-"""Look for files that match, below directories that are neither excluded nor ignored."""
+"""Find files that match, below directories that are neither excluded nor ignored."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class Filter:
     ignores: Ignores | None
 
     def passes_file(self, path: str, relative: str) -> bool:
-        """Say whether the file at `path`, known as `relative` below its root, counts."""
+        """Return whether the file at `path`, known as `relative` below its root, counts."""
         if not self.wanted.match_file(relative) or self.excluded.match_file(relative):
             return False
         return not (self.ignores and self.ignores.ignores(path, is_directory=False))
 
     def passes_directory(self, path: str, relative: str) -> bool:
-        """Say whether a directory may be looked into."""
+        """Return whether a directory may be searched."""
         if os.path.basename(path) in PRUNED or self.excluded.match_file(relative + "/"):
             return False
         return not (self.ignores and self.ignores.ignores(path, is_directory=True))
 
     def passes_below(self, top: str, path: str) -> bool:
-        """Say whether every directory from a root (exclusive) down to `path` may be looked into."""
+        """Return whether every directory from a root (exclusive) down to `path` may be searched."""
         inside = os.path.relpath(path, top).split(os.sep) if path != top else []
         steps = ["/".join(inside[: i + 1]) for i in range(len(inside))]
         return all(self.passes_directory(os.path.join(top, step), step) for step in steps)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A matching file: its real path, fingerprint, modification time and its root's scope."""
 
     path: str
@@ -52,16 +52,16 @@ class Found:
 
 
 @dataclass(slots=True)
-class Finder:
+class FileFinder:
     """What one scan has found so far, by real path; the first root to reach a file has it."""
 
     filter: Filter
     symlinks: Symlinks
-    files: dict[str, Found] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def look(self, root: Root, start: str) -> None:
-        """Look from `start`, a real directory at or below the root's real path, downwards."""
+    def search(self, root: Root, start: str) -> None:
+        """Search from `start`, a real directory at or below the root's real path, downwards."""
         problem = missing(Root(start))
         if problem:
             self.problems.append(problem)
@@ -90,7 +90,7 @@ class Finder:
         except OSError:
             return
         real = _real(path)
-        self.files.setdefault(real, Found(real, stamp_of(status), status.st_mtime_ns, scope))
+        self.files.setdefault(real, FoundFile(real, stamp_of(status), status.st_mtime_ns, scope))
 
     def _offer(self, entry: os.DirEntry[str], scope: str) -> None:
         if is_regular(entry):

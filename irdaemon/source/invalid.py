@@ -1,12 +1,16 @@
-"""The source of a corpus that its configuration makes unusable: it has nothing, and says why."""
+"""The source of a corpus whose configuration is not valid: it has no entries and one problem."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
 
 
-class Misconfigured:
+class InvalidSource:
     """Stand for a source that cannot be made; what was indexed of it before is kept."""
+
+    limits: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, problem: Problem):
         self._problem = problem
@@ -16,7 +20,7 @@ class Misconfigured:
         return ()
 
     def scan(self, under: str | None = None) -> Scan:
-        """Find nothing, vouch for nothing, and say what is wrong."""
+        """Return the problem, no entries, and nothing covered."""
         return Scan((), (), (self._problem,))
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:

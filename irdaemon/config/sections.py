@@ -1,0 +1,177 @@
+"""What a person can configure: one frozen dataclass per table of the file.
+
+A section's docstring and defaults are also what `irdaemon init` writes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+from irdaemon.config.clients import ClientConfig
+
+# Kinds whose directories are found by themselves; the corpus is called after the kind.
+KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages sessions".split())
+# What every corpus' table may hold; further keys are options of its source.
+CORPUS_KEYS = (
+    "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusConfig:
+    """One corpus: a source by name, its roots and options, its strategy spec and embedder.
+
+    `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
+    secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
+    the roots (None: as its kind has it). `options` are the keys that only its source knows; `lines`
+    holds the line of each, "" for the table itself, for errors that are found later. `problem` is
+    a control character that makes it unusable, "" for none: the other corpora are served.
+    """
+
+    name: str
+    kind: str
+    roots: tuple[str, ...] = ()
+    strategy: Mapping[str, Any] | None = None
+    embedder: str | None = None
+    cases: str = ""
+    enabled: bool = True
+    redact: str = ""
+    follow_links: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """How the index is built and kept.
+
+    `hnsw_above`: vectors from which an HNSW graph helps; 0 for never. `idle_minutes`: after so long
+    without a query the embedder's model is let go until the next; 0 for never.
+    """
+
+    hnsw_above: int = 50_000
+    idle_minutes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WatchConfig:
+    """How file events are taken in.
+
+    `settle_ms`: quiet awaited before acting again; `max_wait_ms`: the longest a change waits;
+    `poll_s`: how often a root that cannot be watched is scanned; `polling`: never use the
+    system's events.
+    """
+
+    settle_ms: int = 20
+    max_wait_ms: int = 2_000
+    poll_s: float = 5.0
+    polling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleConfig:
+    """How often upkeep runs, in minutes; 0 turns a job off."""
+
+    reconcile_minutes: float = 15.0
+    retry_minutes: float = 60.0
+    compact_minutes: float = 24 * 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """Where else to serve, and what a request may cost.
+
+    `tcp`: HOST:PORT to serve at beside the socket, with CURVE keys only (irdaemon keys); `shared`:
+    the path of a second socket, for other users of this machine that a [[client]] table names.
+    `max_items`: values in one request, in all; `max_waiting`: requests that wait for a worker;
+    `max_request_s`: the longest a request may wait and run; `requests_per_second`: of one
+    connection, ten times as many at once. 0 means no limit.
+    """
+
+    tcp: str = ""
+    shared: str = ""
+    max_connections: int = 1_000
+    max_message_bytes: int = 4 * 1024 * 1024
+    max_reply_bytes: int = 16 * 1024 * 1024
+    max_depth: int = 32
+    max_items: int = 100_000
+    max_query_chars: int = 200_000
+    max_references: int = 1_000
+    max_cases: int = 10_000
+    max_waiting: int = 64
+    max_request_s: float = 600.0
+    requests_per_second: float = 5_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class HealthConfig:
+    """When an index counts as stale.
+
+    `stale_minutes`: how long a change that was seen may wait to be indexed, and how much later than
+    the schedule says a whole scan may be; `stuck_minutes`: how long one job may go without a sign
+    of progress before the service manager's watchdog is left unanswered.
+    """
+
+    stale_minutes: float = 10.0
+    stuck_minutes: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsConfig:
+    """What the daemon may use at most; 0 for no limit, `irc status` names those exceeded.
+
+    `memory_mb`: resident memory; near it what is only kept to be quick goes, above it new artifacts
+    are refused. `file_bytes`, `line_bytes`: the largest file, and line of a session, read where a
+    corpus sets no `max_bytes`, `max_line_bytes` (0: what its source has). `artifacts`: how many a
+    corpus holds. `open_files`: descriptors, at least 256 (0: what the system gives).
+    `queued_paths`: changed paths that wait for a corpus before one whole scan replaces them.
+    `nice`: by how much indexing lowers its priority. `idle_exit_minutes`: stop after so long
+    without a request.
+    """
+
+    memory_mb: int = 1_800
+    file_bytes: int = 0
+    line_bytes: int = 0
+    artifacts: int = 1_000_000
+    open_files: int = 0
+    queued_paths: int = 10_000
+    nice: int = 5
+    idle_exit_minutes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything a person can set, and where the daemon keeps its own files."""
+
+    path: str
+    state_dir: str
+    embedder: str = "wordllama"
+    reranker: str = ""
+    known: bool = True
+    corpora: tuple[CorpusConfig, ...] = ()
+    index: IndexConfig = field(default_factory=IndexConfig)
+    watch: WatchConfig = field(default_factory=WatchConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    serve: ServeConfig = field(default_factory=ServeConfig)
+    clients: tuple[ClientConfig, ...] = ()
+    health: HealthConfig = field(default_factory=HealthConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+
+    @property
+    def ledger_path(self) -> str:
+        """Return the path of the ledger file."""
+        return os.path.join(self.state_dir, "ledger.sqlite")
+
+
+SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
+    {
+        name: kind
+        for name, kind in get_type_hints(Config).items()
+        if isinstance(kind, type) and is_dataclass(kind)
+    }
+)

@@ -1,0 +1,98 @@
+"""Artifacts as they are stored: one by its id, a page of many, and how many there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+
+from irdaemon.ledger.rows import ArtifactPage, Counts, StoredArtifact
+from irdaemon.ledger.store import Store
+
+
+class Artifacts:
+    """Read artifacts and their records."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    def get(self, corpus: str, artifact_id: str) -> StoredArtifact | None:
+        """Return one artifact by its exact id."""
+        row = self._store.one(
+            "SELECT corpus, artifact_id, name, pointer, body, digest, fields, indexed_at"
+            " FROM artifacts WHERE corpus = ? AND artifact_id = ?",
+            corpus,
+            artifact_id,
+        )
+        if row is None:
+            return None
+        corpus, artifact_id, name, pointer, body, digest, fields, indexed_at = row
+        unpacked = msgpack.unpackb(fields)
+        return StoredArtifact(
+            corpus, artifact_id, name, pointer, body, digest, unpacked, indexed_at
+        )
+
+    def ids_named(self, corpus: str, name: str, limit: int = 20) -> list[str]:
+        """Return ids whose artifact is called `name`, or that end with it as a path."""
+        rows = self._store.all(
+            "SELECT artifact_id FROM artifacts WHERE corpus = ?"
+            " AND (name = ? OR substr(artifact_id, -length(?) - 1) = '/' || ?)"
+            " ORDER BY artifact_id LIMIT ?",
+            corpus,
+            name,
+            name,
+            name,
+            limit,
+        )
+        return [artifact_id for (artifact_id,) in rows]
+
+    def page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
+        """Return (corpus, artifact_id, name, pointer, indexed_at) in the order of references."""
+        return self._store.all(
+            "SELECT corpus, artifact_id, name, pointer, indexed_at FROM artifacts"
+            " WHERE (corpus, artifact_id) > (?1, ?2) AND (?3 = '' OR corpus = ?3)"
+            " AND (?4 = '' OR pointer = ?4 OR substr(pointer, 1, length(?4) + 1) = ?4 || '/')"
+            " ORDER BY corpus, artifact_id LIMIT ?5",
+            *wanted.after,
+            wanted.corpus,
+            wanted.under,
+            wanted.limit,
+        )
+
+    def records_of(self, corpus: str, artifact_id: str) -> list[dict[str, Any]]:
+        """Return the stored records of an artifact in plan order."""
+        names = ("record_id", "kind", "granularity", "surface_index", "text")
+        return [
+            {**dict(zip(names, row, strict=False)), "metadata": msgpack.unpackb(row[5])}
+            for row in self._store.all(
+                "SELECT record_id, records.kind, granularity, surface_index, text, metadata"
+                " FROM records JOIN artifacts ON artifacts.id = records.artifact"
+                " WHERE corpus = ? AND artifact_id = ? ORDER BY surface_index",
+                corpus,
+                artifact_id,
+            )
+        ]
+
+    def last_row(self) -> int:
+        """Return the highest row number of any artifact."""
+        row = self._store.one("SELECT coalesce(max(id), 0) FROM artifacts")
+        return int(row[0]) if row else 0
+
+    def count(self, corpus: str) -> int:
+        """Count the artifacts of a corpus."""
+        row = self._store.one("SELECT count(*) FROM artifacts WHERE corpus = ?", corpus)
+        return int(row[0]) if row else 0
+
+    def counts(self, corpus: str, embedder: str) -> Counts:
+        """Count what is held of a corpus; vectors are those of one embedder."""
+        records = "FROM records JOIN artifacts ON artifacts.id = records.artifact"
+        row = self._store.one(
+            "SELECT (SELECT count(*) FROM artifacts WHERE corpus = ?1),"
+            f" (SELECT count(*) {records} WHERE corpus = ?1),"
+            f" (SELECT count(*) {records} JOIN vectors ON vectors.digest = records.digest"
+            "   AND embedder = ?2 WHERE corpus = ?1),"
+            " (SELECT count(*) FROM failures WHERE corpus = ?1)",
+            corpus,
+            embedder,
+        )
+        return Counts(*(row or (0, 0, 0, 0)))

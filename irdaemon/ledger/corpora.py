@@ -1,0 +1,104 @@
+"""Corpora: the registered ones, who embeds each, how its last scan ended, and its floors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from irdaemon.ledger import erasing
+from irdaemon.ledger.store import Store
+from irdaemon.types import Floor, Problem
+
+
+class Corpora:
+    """Keep one row per corpus, by name."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    def declare(self, name: str, kind: str, recipe: str, embedder: str) -> None:
+        """Register a corpus, or note its present recipe and embedder.
+
+        What failed under another recipe is read again at the next scan.
+        """
+        with self._store.transaction():
+            self._store.run(
+                "UPDATE failures SET stamp = '' WHERE corpus ="
+                " (SELECT name FROM corpora WHERE name = ? AND recipe != ?)",
+                name,
+                recipe,
+            )
+            self._store.run(
+                "INSERT INTO corpora(name, kind, recipe, embedder) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT(name) DO UPDATE SET kind = excluded.kind,"
+                " recipe = excluded.recipe, embedder = excluded.embedder",
+                name,
+                kind,
+                recipe,
+                embedder,
+            )
+
+    def served(self, name: str) -> tuple[str, str] | None:
+        """Return the name and id of the embedder whose vectors serve a corpus; None: none yet."""
+        row = self._store.one("SELECT served_name, served FROM corpora WHERE name = ?", name)
+        return (row[0], row[1]) if row and row[1] else None
+
+    def serve(self, name: str, embedder: str, embedder_id: str) -> None:
+        """Note the embedder whose vectors serve a corpus from now on."""
+        with self._store.transaction():
+            self._store.run(
+                "UPDATE corpora SET served_name = ?, served = ? WHERE name = ?",
+                embedder,
+                embedder_id,
+                name,
+            )
+
+    def forget(self, name: str) -> None:
+        """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""
+        with self._store.transaction():
+            erasing.note_forgotten(self._store)
+            self._store.run("DELETE FROM corpora WHERE name = ?", name)
+            self._store.run("DELETE FROM gone WHERE corpus = ?", name)
+
+    def names(self) -> list[str]:
+        """Return the names of the registered corpora, sorted."""
+        return [name for (name,) in self._store.all("SELECT name FROM corpora ORDER BY name")]
+
+    def reconciled(
+        self, name: str, problems: Sequence[Problem], roots: Mapping[str, str], now: float
+    ) -> None:
+        """Note how a whole scan of `name` ended: its problems, its roots and their real paths."""
+        listed = json.dumps([[problem.path, problem.reason] for problem in problems])
+        with self._store.transaction():
+            self._store.run(
+                "UPDATE corpora SET problems = ?, roots = ?, last_reconcile = ? WHERE name = ?",
+                listed,
+                json.dumps(dict(roots)),
+                now,
+                name,
+            )
+
+    def roots_of(self, name: str) -> dict[str, str]:
+        """Return the roots of the last whole scan of `name`, with their real paths."""
+        row = self._store.one("SELECT roots FROM corpora WHERE name = ?", name)
+        roots: dict[str, str] = json.loads(row[0]) if row else {}
+        return roots
+
+    def state_of(self, name: str) -> tuple[float | None, tuple[Problem, ...]]:
+        """Return when the last whole scan of a corpus ended (Unix seconds), and its problems."""
+        row = self._store.one("SELECT last_reconcile, problems FROM corpora WHERE name = ?", name)
+        if row is None:
+            return None, ()
+        return row[0], tuple(Problem(*pair) for pair in json.loads(row[1]))
+
+    def put_floors(self, name: str, floors: Mapping[str, Floor]) -> None:
+        """Keep the floors of a corpus, by mode, in place of those before."""
+        rows = [(name, mode, json.dumps(floor.to_dict())) for mode, floor in floors.items()]
+        with self._store.transaction():
+            self._store.run("DELETE FROM floors WHERE corpus = ?", name)
+            self._store.run_many("INSERT INTO floors(corpus, mode, floor) VALUES (?, ?, ?)", rows)
+
+    def floors_of(self, name: str) -> dict[str, Floor]:
+        """Return the floors kept of a corpus, by mode, of whatever formula."""
+        kept = self._store.all("SELECT mode, floor FROM floors WHERE corpus = ?", name)
+        return {mode: Floor.from_dict(json.loads(text)) for mode, text in kept}

@@ -1,0 +1,41 @@
+"""Become a command that has limits: run by `worker.run`, as a file alone, without the package.
+
+    python -I -S bounded.py PARENT MEMORY COMMAND...
+
+PARENT is the number of the process that waits, with which the command ends (Linux); MEMORY is in
+bytes of address space, 0 for no limit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+
+# As a shell has it.
+NOT_FOUND = 127
+# From linux/prctl.h.
+_PR_SET_PDEATHSIG = 1
+
+
+def main(words: Sequence[str]) -> int:
+    """Set the limits and become the command; return NOT_FOUND where it cannot be started."""
+    parent, memory, *command = words
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != int(parent):  # it ended before the line above
+            return NOT_FOUND
+    if int(memory):
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec hands that on
+    try:
+        os.execvp(command[0], command)
+    except OSError:
+        return NOT_FOUND
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,38 @@
+"""Artifacts as they are stored: by id, by name, page by page, and counted."""
+
+import pytest
+
+from irdaemon.ledger import ArtifactPage, Counts
+from tests.support.corpora import ledger, upsert
+
+
+@pytest.fixture
+def store():
+    made = ledger("c", "d")
+    made.entries.put("c", upsert("e", {"x/a": "one", "y/a": "two", "b": "three"}), 1.0)
+    made.entries.put("d", upsert("f", {"a": "one"}), 1.0)
+    return made
+
+
+def test_an_artifact_is_found_by_its_exact_id_and_its_ids_by_the_end_of_a_path(store):
+    assert store.artifacts.get("c", "x/a").artifact_id == "x/a"
+    assert store.artifacts.get("c", "a") is None
+    assert store.artifacts.ids_named("c", "a") == ["x/a", "y/a"]
+    assert store.artifacts.ids_named("c", "a", limit=1) == ["x/a"]
+
+
+def test_pages_follow_each_other_in_the_order_of_references(store):
+    every = [row[:2] for row in store.artifacts.page(ArtifactPage())]
+    assert every == [("c", "b"), ("c", "x/a"), ("c", "y/a"), ("d", "a")]
+    paged, after = [], ("", "")
+    while rows := store.artifacts.page(ArtifactPage(after=after, limit=3)):
+        paged += [row[:2] for row in rows]
+        after = paged[-1]
+    assert paged == every
+    assert [row[1] for row in store.artifacts.page(ArtifactPage(corpus="d"))] == ["a"]
+
+
+def test_what_is_held_is_counted_for_each_corpus(store):
+    assert (store.artifacts.count("c"), store.artifacts.count("missing")) == (3, 0)
+    assert store.artifacts.counts("c", "e") == Counts(3, 3, 0, 0)
+    assert store.artifacts.last_row() == 4

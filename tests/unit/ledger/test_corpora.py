@@ -1,0 +1,25 @@
+"""What is kept of a corpus itself: who serves it, and how its last whole scan ended."""
+
+from irdaemon.types import Problem
+from tests.support.corpora import ledger
+
+
+def test_a_corpus_is_served_by_the_embedder_that_was_noted_until_another_is():
+    corpora = ledger("c", "d").corpora
+    assert corpora.names() == ["c", "d"]
+    assert corpora.served("c") is None
+    corpora.serve("c", "hashing", "hashing-512")
+    assert corpora.served("c") == ("hashing", "hashing-512")
+    corpora.declare("c", "files", "r", "another")
+    assert corpora.served("c") == ("hashing", "hashing-512")
+    assert corpora.served("d") is None
+
+
+def test_the_end_of_a_whole_scan_is_kept_with_its_problems_and_roots():
+    corpora = ledger().corpora
+    assert corpora.state_of("c") == (None, ())
+    problem = Problem("/a", "permission denied")
+    corpora.reconciled("c", [problem], {"/a": "/real/a"}, 5.0)
+    assert corpora.state_of("c") == (5.0, (problem,))
+    assert corpora.roots_of("c") == {"/a": "/real/a"}
+    assert (corpora.state_of("missing"), corpora.roots_of("missing")) == ((None, ()), {})
