@@ -172,7 +172,7 @@ def test_whichever_write_fails_all_is_as_if_it_had_not_once_it_was_tried_again(
         clock.now += 5
         made.drain()
         assert problem(made) is None
-        assert [each for each in made.ledger.faults() if each.grave] == []
+        assert [each for each in made.ledger.check() if each.severe] == []
         assert everything(made.ledger, "hashing-512") == everything(wanted.ledger, "hashing-512")
         assert made.search(Query("potatoes", mode="lexical")).results[0].artifact_id == "t2"
         made.ledger.close()

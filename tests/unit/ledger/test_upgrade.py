@@ -79,7 +79,7 @@ def test_an_older_ledger_answers_at_once_and_after_a_look_is_as_one_built_anew(f
     assert is_as_built_anew(level(made))
     assert first(made, "fill in pdf forms") == "pdf"
     assert [failure.key for failure in made.ledger.failures.all()] == ["broken"]
-    assert made.ledger.faults() == []
+    assert made.ledger.check() == []
     assert (made.state.corruption, kept_aside(path)) == (None, [])
     made.ledger.close()
 
