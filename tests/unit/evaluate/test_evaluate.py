@@ -32,7 +32,7 @@ from irdaemon.evaluate.generate import gives_away, mask_name
 from irdaemon.evaluate.measures import MEASURES, average_precision, ndcg, precision, recall
 from irdaemon.evaluate.runs import Run
 from irdaemon.types import Hit, Query
-from tests.unit.retrieve.test_ranking import engine_of, tool
+from tests.support.tools import engine_of, tool
 
 
 def hit(id, score=1.0, copies=()):

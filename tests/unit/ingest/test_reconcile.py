@@ -21,28 +21,9 @@ from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
 from irdaemon.types import IndexPlan, Root, SourceError
 from tests.support.corpora import LATER, contents, mapped, skills, write_skill
+from tests.support.watched import Watched
 
 ROOT = Path(__file__).parents[3]
-
-
-class Watched:
-    """A corpus, its ledger, and `look` to bring one level with the other."""
-
-    def __init__(self, corpus, path=":memory:"):
-        self.ledger, self.corpus = Ledger(path), corpus
-
-    def look(self, *under, now=LATER, **how):
-        self.ledger.declare(self.corpus.name, "k", self.corpus.recipe, "hashing-512")
-        look = Look(tuple(map(str, under)), **how)
-        return reconcile(self.ledger, self.corpus, look, lambda: now)
-
-    @property
-    def held(self):
-        return contents(self.ledger, self.corpus.name)
-
-    @property
-    def failures(self):
-        return {f.key: f.reason for f in self.ledger.failures.all()}
 
 
 def test_a_second_look_reads_nothing_and_changes_nothing():

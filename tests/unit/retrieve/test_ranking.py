@@ -8,43 +8,12 @@ import irdaemon as ir
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.discover import Models, discover, search
-from irdaemon.engine import Engine, Options
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import Look
-from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill
 from irdaemon.types import Query
-
-WORDS = ["pdf", "form", "merge", "python", "test", "deploy", "cloud", "invoice"]
-
-
-def engine_of(items, hnsw_above=0, **more):
-    corpora = {"tools": items, **more}
-    engine = Engine(
-        Ledger(IN_MEMORY),
-        [Corpus(n, "mapping", InMemory(i), Skill(), "hashing") for n, i in corpora.items()],
-        Options(hnsw_above=hnsw_above),
-    )
-    for name in corpora:
-        engine.request(Job("reconcile", name))
-    engine.drain()
-    return engine
-
-
-def tool(description, **more):
-    return {"description": description, **more}
-
-
-TOOLS = {
-    "fill": tool("Fill a pdf form", team="docs", tags=["pdf", "office"], size=3),
-    "merge": tool("Merge pdf files", team="docs", tags=["pdf"], size=10),
-    "deploy": tool("Deploy to the cloud", team="ops", since="2026-09-01"),
-}
-
-
-def names(answer):
-    return [hit.name for hit in answer.results]
+from tests.support.tools import TOOLS, WORDS, engine_of, names, tool
 
 
 def test_the_best_match_comes_first_with_every_score_beside_it():

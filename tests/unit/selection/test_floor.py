@@ -15,15 +15,9 @@ from irdaemon.strategy import Skill
 from irdaemon.types import Floor, Query, SelectSpec, Usual
 from tests.support.corpora import engine as built
 from tests.support.corpora import mapped
-from tests.unit.retrieve.test_ranking import engine_of, tool
+from tests.support.tools import MANY_TOOLS as TOOLS
+from tests.support.tools import engine_of, tool
 
-THINGS = "pdf forms invoices kubernetes clusters camera lenses protein chains ledgers compilers"
-DOINGS = "fill sign deploy rotate fold audit parse resize archive convert translate summarise"
-TOOLS = {
-    f"{doing}-{thing}": tool(f"Use this to {doing} {thing} of any kind, and to check the {thing}")
-    for doing in DOINGS.split()
-    for thing in THINGS.split()[:6]
-}
 FOREIGN = "what is the capital of australia"
 
 
