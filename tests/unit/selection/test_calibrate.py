@@ -1,0 +1,111 @@
+"""How a corpus is tried out, and the floors that come of it."""
+
+import numpy as np
+import pytest
+
+from irclient.types import MODES
+from irdaemon.embed import query_vector
+from irdaemon.embed.hashing import Hashing
+from irdaemon.selection.calibrate import (
+    FEWEST_ARTIFACTS,
+    FEWEST_LABELLED,
+    Labelled,
+    floors,
+    try_out,
+    with_labels,
+)
+from irdaemon.selection.negatives import background
+from tests.support.tools import MANY_TOOLS, engine_of, tool
+
+COOKING = {f"bake-{n}": tool(f"Recipes to bake {n} kinds of bread at home") for n in range(9)}
+HASHING = Hashing()
+
+
+def embed(text):
+    return query_vector(HASHING, text)
+
+
+@pytest.fixture(scope="module")
+def snapshot():
+    return engine_of(MANY_TOOLS, cooking=COOKING).snapshot
+
+
+@pytest.fixture(scope="module")
+def trial(snapshot):
+    return try_out(snapshot, "tools", embed)
+
+
+def test_a_corpus_of_a_few_artifacts_cannot_be_tried_out():
+    few = dict(list(MANY_TOOLS.items())[: FEWEST_ARTIFACTS - 1])
+    assert try_out(engine_of(few).snapshot, "tools", embed) is None
+
+
+def test_it_is_asked_what_it_holds_what_few_hold_and_what_others_hold(trial):
+    assert len(trial.background) == len(list(background()))
+    assert len(trial.elsewhere) == len(COOKING)
+    assert len(trial.inside) > 100
+    assert np.mean([s.bm25 for s in trial.inside]) > np.mean([s.bm25 for s in trial.background])
+
+
+def test_whoever_calibrates_may_let_others_go_first_between_any_two_queries(snapshot, trial):
+    pauses = []
+    again = try_out(snapshot, "tools", embed, pause=lambda: pauses.append(1))
+    assert len(pauses) == len(again.inside) + len(again.background) + len(again.elsewhere)
+    assert again == trial
+
+
+def test_a_corpus_is_tried_out_by_its_words_alone_without_an_embedder(snapshot):
+    trial = try_out(snapshot, "tools", lambda text: None)
+    assert {s.cosine for s in trial.inside} == {0.0}
+    assert {s.trust for s in trial.background} == {0.0}
+
+
+def test_each_mode_has_a_floor_that_says_what_it_was_found_with(snapshot, trial):
+    index = snapshot.corpora["tools"]
+    found = floors(trial, index, "recipe", 7.0)
+    assert set(found) == set(MODES)
+    for mode, floor in found.items():
+        assert (floor.mode, floor.recipe, floor.calibrated_at) == (mode, "recipe", 7.0)
+        assert floor.artifacts == index.rows.n_artifacts
+        assert 0 < floor.at_least < 1
+    assert found["hybrid"].j >= 0.5
+
+
+def test_a_surface_does_not_answer_the_query_that_was_made_of_it():
+    same = {f"copy-{n}": tool("Fill a pdf form with what stands in a table") for n in range(9)}
+    snapshot = engine_of({f"t{n}": each for n, each in enumerate(same.values())}).snapshot
+    best = max(s.cosine for s in try_out(snapshot, "tools", embed).inside)
+    whole = embed("Fill a pdf form with what stands in a table").vector
+    assert best < float(whole @ whole) - 0.01
+
+
+class Fixed:
+    """A reranker that likes nothing."""
+
+    id = "fixed"
+
+    def scores(self, query, texts):
+        return np.full(len(texts), 0.25, np.float32)
+
+
+def test_with_a_reranker_its_scores_have_a_floor_of_their_own(snapshot):
+    trial = try_out(snapshot, "tools", embed, reranker=Fixed())
+    assert {s.cosine for s in trial.reread.inside} == {0.25}
+    assert len(trial.reread.inside) < len(trial.inside)
+    assert "hybrid+rerank" in floors(trial, snapshot.corpora["tools"], "r", 0.0)
+
+
+def labels(snapshot, inside, outside):
+    answered = tuple(f"fill in invoices {n}" for n in range(inside))
+    return Labelled(snapshot, "tools", answered, ("bake bread",) * outside)
+
+
+def test_enough_labelled_queries_take_the_place_of_those_made_up(snapshot, trial):
+    few = labels(snapshot, FEWEST_LABELLED, FEWEST_LABELLED - 1)
+    assert with_labels(trial, few, embed) is trial
+    enough = with_labels(trial, labels(snapshot, FEWEST_LABELLED, FEWEST_LABELLED), embed)
+    assert enough.labelled
+    assert (len(enough.inside), len(enough.elsewhere)) == (FEWEST_LABELLED, FEWEST_LABELLED)
+    assert enough.background == trial.background
+    floor = floors(enough, snapshot.corpora["tools"], "r", 0.0)["hybrid"]
+    assert (floor.labelled, floor.n_outside) == (True, FEWEST_LABELLED)
