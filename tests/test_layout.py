@@ -6,6 +6,8 @@ What a list below excepts has its reason there; a line that is no longer needed 
 import ast
 from collections import defaultdict
 
+import pytest
+
 from tests.support.modules import PACKAGES, ROOT, imports, modules, parsed
 
 TESTS = ROOT / "tests"
@@ -375,3 +377,21 @@ def test_no_class_name_stands_for_two_things():
 def test_no_file_name_stands_for_two_things_in_one_package():
     found = files_twice()
     check_exceptions(found, FILES_TWICE, f"these occur twice: {found}")
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        (test_no_test_imports_from_a_module_of_tests, "imports tests.unit.ledger.test_check.ITEMS"),
+        (test_a_unit_test_stands_in_the_room_of_its_subject, "there is no package .*/novel"),
+        (test_a_unit_test_is_named_after_its_subject, "unit/novel/test_planted.py"),
+        (test_a_unit_test_starts_no_thread_no_process_and_no_connection, "test_planted.*threading"),
+    ],
+)
+def test_a_planted_violation_is_named(monkeypatch, tmp_path, rule, named):
+    planted = tmp_path / "unit" / "novel" / "test_planted.py"
+    planted.parent.mkdir(parents=True)
+    planted.write_text("import threading\nfrom tests.unit.ledger.test_check import ITEMS\n")
+    monkeypatch.setitem(globals(), "TESTS", tmp_path)
+    with pytest.raises(AssertionError, match=named):
+        rule()
