@@ -5,7 +5,7 @@ import pytest
 from irclient.cli.explanation import explanation
 from irclient.errors import NotFound
 from irdaemon.types import Query, SelectSpec
-from tests.support.tools import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 TOOLS = {
     "fill": tool("Fill a pdf form", team="docs"),

@@ -26,7 +26,7 @@ from irdaemon.evaluate import (
 )
 from irdaemon.types import Query
 from tests.support.evaluation import hit, run
-from tests.support.tools import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 # -- cases ---------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from irdaemon.strategy import ClaudeTurn
 from irdaemon.text import name_tokens, tokenize
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
-from tests.support.tools import WORDS, engine_of, names, tool
+from tests.support.searching import WORDS, engine_of, names, tool
 
 
 @pytest.mark.parametrize(

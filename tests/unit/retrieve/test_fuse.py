@@ -9,7 +9,7 @@ from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.legs import Legs
 from irdaemon.retrieve.question import Question
 from irdaemon.types import Query
-from tests.support.tools import TOOLS, engine_of, names, tool
+from tests.support.searching import TOOLS, engine_of, names, tool
 
 
 def legs(cosine, bm25, covered=None):

@@ -8,7 +8,7 @@ from irdaemon.embed.hashing import Hashing
 from irdaemon.retrieve import Question
 from irdaemon.retrieve.legs import cosines_of_all, score_legs
 from irdaemon.text import tokenize
-from tests.support.tools import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 ITEMS = {f"t{n}": tool(f"Fill pdf form number {n}") for n in range(300)}
 ITEMS["odd"] = tool("Peel potatoes")

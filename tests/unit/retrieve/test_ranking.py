@@ -13,7 +13,7 @@ from irdaemon.ingest.scan import Look
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill
 from irdaemon.types import Query
-from tests.support.tools import TOOLS, WORDS, engine_of, names, tool
+from tests.support.searching import TOOLS, WORDS, engine_of, names, tool
 
 
 def test_the_best_match_comes_first_with_every_score_beside_it():

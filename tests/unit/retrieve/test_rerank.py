@@ -14,7 +14,7 @@ from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec
 from tests.support.corpora import mapped
-from tests.support.tools import MANY_TOOLS as TOOLS
+from tests.support.searching import MANY_TOOLS as TOOLS
 
 
 class Shared:

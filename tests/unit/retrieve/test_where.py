@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from irclient.errors import QueryError
 from irdaemon.retrieve.where import check_fields, fields_in, mask_of
-from tests.support.tools import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 TOOLS = {
     "a": tool("one", team="docs", size=1, tags=["pdf", "office"], draft=True),

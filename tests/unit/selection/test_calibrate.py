@@ -15,7 +15,7 @@ from irdaemon.selection.calibrate import (
     with_labels,
 )
 from irdaemon.selection.negatives import background
-from tests.support.tools import MANY_TOOLS, engine_of, tool
+from tests.support.searching import MANY_TOOLS, engine_of, tool
 
 COOKING = {f"bake-{n}": tool(f"Recipes to bake {n} kinds of bread at home") for n in range(9)}
 HASHING = Hashing()

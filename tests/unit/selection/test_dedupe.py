@@ -1,7 +1,7 @@
 """Copies are one hit: exact ones everywhere, near ones before selection."""
 
 from irdaemon.types import Query
-from tests.support.tools import engine_of, tool
+from tests.support.searching import engine_of, tool
 
 LONG = "Fill a pdf form with data from a table, check it, sign it, and flatten the result"
 

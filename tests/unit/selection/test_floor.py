@@ -15,8 +15,8 @@ from irdaemon.strategy import Skill
 from irdaemon.types import Floor, Query, SelectSpec, Usual
 from tests.support.corpora import engine as built
 from tests.support.corpora import mapped
-from tests.support.tools import MANY_TOOLS as TOOLS
-from tests.support.tools import engine_of, tool
+from tests.support.searching import MANY_TOOLS as TOOLS
+from tests.support.searching import engine_of, tool
 
 FOREIGN = "what is the capital of australia"
 

@@ -4,7 +4,7 @@ import pytest
 
 from irdaemon.selection.subqueries import needs
 from irdaemon.types import Query, SelectSpec
-from tests.support.tools import engine_of, names, tool
+from tests.support.searching import engine_of, names, tool
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from irdaemon.selection.floor import FORMULA, PLAIN
 from irdaemon.selection.threshold import gated
 from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec
-from tests.support.tools import MANY_TOOLS, engine_of
+from tests.support.searching import MANY_TOOLS, engine_of
 
 INSIDE = "fill in my invoices"
 FOREIGN = "what is the capital of australia"
