@@ -2,32 +2,14 @@
 
 import ast
 import tomllib
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.support.modules import PACKAGES, ROOT, imports, modules
+
 RULES = tomllib.loads((ROOT / "tests" / "imports.toml").read_text("utf-8"))
-PACKAGES = {"irdaemon": ROOT / "irdaemon", "irclient": ROOT / "client" / "irclient"}
 # Beside packages and modules these may lie on the ground floor.
 MOST_NAMES = 22
-
-
-def modules(package):
-    """Yield the path and the name below its package of every module; "" is the package itself."""
-    top = PACKAGES[package]
-    for path in sorted(top.rglob("*.py")):
-        parts = path.relative_to(top).with_suffix("").parts
-        yield path, ".".join(part for part in parts if part != "__init__")
-
-
-def imports(path):
-    """Yield every dotted name that a file imports, what is taken from a module included."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def attributes(path):

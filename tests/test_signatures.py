@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.test_imports import PACKAGES, modules
+from tests.support.modules import PACKAGES, modules
 
 MOST = 5
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

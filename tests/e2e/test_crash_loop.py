@@ -15,7 +15,7 @@ from irdaemon.cli.check import checkup
 from irdaemon.config.config import load_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
-from tests.e2e.crashing import Disk, built_anew, made_older, torn
+from tests.support.crashing import Disk, built_anew, made_older, torn
 from tests.support.ledgers import everything
 from tests.support.running import Running
 
@@ -39,7 +39,7 @@ class CrashLoop:
         at_a_write, seconds = self._rng.random() < 0.5, self._rng.uniform(0, 0.5)
         write, older = int(10 ** self._rng.uniform(0, 2.5)), self._rng.randrange(1, len(MIGRATIONS))
         self._prepare(phase, older)
-        module = ["tests.e2e.doomed", str(write)] if at_a_write else ["irdaemon"]
+        module = ["tests.support.doomed", str(write)] if at_a_write else ["irdaemon"]
         command = [sys.executable, "-m", *module, "start"]
         with subprocess.Popen(command, env=self.home.env, stderr=subprocess.DEVNULL) as process:
             self._change_until(process, 3.0 if at_a_write else seconds)

@@ -12,7 +12,7 @@ import zmq
 
 from irclient import wire
 from irclient.errors import LimitError
-from tests.e2e import bad_bytes
+from tests.support import bad_bytes
 from tests.support.running import Running, until
 
 MEGABYTE = 2**20

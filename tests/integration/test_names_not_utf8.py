@@ -11,7 +11,7 @@ from irclient import Client, places, quick, wire
 from irclient.cli import main as cli
 from irclient.errors import QueryError, Unavailable
 from irclient.testing import FakeDaemon, hit, selection
-from tests.integration.irclient.test_client import Awaited
+from tests.support.clients import Awaited
 
 BAD = os.fsdecode(b"bad\xff")
 WORDS = [

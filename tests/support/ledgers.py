@@ -1,6 +1,19 @@
-"""All that a ledger holds, for comparing it with another."""
+"""Kept ledgers of earlier formats, and all that a ledger holds, for comparing it with another."""
+
+import gzip
+from pathlib import Path
 
 from irdaemon.ledger import Ledger
+
+FILES = Path(__file__).parents[1] / "ledgers"
+FORMATS = sorted(FILES.glob("format-?.db.gz"))
+
+
+def unpacked(file: Path, directory: Path) -> str:
+    """Unpack a kept ledger into a directory; return its path."""
+    path = directory / "ledger.sqlite"
+    path.write_bytes(gzip.decompress(file.read_bytes()))
+    return str(path)
 
 
 def everything(ledger: Ledger, embedder: str) -> dict[str, object]:

@@ -22,21 +22,7 @@ from irclient.errors import (
 )
 from irclient.fast.zmtp import exchange
 from irclient.testing import CRASH, SILENT, FakeDaemon, hit, selection
-
-
-class Awaited:
-    """An AsyncClient whose coroutines are run to their end, so that both can be asked alike."""
-
-    def __init__(self, endpoint, timeout=10.0):
-        self.runner = asyncio.Runner()
-        self.client = AsyncClient(endpoint, timeout)
-
-    def __getattr__(self, name):
-        return lambda *args: self.runner.run(getattr(self.client, name)(*args))
-
-    def close(self):
-        self.runner.run(self.client.close())
-        self.runner.close()
+from tests.support.clients import Awaited
 
 
 @pytest.fixture

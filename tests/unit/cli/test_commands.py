@@ -2,8 +2,6 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from importlib import import_module
 
 import pytest
@@ -91,9 +89,3 @@ def test_a_wrong_word_is_named_in_two_lines_with_the_nearest_right_one(words, ex
     assert expected in said
     assert "--help" in said.splitlines()[-1]
     assert len(said.splitlines()) == 2
-
-
-def test_the_daemon_may_still_say_how_many_threads_numpy_starts():
-    statement = "import sys, irdaemon.cli.main as c; c.program(); print('numpy' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True)
-    assert told.stdout.strip() == "False", told.stderr

@@ -1,7 +1,6 @@
 import errno
 import os
 import stat
-import threading
 
 import pytest
 
@@ -104,23 +103,6 @@ def test_a_file_that_may_not_be_replaced_is_a_configuration_error_with_the_cure(
     assert "chattr -i" in caught.value.hint
     assert file.read_text() == WRITTEN
     assert list(file.parent.glob(".irdaemon-*")) == []
-
-
-def test_an_edit_through_a_link_and_one_of_the_file_itself_wait_for_each_other(file, tmp_path):
-    link = tmp_path / "elsewhere" / "link.toml"
-    link.parent.mkdir()
-    link.symlink_to(file)
-    adding = [
-        threading.Thread(target=add_corpus, args=(str(path), f"c{n}", "files", ["/c"]))
-        for n, path in enumerate([file, link] * 5)
-    ]
-    for thread in adding:
-        thread.start()
-    for thread in adding:
-        thread.join()
-    names = {each.name for each in load_config(str(file)).corpora}
-    assert names == {"a", "b", *(f"c{n}" for n in range(10))}
-    assert link.is_symlink()
 
 
 def test_a_file_that_is_begun_anew_replaces_another_only_when_told_to(file):

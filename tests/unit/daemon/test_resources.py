@@ -1,8 +1,5 @@
 """Resource limits: what happens, and what is reported, when one is exceeded."""
 
-import subprocess
-import sys
-
 import pytest
 
 from irdaemon.config import quota
@@ -147,16 +144,3 @@ def test_the_common_size_limits_reach_the_sources_that_know_them_unless_a_corpus
     assert made["own"].source._max_bytes == 30
     assert made["sessions"].source._wanted.line_bytes == 20
     assert made["plain"].quota == Quota(1_000_000, 1_800 * MB)
-
-
-@pytest.mark.parametrize(("wanted", "soft"), [(0, 300), (350, 350), (10**9, 400), (10, 256)])
-def test_as_many_files_may_be_opened_as_is_set_and_the_system_allows(wanted, soft):
-    script = (
-        "import resource\nfrom irdaemon.daemon.resources import set_open_files\n"
-        "from irdaemon.config.config import LimitsConfig\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (300, 400))\n"
-        f"set_open_files(LimitsConfig(open_files={wanted}))\n"
-        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.strip() == str(soft), done.stderr

@@ -14,6 +14,7 @@ from irdaemon.source.skills import Skills
 from irdaemon.types import Query, Root
 from irdaemon.watch.places import locate
 from tests.support.corpora import engine, mapped
+from tests.support.hosts import Writing
 
 
 class Clock:
@@ -21,12 +22,6 @@ class Clock:
 
     def __call__(self):
         return self.now
-
-
-class Writing(InProcess):
-    """The host of an engine that has a writer of its own."""
-
-    writes = True
 
 
 class Faulty(InMemory):

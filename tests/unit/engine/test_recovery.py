@@ -10,22 +10,16 @@ from hypothesis import HealthCheck, given, settings
 
 from irclient.errors import Unavailable
 from irdaemon.engine import Engine
-from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import LedgerError
 from irdaemon.ledger.files import kept_aside, set_aside
 from irdaemon.types import Query
 from tests.support.corpora import contents, engine, mapped, ticking
-from tests.unit.ledger.test_check import GARBLED, ITEMS, change, garbled
+from tests.support.damage import GARBLED, ITEMS, change, garbled
+from tests.support.hosts import Writing
 
 PAGE = 4096
-
-
-class Writing(InProcess):
-    """The host of an engine that does its jobs by itself, and rebuilds what it loses."""
-
-    writes = True
 
 
 @pytest.fixture

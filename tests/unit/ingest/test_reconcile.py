@@ -1,10 +1,5 @@
 import os
-import random
 import shutil
-import signal
-import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,34 +10,14 @@ from hypothesis import strategies as st
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.reconcile import reconcile
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.ledger import Ledger
 from irdaemon.source.guidance.rules import Rules
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
 from irdaemon.types import IndexPlan, Root, SourceError
-from tests.support.corpora import LATER, contents, mapped, skills, write_skill
+from tests.support.corpora import LATER, mapped, skills, write_skill
+from tests.support.watched import Watched
 
 ROOT = Path(__file__).parents[3]
-
-
-class Watched:
-    """A corpus, its ledger, and `look` to bring one level with the other."""
-
-    def __init__(self, corpus, path=":memory:"):
-        self.ledger, self.corpus = Ledger(path), corpus
-
-    def look(self, *under, now=LATER, **how):
-        self.ledger.corpora.declare(self.corpus.name, "k", self.corpus.recipe, "hashing-512")
-        look = ScanRequest(tuple(map(str, under)), **how)
-        return reconcile(self.ledger, self.corpus, look, lambda: now)
-
-    @property
-    def held(self):
-        return contents(self.ledger, self.corpus.name)
-
-    @property
-    def failures(self):
-        return {f.key: f.reason for f in self.ledger.failures.all()}
 
 
 def test_a_second_look_reads_nothing_and_changes_nothing():
@@ -274,44 +249,3 @@ def test_after_any_edits_the_ledger_is_what_a_fresh_build_gives(tmp_path_factory
     fresh = Watched(skills(root))
     fresh.look()
     assert corpus.held == fresh.held
-
-
-BUILD = """
-import sys
-from tests.support.corpora import engine, skills
-from irdaemon.engine.queue import Job
-built = engine(skills(sys.argv[1]), path=sys.argv[2])
-print("ready", flush=True)
-built.request(Job("reconcile", "s"))
-built.drain()
-"""
-
-
-def building(root, path):
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}"}
-    command = [sys.executable, "-c", BUILD, str(root), str(path)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, cwd=ROOT)
-
-
-def test_a_build_killed_again_and_again_ends_as_if_it_had_not_been(tmp_path):
-    chance = random.Random(7)
-    root, path = tmp_path / "root", tmp_path / "l.sqlite"
-    for number in range(300):
-        write_skill(root / f"skill-{number}", f"use {number} for task {number % 7}")
-    for _ in range(8):
-        process = building(root, path)
-        process.stdout.readline()
-        time.sleep(chance.uniform(0, 0.12))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    last = building(root, path)
-    last.communicate(timeout=60)
-    assert last.returncode == 0
-    killed, fresh = Ledger(str(path)), Watched(skills(root))
-    fresh.look()
-    assert contents(killed, "s") == fresh.held
-    assert len(fresh.held) == 300
-    counts = killed.artifacts.counts("s", "hashing-512")
-    assert (counts.artifacts, counts.records, counts.vectors) == (300, 300, 300)
-    killed.close()

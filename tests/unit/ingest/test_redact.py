@@ -16,7 +16,7 @@ from irdaemon.strategy import ClaudeTurn, WholeText
 from irdaemon.types import Artifact, Entry, Reading, Root
 from tests.support.corpora import mapped, skills, write_skill
 from tests.support.planted import AWS, GITHUB, KEY_LINES, PASSWORD, PRIVATE_KEY
-from tests.unit.ingest.test_reconcile import Watched
+from tests.support.watched import Watched
 
 
 def sessions(root, **more):

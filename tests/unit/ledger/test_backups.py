@@ -13,8 +13,8 @@ from irdaemon.ledger import Ledger
 from irdaemon.ledger.backups import BackupError, back_up, restore
 from irdaemon.ledger.files import kept_aside
 from tests.support.corpora import contents, engine, mapped
-from tests.unit.ledger.test_check import ITEMS, change
-from tests.unit.ledger.test_upgrade import FORMATS, unpacked
+from tests.support.damage import ITEMS, change
+from tests.support.ledgers import FORMATS, unpacked
 
 
 @pytest.fixture

@@ -1,10 +1,6 @@
 """The ledger held against itself: every kind of damage is found, and mended as far as it goes."""
 
-import os
-import sqlite3
-from contextlib import closing, contextmanager, suppress
-from glob import glob
-from pathlib import Path
+from contextlib import closing, suppress
 
 import numpy as np
 import pytest
@@ -15,8 +11,7 @@ from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger, LedgerError
 from tests.support.corpora import contents, engine, mapped
-
-ITEMS = {f"t{n}": f"words about thing number {n} of many" for n in range(20)}
+from tests.support.damage import GARBLED, ITEMS, change, garbled
 
 
 @pytest.fixture
@@ -31,12 +26,6 @@ def built(path):
     made.request(Job("reconcile", "m", ScanRequest()))
     made.drain()
     return made
-
-
-def change(path, *statements):
-    with closing(sqlite3.connect(path)) as db, db:
-        for statement in statements:
-            db.executescript(statement)
 
 
 def faults(path):
@@ -139,27 +128,6 @@ def test_an_older_format_is_no_fault(path):
     change(path, "PRAGMA user_version = 6", "ALTER TABLE failures DROP COLUMN tries")
     (found,) = faults(path)
     assert not found.severe
-
-
-# Where in the file (by share), what is written there, and where the file then ends.
-GARBLED = st.tuples(st.floats(0, 0.999), st.binary(min_size=1, max_size=5000), st.floats(0.1, 2))
-
-
-@contextmanager
-def garbled(path, how):
-    """Overwrite some of a file, and put everything back in the end."""
-    whole = Path(path).read_bytes()
-    at, garbage, end = how
-    with open(path, "r+b") as file:
-        file.seek(int(at * len(whole)))
-        file.write(garbage)
-        file.truncate(int(min(end, 1) * len(whole)))
-    try:
-        yield
-    finally:
-        for each in glob(f"{path}*"):
-            os.unlink(each)
-        Path(path).write_bytes(whole)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,13 +1,11 @@
 """Ledgers of every format there ever was: new code opens each, answers, and brings it level."""
 
-import gzip
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-import tests.ledgers
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
@@ -19,12 +17,9 @@ from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
 from irdaemon.types import Query
 from tests.ledgers import NOTES, PRINTED, TOOLS, UNCLEANED
-from tests.support.ledgers import everything
+from tests.support.hosts import Writing
+from tests.support.ledgers import FILES, FORMATS, everything, unpacked
 from tests.support.planted import GITHUB
-from tests.unit.engine.test_recovery import Writing
-
-FILES = Path(tests.ledgers.__file__).parent
-FORMATS = sorted(FILES.glob("format-?.db.gz"))
 
 
 def corpora(notes, tools):
@@ -32,12 +27,6 @@ def corpora(notes, tools):
         Corpus("notes", "mapping", InMemory(notes), Chunked(chunk_size=120, overlap=0), "hashing"),
         Corpus("tools", "mapping", InMemory(tools), WholeText(), "hashing"),
     )
-
-
-def unpacked(file, directory):
-    path = directory / "ledger.sqlite"
-    path.write_bytes(gzip.decompress(file.read_bytes()))
-    return str(path)
 
 
 def started(path, notes=NOTES, tools=TOOLS):

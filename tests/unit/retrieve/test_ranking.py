@@ -152,22 +152,6 @@ def test_a_graph_finds_what_exact_search_finds_and_nothing_that_is_gone():
     assert "t40" not in names(graph.search(query))
 
 
-def test_the_default_embedder_gives_the_librarys_own_vectors():
-    from pathlib import Path
-
-    import numpy as np
-    import wordllama
-
-    from irdaemon.embed import make_embedder
-
-    texts = ["fill a pdf form", "Привет мир", "parseConfigFile", "x" * 50]
-    ours = make_embedder("wordllama").embed([*texts, ""])
-    folder = Path(wordllama.__file__).parent
-    library = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-    assert np.allclose(ours[:4], library.embed(texts, norm=True), atol=1e-5)
-    assert not ours[4].any()
-
-
 def test_an_unknown_embedder_is_an_error_that_names_the_known():
     source = ir.CorpusSource.from_mapping({"a": "x"}, name="t")
     with pytest.raises(QueryError, match="did you mean 'hashing'"):

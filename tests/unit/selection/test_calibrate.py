@@ -1,125 +1,111 @@
-"""A corpus finds its own floor, from what it holds or from labelled queries, and keeps it."""
+"""How a corpus is tried out, and the floors that come of it."""
 
-import json
-from dataclasses import replace
-
+import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from irdaemon.engine.queue import Job
-from irdaemon.selection.floor import FORMULA
-from irdaemon.strategy import Skill
-from irdaemon.types import Query
-from tests.support.corpora import engine as built
-from tests.support.corpora import mapped
-from tests.support.searching import MANY_TOOLS as TOOLS
-from tests.support.searching import engine_of, tool
+from irclient.types import MODES
+from irdaemon.embed import query_vector
+from irdaemon.embed.hashing import Hashing
+from irdaemon.selection.calibrate import (
+    FEWEST_ARTIFACTS,
+    FEWEST_LABELLED,
+    Labelled,
+    floors,
+    try_out,
+    with_labels,
+)
+from irdaemon.selection.negatives import negatives
+from tests.support.searching import MANY_TOOLS, engine_of, tool
 
-
-def floor_shown(answer):
-    return answer.signals["per_source"]["tools"]["floor"]
-
-
-def test_floors_are_kept_with_the_ledger_and_not_found_anew(tmp_path):
-    path = str(tmp_path / "l.sqlite")
-    first = built(mapped(TOOLS, "tools"), path=path)
-    first.request(Job("reconcile", "tools"))
-    first.drain()
-    kept = first.snapshot.corpora["tools"].floors
-    first.ledger.close()
-    second = built(mapped(TOOLS, "tools"), path=path)
-    assert second.snapshot.corpora["tools"].floors == kept != {}
+COOKING = {f"bake-{n}": tool(f"Recipes to bake {n} kinds of bread at home") for n in range(9)}
+HASHING = Hashing()
 
 
-def test_a_floor_of_another_recipe_or_formula_is_not_applied(tmp_path, monkeypatch):
-    path = str(tmp_path / "l.sqlite")
-    first = built(mapped(TOOLS, "tools"), path=path)
-    first.request(Job("reconcile", "tools"))
-    first.drain()
-    first.ledger.close()
-    other = built(mapped(TOOLS, "tools", Skill()), path=path)
-    assert other.snapshot.corpora["tools"].floors == {}
-    other.ledger.close()
-    for user in ("floor", "calibrate"):
-        monkeypatch.setattr(f"irdaemon.selection.{user}.FORMULA", FORMULA + 1)
-    made = built(mapped(TOOLS, "tools"), path=path)
-    assert floor_shown(made.discover(Query("fill a form")))["kind"] == "plain: not calibrated"
-    made.request(Job("reconcile", "tools"))
-    made.drain()
-    assert {f.formula for f in made.snapshot.corpora["tools"].floors.values()} == {FORMULA + 1}
+def embed(text):
+    return query_vector(HASHING, text)
 
 
-def test_a_floor_is_stale_once_the_corpus_has_drifted_and_is_found_anew():
-    items = dict(TOOLS)
-    engine = engine_of(items)
-    before = engine.snapshot.corpora["tools"].floors["hybrid"]
-    for number in range(len(TOOLS) // 3):
-        items[f"new-{number}"] = tool(f"Brew number {number} of many kinds of tea")
-    corpus = engine.corpora["tools"]
-    corpus.source._items = items
-    engine.request(Job("reconcile", "tools"))
-    engine.step()  # the look alone
-    assert engine.snapshot.corpora["tools"].floors == {}
-    engine.drain()
-    after = engine.snapshot.corpora["tools"].floors["hybrid"]
-    assert after.artifacts == len(items) > before.artifacts
+@pytest.fixture(scope="module")
+def snapshot():
+    return engine_of(MANY_TOOLS, cooking=COOKING).snapshot
 
 
-@settings(max_examples=5, deadline=None)
-@given(st.permutations(list(TOOLS)))
-def test_the_same_corpus_gives_the_same_floor_whatever_its_history(order):
-    def figures(engine):
-        floors = engine.snapshot.corpora["tools"].floors
-        return {mode: (f.at_least, f.j, f.n_inside) for mode, f in floors.items()}
-
-    assert figures(engine_of({name: TOOLS[name] for name in order})) == figures(engine_of(TOOLS))
+@pytest.fixture(scope="module")
+def trial(snapshot):
+    return try_out(snapshot, "tools", embed)
 
 
-def labelled(path, inside, outside):
-    rows = [{"query": f"fill in invoices {n}", "gold": "fill-invoices"} for n in range(inside)]
-    rows += [{"query": f"how do i bake bread {n}"} for n in range(outside)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+def test_a_corpus_of_a_few_artifacts_cannot_be_tried_out():
+    few = dict(list(MANY_TOOLS.items())[: FEWEST_ARTIFACTS - 1])
+    assert try_out(engine_of(few).snapshot, "tools", embed) is None
 
 
-@pytest.mark.parametrize(("inside", "outside", "used"), [(20, 20, True), (20, 19, False)])
-def test_labelled_queries_set_the_floor_where_there_are_enough(tmp_path, inside, outside, used):
-    cases = labelled(tmp_path / "cases.jsonl", inside, outside)
-    made = built(replace(mapped(TOOLS, "tools", Skill()), cases=cases))
-    made.request(Job("reconcile", "tools"))
-    made.drain()
-    floor = made.snapshot.corpora["tools"].floors["hybrid"]
-    assert floor.labelled == used
-    assert (floor.n_inside == inside) == used
-    assert floor_shown(made.discover(Query("fill in invoices")))["labelled"] == used
+def test_it_is_asked_what_it_holds_what_few_hold_and_what_others_hold(trial):
+    assert len(trial.negatives) == len(list(negatives()))
+    assert len(trial.elsewhere) == len(COOKING)
+    assert len(trial.inside) > 100
+    assert np.mean([s.bm25 for s in trial.inside]) > np.mean([s.bm25 for s in trial.negatives])
 
 
-def test_changed_labels_set_the_floor_anew_and_the_same_ones_do_not(tmp_path):
-    path = tmp_path / "cases.jsonl"
-    made = built(replace(mapped(TOOLS, "tools", Skill()), cases=labelled(path, 20, 20)))
-    jobs = []
-    made.state.notify = lambda topic, data: jobs.append(data.get("kind"))
-    for size, calibrated in ((20, 1), (20, 1), (25, 2)):
-        labelled(path, size, size)
-        made.request(Job("reconcile", "tools"))
-        made.drain()
-        assert jobs.count("calibrate") == calibrated
-    assert made.snapshot.corpora["tools"].floors["hybrid"].n_inside == 25
+def test_whoever_calibrates_may_let_others_go_first_between_any_two_queries(snapshot, trial):
+    pauses = []
+    again = try_out(snapshot, "tools", embed, pause=lambda: pauses.append(1))
+    assert len(pauses) == len(again.inside) + len(again.negatives) + len(again.elsewhere)
+    assert again == trial
 
 
-def test_a_file_of_labels_that_cannot_be_read_is_reported_and_leaves_the_made_up_floor(tmp_path):
-    reported = []
-    cases = tmp_path / "cases.jsonl"
-    cases.write_text("{")
-    made = built(
-        replace(mapped(TOOLS, "tools", Skill()), cases=str(cases)),
-        notify=lambda topic, data: reported.append((topic, data)),
-    )
-    made.request(Job("reconcile", "tools"))
-    made.drain()
-    made.request(Job("reconcile", "tools"))
-    made.drain()
-    assert not made.snapshot.corpora["tools"].floors["hybrid"].labelled
-    assert [data["kind"] for topic, data in reported if topic == "job"].count("calibrate") == 1
-    assert any(topic == "failure" and "cases.jsonl:1" in data["reason"] for topic, data in reported)
+def test_a_corpus_is_tried_out_by_its_words_alone_without_an_embedder(snapshot):
+    trial = try_out(snapshot, "tools", lambda text: None)
+    assert {s.cosine for s in trial.inside} == {0.0}
+    assert {s.trust for s in trial.negatives} == {0.0}
+
+
+def test_each_mode_has_a_floor_that_says_what_it_was_found_with(snapshot, trial):
+    index = snapshot.corpora["tools"]
+    found = floors(trial, index, "recipe", 7.0)
+    assert set(found) == set(MODES)
+    for mode, floor in found.items():
+        assert (floor.mode, floor.recipe, floor.calibrated_at) == (mode, "recipe", 7.0)
+        assert floor.artifacts == index.rows.n_artifacts
+        assert 0 < floor.at_least < 1
+    assert found["hybrid"].j >= 0.5
+
+
+def test_a_surface_does_not_answer_the_query_that_was_made_of_it():
+    same = {f"copy-{n}": tool("Fill a pdf form with what stands in a table") for n in range(9)}
+    snapshot = engine_of({f"t{n}": each for n, each in enumerate(same.values())}).snapshot
+    best = max(s.cosine for s in try_out(snapshot, "tools", embed).inside)
+    whole = embed("Fill a pdf form with what stands in a table").vector
+    assert best < float(whole @ whole) - 0.01
+
+
+class Fixed:
+    """A reranker that likes nothing."""
+
+    id = "fixed"
+
+    def scores(self, query, texts):
+        return np.full(len(texts), 0.25, np.float32)
+
+
+def test_with_a_reranker_its_scores_have_a_floor_of_their_own(snapshot):
+    trial = try_out(snapshot, "tools", embed, reranker=Fixed())
+    assert {s.cosine for s in trial.reread.inside} == {0.25}
+    assert len(trial.reread.inside) < len(trial.inside)
+    assert "hybrid+rerank" in floors(trial, snapshot.corpora["tools"], "r", 0.0)
+
+
+def labels(snapshot, inside, outside):
+    answered = tuple(f"fill in invoices {n}" for n in range(inside))
+    return Labelled(snapshot, "tools", answered, ("bake bread",) * outside)
+
+
+def test_enough_labelled_queries_take_the_place_of_those_made_up(snapshot, trial):
+    few = labels(snapshot, FEWEST_LABELLED, FEWEST_LABELLED - 1)
+    assert with_labels(trial, few, embed) is trial
+    enough = with_labels(trial, labels(snapshot, FEWEST_LABELLED, FEWEST_LABELLED), embed)
+    assert enough.labelled
+    assert (len(enough.inside), len(enough.elsewhere)) == (FEWEST_LABELLED, FEWEST_LABELLED)
+    assert enough.negatives == trial.negatives
+    floor = floors(enough, snapshot.corpora["tools"], "r", 0.0)["hybrid"]
+    assert (floor.labelled, floor.n_outside) == (True, FEWEST_LABELLED)

@@ -1,4 +1,4 @@
-"""A daemon that is killed at its Nth write: python -m tests.e2e.doomed N start.
+"""A daemon that is killed at its Nth write: python -m tests.support.doomed N start.
 
 The clock's kills rarely hit a migration or the few milliseconds of a transaction; this one always
 hits between two statements.

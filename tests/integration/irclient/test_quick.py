@@ -1,0 +1,58 @@
+"""The short way of `irc`: what it loads, and how it waits for a daemon."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import irclient
+from irclient import quick
+
+
+def test_a_daemon_that_never_answers_is_waited_for_once_and_is_exit_code_3(monkeypatch, capsys):
+    monkeypatch.setattr(quick, "_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(sys, "argv", ["irc", "discover", "x"])
+    with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(f"{short}/s")
+        silent.listen()
+        monkeypatch.setenv("IRDAEMON_SOCKET", f"{short}/s")
+        assert quick.main() == 3
+        silent.accept()[0].close()
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+    assert "did not answer within" in capsys.readouterr().err
+
+
+def loaded_by(statement, *modules):
+    code = f"import sys; {statement}; print([m for m in {modules!r} if m in sys.modules])"
+    home = str(Path(irclient.__file__).parents[1])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([home, *sys.path])}
+    # Not the site's own imports: an editable install loads half the library at start.
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    return done.stdout.strip() or done.stderr
+
+
+HEAVY = ("numpy", "irdaemon", "zmq", "argparse", "typing", "dataclasses", "socket")
+
+
+def test_importing_the_client_loads_neither_numpy_nor_the_daemon_nor_zmq():
+    assert loaded_by("import irclient, irclient.types, irclient.errors", *HEAVY[:3]) == "[]"
+    assert loaded_by("import irclient.cli.main", *HEAVY[:3]) == "['zmq']"
+
+
+def test_the_daemon_for_tests_needs_only_what_the_client_needs():
+    assert loaded_by("import irclient.testing", "numpy", "irdaemon", "pytest", "asyncio") == "[]"
+
+
+def test_the_way_of_a_plain_discover_loads_nothing_heavy():
+    modules = (
+        "quick fast.zmtp fast.packing places terminal.width terminal.hits terminal.exits".split()
+    )
+    statement = "import " + ", ".join(f"irclient.{module}" for module in modules)
+    assert loaded_by(statement, *HEAVY, "msgpack") == "[]"

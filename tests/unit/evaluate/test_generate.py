@@ -1,0 +1,55 @@
+"""Cases that a model writes, and that do not give the name away."""
+
+import pytest
+
+from irdaemon.evaluate.generate import (
+    generate_abstentions,
+    generate_cases,
+    gives_away,
+    mask_name,
+)
+
+
+@pytest.mark.parametrize("said", ["fill-pdf", "Fill PDF", "fill_pdf", "fillpdf"])
+def test_a_name_is_masked_however_its_words_are_joined(said):
+    assert mask_name(f"Use {said} now", "fill-pdf") == "Use this capability now"
+    assert gives_away(f"how does {said} work", "fill-pdf")
+    assert gives_away("a pdf to fill", "fill-pdf")
+    assert not gives_away("fill a form", "fill-pdf")
+
+
+def test_generated_cases_leave_out_queries_that_give_the_name_away():
+    said = "- fill a form\n2. use fill-pdf"
+    cases = generate_cases({"x": ("fill-pdf", "Fills any form in a file.")}, lambda _: said)
+    assert [(case.query, case.gold) for case in cases] == [("fill a form", ("x",))]
+    assert generate_cases({"x": ("n", "short")}, lambda _: "q") == []
+
+
+def test_abstentions_are_their_share_of_all_cases_together():
+    lines = [f"request {n}" for n in range(50)]
+    assert len(generate_abstentions(85, lambda _: lines, "skills")) == 15
+
+
+def test_a_model_that_answers_with_a_list_twice_the_same_or_too_much_is_understood():
+    said = ["one", "one", ' "two" ', "three", ""]
+    cases = generate_cases({"x": ("n", "Fills any form in a file.")}, lambda _: said, k=2)
+    assert [case.query for case in cases] == ["one", "two"]
+    assert {case.source_id for case in cases} == {"x"}
+
+
+def test_the_model_is_shown_the_text_without_the_name():
+    asked = []
+
+    def ask(prompt):
+        asked.append(prompt)
+        return ""
+
+    generate_cases({"x": ("fill-pdf", "Use fill-pdf to fill forms.")}, ask)
+    assert "Use this capability to fill forms." in asked[0]
+    assert "fill-pdf" not in asked[0]
+
+
+def test_a_name_with_the_words_of_the_mask_has_another_mask():
+    assert mask_name("Use this-thing now", "this-thing") == "Use the tool now"
+    assert mask_name("Use x now", "x") == "Use x now"
+    assert not gives_away("x", "x")

@@ -1,0 +1,21 @@
+"""Gold as people write it, and the artifacts that it means."""
+
+from irdaemon.evaluate.cases import Case
+from irdaemon.evaluate.gold import Catalogue
+
+
+def test_gold_may_be_a_name_or_the_end_of_a_path_where_that_is_one_artifacts():
+    catalogue = Catalogue()
+    catalogue.add([("docs/fill", "Fill"), ("a/merge", "m"), ("b/merge", "n")])
+    meant = catalogue.resolved(Case("q", ("fill", "Fill", "merge", "b/merge", "gone")))
+    assert meant.gold == ("docs/fill", "docs/fill", "merge", "b/merge", "gone")
+
+
+def test_an_id_is_itself_even_where_another_artifact_is_called_like_it():
+    catalogue = Catalogue()
+    catalogue.add([("fill", "Fill a form"), ("docs/x", "fill")])
+    assert catalogue.resolved(Case("q", ("fill",))).gold == ("fill",)
+
+
+def test_a_case_that_nothing_answers_stays_one():
+    assert Catalogue().resolved(Case("q")).gold == ()

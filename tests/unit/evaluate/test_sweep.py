@@ -1,0 +1,44 @@
+"""Many selectors tried on the candidates of one pass."""
+
+import pytest
+
+from irclient.errors import QueryError
+from irdaemon.evaluate.sweep import sweep_selector
+from tests.support.evaluation import hit, run
+
+
+def test_a_sweep_selects_anew_without_searching_and_prefers_the_smaller_of_equals():
+    runs = [run("a", hit("a", 1.0), hit("b", 0.95)), run("b", hit("b", 1.0), hit("a", 0.5))]
+    best = sweep_selector(runs).best()
+    assert (best.spec.max_k, best.spec.rel) == (1, 0.9)
+    assert best.report["f1"] == 1.0
+
+
+def test_the_frontier_holds_only_what_no_other_cell_beats():
+    runs = [run("ab", hit("a", 1.0), hit("x", 0.9), hit("b", 0.8))]
+    frontier = sweep_selector(runs).frontier()
+    points = [(cell.report["recall"], cell.report["precision"]) for cell in frontier]
+    assert points == sorted(points)
+    assert (0.5, 1.0) in points
+    assert "min_score" not in sweep_selector(runs).table()
+
+
+def test_an_unknown_measure_or_an_empty_sweep_is_refused():
+    with pytest.raises(QueryError):
+        sweep_selector([run("a", hit("a"))]).best("beauty")
+    with pytest.raises(QueryError):
+        sweep_selector([], max_k=()).best()
+
+
+def test_a_floor_that_is_swept_shows_in_the_table_and_abstains():
+    runs = [run("a", hit("a", 0.3)), run((), hit("b", 0.2))]
+    sweep = sweep_selector(runs, max_k=(1,), rel=(0.5,), min_score=(None, 0.25))
+    assert "min_score" in sweep.table().splitlines()[0]
+    by_floor = {cell.spec.min_score: cell.report["abstention_accuracy"] for cell in sweep.cells}
+    assert by_floor == {None: 0.0, 0.25: 1.0}
+
+
+def test_the_best_by_size_commits_least():
+    runs = [run("a", hit("a", 1.0), hit("b", 0.99))]
+    best = sweep_selector(runs).best("mean_committed")
+    assert best.report["mean_committed"] == 1.0

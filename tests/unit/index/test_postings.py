@@ -1,0 +1,39 @@
+"""Postings: for each term the records that hold it."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irdaemon.index.postings import Postings
+
+# Some terms need more than 16 bits: they are sorted in two steps.
+places = st.dictionaries(
+    st.tuples(st.integers(0, 30) | st.integers(65_530, 65_540), st.integers(0, 8)),
+    st.integers(1, 9),
+    max_size=40,
+)
+
+
+def postings(held):
+    """Build postings of {(term, record): value}."""
+    each = sorted(held, key=lambda place: place[1])
+    return Postings.of(
+        np.array([term for term, _ in each], np.int32),
+        np.array([record for _, record in each], np.int32),
+        np.array([held[place] for place in each], np.float32),
+    )
+
+
+@given(places)
+def test_each_term_gives_just_its_records_ascending_with_their_values(held):
+    made = postings(held)
+    for term in {term for term, _ in held} | {0, 31, 65_536, 70_000}:
+        records, values = made.of_term(term)
+        expected = {record: value for (each, record), value in held.items() if each == term}
+        assert records.tolist() == sorted(expected)
+        assert dict(zip(records.tolist(), values.tolist(), strict=True)) == expected
+
+
+def test_without_records_no_term_has_any():
+    records, values = postings({}).of_term(0)
+    assert (len(records), len(values)) == (0, 0)

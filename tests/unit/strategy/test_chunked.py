@@ -1,0 +1,69 @@
+"""Long text becomes overlapping chunks, cut at headings where there are any."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irclient.errors import QueryError
+from irdaemon.strategy.chunked import Chunked, bounded, chunk_text, count_words
+
+
+def test_chunks_carry_the_tail_of_the_one_before():
+    text = "\n\n".join(letter * 60 for letter in "abcd")
+    chunks = chunk_text(text, 130, 10)
+    assert chunks[0] == "a" * 60 + "\n\n" + "b" * 60
+    assert chunks[1].startswith("b" * 10 + "\n\n" + "c" * 60)
+
+
+def test_a_long_paragraph_is_cut_and_closes_what_was_open():
+    chunks = chunk_text("intro\n\n" + "x" * 250, 100, 20)
+    assert chunks[0] == "intro"
+    assert [len(chunk) for chunk in chunks[1:]] == [100, 100, 90, 10]
+
+
+@given(st.text(), st.integers(1, 80), st.integers(0, 40))
+def test_no_chunk_is_blank_and_nothing_but_white_space_is_lost(text, size, overlap):
+    chunks = chunk_text(text, size, overlap)
+    assert all(chunk.strip() for chunk in chunks)
+    assert set("".join(text.split())) <= set("".join(chunks))
+
+
+def test_markdown_is_cut_at_headings_but_not_inside_code():
+    text = (
+        "before\n\n# One\n\n```sh\n# not a heading\n```\n\n## Two\n\ntext\n\n### deeper\n\nmore\n"
+    )
+    plan = Chunked(headings=True).decompose("id", {"text": text}, {"suffix": ".md"})
+    assert [s.metadata.get("heading") for s in plan.surfaces] == [None, "One", "Two"]
+    assert [s.metadata["chunk_index"] for s in plan.surfaces] == [0, 1, 2]
+    assert "# not a heading" in plan.surfaces[1].text
+    assert len(Chunked().decompose("id", text).surfaces) == 1
+    assert len(Chunked(headings=True).decompose("id", text, {"suffix": ".rst"}).surfaces) == 1
+
+
+def test_max_tokens_bounds_every_chunk():
+    plan = Chunked(max_tokens=7).decompose("id", "one two three, four " * 50)
+    assert max(count_words(surface.text) for surface in plan.surfaces) <= 7
+
+
+def of_letters(text):
+    """Count letters: a token model of one's own."""
+    return sum(map(str.isalpha, text))
+
+
+def test_a_token_model_of_ones_own_counts_and_one_that_is_not_there_is_refused():
+    here = f"{__name__}:of_letters"
+    plan = Chunked(max_tokens=10, token_model=here).decompose("id", "abcd efgh ijkl mnop")
+    assert max(of_letters(surface.text) for surface in plan.surfaces) <= 10
+    with pytest.raises(QueryError, match="cannot be loaded"):
+        Chunked(max_tokens=1, token_model="no_such_module:count").decompose("id", "text")
+
+
+@given(st.text(st.sampled_from("ab "), max_size=200), st.integers(1, 20))
+def test_halves_hold_all_the_words_in_their_order_and_no_more_than_is_allowed(text, most):
+    halves = bounded([text], most, len)
+    assert all(len(half) <= most or len(half) < 2 for half in halves)
+    assert "".join(" ".join(halves).split()) == "".join(text.split())
+
+
+def test_text_without_a_word_makes_no_surface():
+    assert Chunked(headings=True).decompose("id", " \n\n ").surfaces == ()
