@@ -24,7 +24,7 @@ TOGETHER = "pip install -U irdaemon irclient, then irdaemon restart: both then s
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MessageLimits:
     """What a message may measure: its bytes, how deep its values nest, how many there are in all.
 
     0 means no limit.
@@ -36,7 +36,7 @@ class Limits:
 
 
 # A peer that one chose to ask is believed.
-_OF_A_REPLY = Limits(0, 0, 0)
+_OF_A_REPLY = MessageLimits(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def pack_request(request: Request) -> bytes:
         ) from error
 
 
-def unpack_request(data: bytes, limits: Limits = Limits()) -> Request:
+def unpack_request(data: bytes, limits: MessageLimits = MessageLimits()) -> Request:
     """Read a request. Raises LimitError or ProtocolError, never anything else."""
     message = _unpack(data, limits)
     number, op, args = message.get("id"), message.get("op"), message.get("args", {})
@@ -170,7 +170,7 @@ def _pack(value: Any, on_surrogates: str = "backslashreplace") -> bytes:
     return packed
 
 
-def _unpack(data: bytes, limits: Limits) -> dict[str, Any]:
+def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
     if limits.bytes and len(data) > limits.bytes:
         raise _too_much("bytes", len(data), limits.bytes, "max_message_bytes")
     count = _Counter(limits.items) if limits.items else None

@@ -39,8 +39,8 @@ from irdaemon.ingest.scan import Look
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.memory import resident, settle
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve.listen import Reception, rules_of
-from irdaemon.serve.loop import Server
+from irdaemon.serve.listen import Listener, rules_of
+from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.sockets import AlreadyRunning
 from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.watch import Settings, Watcher
@@ -152,9 +152,9 @@ class Daemon:
         self._stopping = False
         self._reported = self._kept_at = 0.0
         self._misplaced = ""
-        self._server = Server(self.engine, settled.rules, config.serve.max_message_bytes)
+        self._loop = RequestLoop(self.engine, settled.rules, config.serve.max_message_bytes)
         self.engine.notify = self._publish
-        self._reception = Reception(self._server, config, socket)
+        self._listener = Listener(self._loop, config, socket)
 
     def _engine_on(self, ledger: Ledger) -> Engine:
         config = self._settled.config
@@ -175,7 +175,7 @@ class Daemon:
         """Log an event of the engine, and tell it to whoever listens."""
         if not self._stopping:  # a job that was stopped has not failed
             log_event(topic, data)
-        self._server.publish(topic, data)
+        self._loop.publish(topic, data)
 
     # -- what the engine asks of its host --------------------------------------------------------
 
@@ -221,7 +221,7 @@ class Daemon:
         """Read the configuration again; return the jobs that take it up."""
         with self._reconfiguring:
             self._settled.reload(self.engine.corpora)
-            self._server.rules = self._settled.rules
+            self._loop.rules = self._settled.rules
             return self._take_up()
 
     def _take_up(self) -> list[int]:
@@ -256,7 +256,7 @@ class Daemon:
         self._caretaker.start()
 
     def _tick(self) -> None:
-        self._server.tick(self._tick_s)
+        self._loop.tick(self._tick_s)
         self._keep_place()
         self._report()
 
@@ -271,7 +271,7 @@ class Daemon:
         self._kept_at = now
         try:
             self._locks = tuple(lock.kept() for lock in self._locks)
-            self._reception.keep()
+            self._listener.restore()
             self._misplaced = ""
         except AlreadyRunning:
             raise
@@ -318,7 +318,7 @@ class Daemon:
             self._caretaker.stop,
             self._watcher.stop,
             self._schedule.stop,
-            self._reception.close,
+            self._listener.close,
             self._save_offers,
             self._close_ledger,
         ):
@@ -346,7 +346,7 @@ class Daemon:
         """Note signals in a list that the loop reads; a byte to the server ends its waiting."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda received, frame: self._signals.append(received))
-        signal.set_wakeup_fd(self._server.wakeup_fd, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._loop.wakeup_fd, warn_on_full_buffer=False)
         try:
             yield
         finally:
@@ -365,7 +365,7 @@ class Daemon:
     def _idle(self) -> bool:
         """Say whether to stop because nobody has asked for anything for long."""
         allowed_s = 60 * self._settled.config.limits.idle_exit_minutes
-        idle_s = time.monotonic() - self._server.asked_at
+        idle_s = time.monotonic() - self._loop.requested_at
         return 0 < allowed_s < idle_s and not self.engine.queued
 
     def _on_hangup(self) -> None:

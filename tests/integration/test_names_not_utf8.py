@@ -61,7 +61,7 @@ def test_a_client_raises_a_typed_error_and_can_be_asked_again(kind):
         for lone in ("\udcff", "\ud800"):
             with pytest.raises(QueryError, match="hint: not UTF-8: /a"):
                 client.hint(f"/a{lone}")
-        assert client.ping()["protocol"] == 1
+        assert client.ping().protocol == wire.PROTOCOL
         client.close()
 
 

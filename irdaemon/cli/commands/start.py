@@ -7,15 +7,16 @@ import os
 import subprocess
 import sys
 import time
-from typing import Any
 
 from irclient.client import Client
 from irclient.errors import Unavailable, Unreachable
 from irclient.invisible import shown, spelled
 from irclient.places import socket_path
+from irclient.results import Status
 from irclient.terminal import status as tables
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
+from irclient.types import plain_data
 from irdaemon.cli.commands import DONE, FAILED, SUPERVISED, supervisor
 from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
@@ -125,7 +126,7 @@ def _wait_serving(process: subprocess.Popen[bytes], pid: int, log: str) -> int:
                 note_text(said.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
                 return process.returncode or FAILED
             try:
-                if client.ping()["pid"] == pid:
+                if client.ping().pid == pid:
                     return DONE
             except Unreachable:
                 time.sleep(_POLL_S)
@@ -136,18 +137,18 @@ def _wait_serving(process: subprocess.Popen[bytes], pid: int, log: str) -> int:
 def _wait_indexed(options: argparse.Namespace) -> int:
     line = ProgressLine()
     with Client() as client:
-        while (state := client.status())["queue"]:
+        while (state := client.status()).queue:
             done, todo, label = _progress(state)
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
-        note_text(tables.corpora(shown(state["corpora"])))
+        note_text(tables.corpora(shown(plain_data(state.corpora))))
     return DONE
 
 
-def _progress(state: dict[str, Any]) -> tuple[int, int, str]:
-    for job in state["jobs"]:
-        if job["kind"] == "reconcile":
-            return job["done"], job["todo"], f"indexing {job['corpus']}"
-    records = sum(corpus["records"] for corpus in state["corpora"])
-    return sum(corpus["vectors"] for corpus in state["corpora"]), records, "embedding"
+def _progress(state: Status) -> tuple[int, int, str]:
+    for job in state.jobs:
+        if job.kind == "reconcile":
+            return job.done, job.todo, f"indexing {job.corpus}"
+    records = sum(corpus.records for corpus in state.corpora)
+    return sum(corpus.vectors for corpus in state.corpora), records, "embedding"

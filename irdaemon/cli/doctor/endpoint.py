@@ -27,7 +27,7 @@ def check(config: Config) -> Iterable[Finding]:
     pid = holder(os.path.join(config.state_dir, "lock"))
     try:
         with Client(path, timeout=_TIMEOUT_S) as client:
-            answer, state = client.ping(), client.status()
+            answer, state = client.ping().to_dict(), client.status().to_dict()
     except IRError as error:
         yield silent(path, os.path.exists(path), pid, error.message)
         return

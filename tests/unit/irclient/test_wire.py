@@ -1,23 +1,17 @@
 """Requests and replies as bytes, and the pure function between them."""
 
-import os
-import re
-from pathlib import Path
-
 import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient import AsyncClient, Client, wire
+from irclient import wire
 from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError
+from irclient.ops import OPS
 from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
 from irdaemon.engine.queue import Job
-from irdaemon.serve.access import Peer
-from irdaemon.serve.ops import OPS, Rules, handle
 from tests.support.corpora import engine, mapped
-
-ROOT = Path(__file__).parents[3]
+from tests.support.serving import handled
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(),
@@ -32,10 +26,6 @@ def served():
     made.request(Job("reconcile", "m"))
     made.drain()
     return made
-
-
-def handled(served, data):
-    return handle(served, data, Rules(), Peer(uid=os.getuid()))
 
 
 def answer(served, op, args):
@@ -94,7 +84,7 @@ def test_a_reply_of_another_version_is_an_error_and_never_read(version):
 
 def test_a_message_over_the_limit_is_refused_unread():
     with pytest.raises(LimitError):
-        wire.unpack_request(b"\x81" * 200, wire.Limits(bytes=100))
+        wire.unpack_request(b"\x81" * 200, wire.MessageLimits(bytes=100))
 
 
 @given(st.binary())
@@ -172,14 +162,6 @@ def test_public_types_survive_the_wire():
     hit = Hit("c", "a", "n", "k", 0.5, {"dense": 0.5}, "s", "/p", {"x": 1}, ("c/b",), disclosed)
     found = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 3, {"legs": []}, 0.1)
     assert Selection.from_dict(wire.unpack_event(wire.pack_event(found.to_dict()))) == found
-
-
-def test_the_document_the_table_and_the_client_name_the_same_operations():
-    documented = re.findall(r"^## ([a-z]+)$", (ROOT / "docs/protocol.md").read_text(), re.M)
-    assert documented == list(OPS)
-    for op in OPS:
-        assert callable(getattr(Client, op)), op
-        assert callable(getattr(AsyncClient, op)), op
 
 
 def test_an_unknown_job_is_not_found(served):

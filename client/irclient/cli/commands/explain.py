@@ -36,4 +36,4 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
     told = client.explain(query(options), options.item)
     printed(options, told, explanation)
-    return ABSTAINED if told["selection"]["abstained"] else COMMITTED
+    return ABSTAINED if told.selection["abstained"] else COMMITTED
