@@ -91,7 +91,7 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
 def handle(engine: Engine, request: wire.Request, scope: Scope, serve: ServeConfig) -> bytes:
     """Return the reply to a request, an error where it has no result; raise nothing."""
     try:
-        wire.check_protocol(request.v, "the request", f"this daemon, irdaemon {__version__},")
+        wire.check_request_protocol(request.v, f"irdaemon {__version__}")
         op = _op(request.op)
         _check_args(request)
         check_request(request, serve)

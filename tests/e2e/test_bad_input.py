@@ -9,6 +9,7 @@ import zmq
 from irclient import Query, wire
 from irclient.errors import IRError, LimitError, NotFound, ProtocolError, QueryError
 from tests.support.running import finds, until
+from tests.support.serving import unpack_reply
 
 
 def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_served(home, daemon):
@@ -88,7 +89,7 @@ def test_a_malformed_message_gets_an_error_reply(home, daemon, frames):
         dealer.send_multipart(frames)
         assert dealer.poll(5000)
         with pytest.raises((ProtocolError, QueryError)):
-            wire.unpack_reply(dealer.recv())
+            unpack_reply(dealer.recv())
     with home.client() as client:
         client.ping()
 

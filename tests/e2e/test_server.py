@@ -17,6 +17,7 @@ from irdaemon.serve.endpoints import private_endpoint
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.ops import ServedOp, ServeRules
 from tests.support.corpora import engine, mapped
+from tests.support.serving import unpack_reply
 
 
 @contextmanager
@@ -120,5 +121,5 @@ def test_what_waits_while_the_server_stops_is_told_so_and_what_comes_too_much_is
 def said(dealer):
     assert dealer.poll(10_000)
     with pytest.raises(Unavailable) as caught:
-        wire.unpack_reply(dealer.recv())
+        unpack_reply(dealer.recv())
     return caught.value.message

@@ -10,6 +10,12 @@ from irdaemon.serve.ops import ServeRules, handle, read_request
 OWN = Peer(uid=os.getuid())
 
 
+def unpack_reply(data):
+    """Return the id and the result of a reply, or raise the error it carries."""
+    reply = wire.read_reply(data)
+    return reply.id, reply.value()
+
+
 def handled(engine, data, rules=None, peer=OWN):
     """Return the reply to bytes from a peer; without rules, to one who may ask for everything."""
     rules = rules or ServeRules()

@@ -175,7 +175,7 @@ def test_a_late_reply_is_not_taken_for_the_next_one(client, daemon):
 
 def test_a_refusal_that_names_no_request_ends_the_one_that_was_too_large(client, daemon):
     daemon.answers["disclose"] = lambda args: NotFound("never seen")
-    daemon._asked = lambda data: (0, LimitError("too large"))
+    daemon._read = lambda data: (0, LimitError("too large"))
     with pytest.raises(LimitError):
         client.disclose(["a"])
 

@@ -14,7 +14,7 @@ from irdaemon.serve import rules
 from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, scope_of
 from irdaemon.serve.ops import OPS, ServedOp, ServeRules, narrowed, shown
 from tests.support.corpora import engine, mapped
-from tests.support.serving import handled
+from tests.support.serving import handled, unpack_reply
 
 LIMITED = Scope("agent", frozenset({"open"}))
 READER = Scope("reader", frozenset({"open"}), ("metadata",), True)
@@ -200,7 +200,7 @@ def as_client(served, client, op, args):
     scope = Scope(client, frozenset({"open"})) if client else WHOLE
     limits = ServeRules(scopes=Scopes(os.getuid(), {os.getuid(): scope}))
     data = wire.pack_request(wire.Request(1, op, args))
-    return wire.unpack_reply(handled(served, data, limits))[1]
+    return unpack_reply(handled(served, data, limits))[1]
 
 
 def test_what_a_limited_client_reports_wipes_and_shows_nobody_elses_sessions(served):
@@ -223,7 +223,7 @@ def test_who_may_not_have_a_body_is_not_shown_its_opening_words(served, op):
     def summaries(levels):
         limits = ServeRules(scopes=Scopes(os.getuid(), {os.getuid(): Scope("a", None, levels)}))
         data = wire.pack_request(wire.Request(1, op, query))
-        hits = wire.unpack_reply(handled(served, data, limits))[1]["results"]
+        hits = unpack_reply(handled(served, data, limits))[1]["results"]
         return {hit["name"]: hit["summary"] for hit in hits}
 
     assert summaries(("metadata", "body"))["b"] == "merge two pdf files"
@@ -281,16 +281,16 @@ def test_the_property_above_could_fail(served):
     data = wire.pack_request(
         wire.Request(1, "discover", {"text": "fill a pdf form", "select": {"strategy": "top_k"}})
     )
-    _, answer = wire.unpack_reply(handled(served, data))
+    _, answer = unpack_reply(handled(served, data))
     assert {hit["corpus"] for hit in answer["results"]} == {"open", WORD}
 
 
 def test_a_word_that_only_others_hold_is_as_unknown_as_any(served):
-    known = wire.unpack_reply(asked(served, "explain", {"text": f"pdf {WORD} qqq"}))[1]["analysis"]
+    known = unpack_reply(asked(served, "explain", {"text": f"pdf {WORD} qqq"}))[1]["analysis"]
     assert known["unknown"] == known["tokens"][1:]
 
 
 def test_a_limited_status_tells_of_no_other_corpus_and_of_no_other_place(served):
-    _, status = wire.unpack_reply(asked(served, "status", {}))
+    _, status = unpack_reply(asked(served, "status", {}))
     assert [each["name"] for each in status["corpora"]] == ["open"]
     assert not status.keys() & {"config", "socket", "watch", "profile"}

@@ -19,7 +19,7 @@ def nested(levels):
 
 
 def message(**args):
-    return msgpack.packb({"v": 1, "id": 1, "op": "discover", "args": args})
+    return msgpack.packb({"v": wire.PROTOCOL, "id": 1, "op": "discover", "args": args})
 
 
 def request(**args):
