@@ -75,7 +75,7 @@ class AsyncLink:
             try:
                 reply = wire.read_reply(await self._link.socket.recv())
             except ProtocolError as error:
-                return self._fail_all(error)  # whose reply that was cannot be told
+                return self._fail_all(error)  # whose reply that was is not known
             call = self._pending.get(reply.id) if reply.id else self._largest()
             if call and not call.reply.done():
                 call.reply.set_result(reply)

@@ -186,7 +186,7 @@ class CorpusInfo(CorpusStatus):
 class Status(Result):
     """How the daemon and its corpora are; docs/protocol.md explains each part.
 
-    What a limited client is not told is None: `socket`, `config`, `watch`, `ledger`, `queue_s` and
+    What a limited client does not get is None: `socket`, `config`, `watch`, `ledger`, `queue_s` and
     `health`. So is `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked
     for.
     """

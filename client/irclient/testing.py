@@ -41,8 +41,8 @@ class FakeDaemon:
 
     An answer is plain data or a type of irclient's, an IRError to send, SILENT, CRASH, or a
     function from the arguments to one of these. `ping` has one; what has none is a QueryError.
-    `answers` may be changed at any time. `endpoint` is the path for a client, `environment` says it
-    to a program, `requests` are those so far. With another `protocol` it is an older or newer
+    `answers` may be changed at any time. `endpoint` is the path for a client, `environment` passes
+    it to a program, `requests` are those so far. With another `protocol` it is an older or newer
     daemon, which speaks that.
     """
 

@@ -43,6 +43,8 @@ class Plain:
 
 def plain_data(value: Any) -> Any:
     """Return a value with the types of this file, however deep, as plain data."""
+    if value is None or isinstance(value, (str, int, float)):  # most values, and the cheapest check
+        return value
     if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Mapping):
@@ -254,7 +256,7 @@ class Disclosure(Plain):
 
 
 class Event(NamedTuple):
-    """Something that happened in the daemon: a topic, and what is to be said of it.
+    """Something that happened in the daemon: a topic, and its data.
 
     Topics are those of docs/protocol.md, and two of the client's own: `lost` when the daemon went
     away, `back` when there is one again. What happened between the two was missed.

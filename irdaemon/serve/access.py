@@ -65,7 +65,7 @@ class Scopes:
 
 
 def digest(token: str) -> bytes:
-    """Return what a token is looked up by, so that looking up tells nothing of others."""
+    """Return the digest that a token is looked up by: timing a lookup reveals no other token."""
     return hashlib.sha256(token.strip().encode("utf-8", "replace")).digest()
 
 

@@ -143,7 +143,7 @@ class Endpoint:
         self._connections.clear()
 
     def _identity(self) -> tuple[int, int] | None:
-        """Return what tells the file at the path from another one; None for no file."""
+        """Return the device and inode of the file at the path, None for no file."""
         try:
             status = os.stat(self.path)
         except OSError:

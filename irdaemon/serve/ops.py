@@ -1,8 +1,8 @@
 """The operations as the daemon serves them, and the way of a request: bytes, `handle`, bytes.
 
-`irclient.ops` says what each is called with; `OPS` adds what runs it, its cost class, and its rule
-and filter for limited clients. The loop reads a request (`read_request`), and `handle` turns it
-into the bytes of a reply, in the loop or on a worker. Neither knows a socket.
+`irclient.ops` has their arguments and results; `OPS` adds what runs each, its cost class, and its
+rule and filter for limited clients. The loop reads a request (`read_request`), and `handle` makes
+the bytes of its reply, in the loop or on a worker. Neither knows a socket.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from irdaemon.serve.rules import Args, Filter, Rule
 
 log = logging.getLogger(__name__)
 
-# Answered at once; by a worker, because all records may be looked at; because files or the ledger
-# are read; because the request mostly waits for the writer.
+# quick: answered by the loop. By workers: heavy may read all records, slow reads files or the
+# ledger, waiting mostly waits for the writer.
 Cost = Literal["quick", "heavy", "slow", "waiting"]
 
 
@@ -73,7 +73,7 @@ OPS: Mapping[str, ServedOp] = {
 
 @dataclass(frozen=True, slots=True)
 class ServeRules:
-    """What the configuration says of requests: what one may cost, and who may send which."""
+    """The limits of requests and the scopes of clients, as configured."""
 
     serve: ServeConfig = field(default_factory=ServeConfig)
     scopes: Scopes = field(default_factory=lambda: Scopes(os.getuid()))
@@ -96,7 +96,7 @@ def handle(engine: Engine, request: wire.Request, scope: Scope, serve: ServeConf
         _check_args(request)
         check_request(request, serve)
         args = narrowed(scope, op, request.args, engine.snapshot.corpora)
-        args = {**args, handlers.CLIENT: scope.client}  # whatever the request says of it
+        args = {**args, handlers.CLIENT: scope.client}  # whatever the request has there
         check_clock()
         reply = wire.pack_result(request.id, shown(scope, op, op.run(engine, args)))
         check_reply(reply, serve)
@@ -154,5 +154,5 @@ def cost(request: wire.Request) -> Cost:
     discloses = (args.get("level", "metadata"), args.get("expand", "none")) != ("metadata", "none")
     if op.cost == "slow" or discloses or args.get("rerank"):
         return "slow"
-    # A filter may have to look at every record there is, and the first one at every field.
+    # A filter may read every record there is, and the first one every field.
     return "heavy" if args.get("where") else "quick"

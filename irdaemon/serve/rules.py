@@ -2,7 +2,7 @@
 
 A client that is limited to some corpora is answered as if there were no others. Each operation has
 a rule, which returns the arguments to run with or refuses (Denied, NotFound), and may have a filter
-for its plain result. irdaemon.serve.ops says which; a client without limits meets neither.
+for its plain result. irdaemon.serve.ops names them; a client without limits is subject to neither.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def keys(home, name):
 
 
 @ROOT_ONLY
-def test_another_user_is_not_let_in_even_where_the_directory_would_let_him(home, daemon):
+def test_another_user_is_not_admitted_even_where_the_directory_would_let_him(home, daemon):
     assert ask_as(0, home.socket) == "['skills']"
     for opened in (home.path, home.runtime, home.socket.parent):
         opened.chmod(0o755)
@@ -182,7 +182,7 @@ def curve(context, address, server, public, secret):
     return dealer
 
 
-def test_no_key_an_unknown_key_and_a_wrong_server_key_are_not_let_in(remote):
+def test_no_key_an_unknown_key_and_a_wrong_server_key_are_not_admitted(remote):
     from irclient.keys import read_keys
 
     own = read_keys(keys(remote, "full"))

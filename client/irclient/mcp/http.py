@@ -105,7 +105,7 @@ def bound(port: int) -> socket.socket:
 
 
 def serve(tools: Tools, listener: socket.socket, token: str) -> None:
-    """Answer until told to stop by a signal."""
+    """Serve until a signal ends it."""
     app = guarded_app(tools, listener.getsockname()[1], token)
     server(app, Admission()).run(sockets=[listener])
 

@@ -1,7 +1,7 @@
 """The library profile: tools to search, read and list documents, by the names of Agent Library.
 
 Adding, updating and removing documents is not offered: a document is a file in a directory that is
-watched, and whoever can write the file has added it.
+watched, and writing the file there adds it.
 """
 
 from __future__ import annotations

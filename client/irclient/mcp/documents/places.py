@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from irclient.async_client import AsyncClient
 from irclient.mcp.daemon import DaemonCaller, real_path, report
 from irclient.mcp.sanitise import as_place, one_line
-from irclient.mcp.tools import LOOKS_AGAIN, READS, Tools, answered
+from irclient.mcp.tools import READS, RESCANS, Tools, answered
 from irclient.results import JobProgress
 from irclient.types import Hit, Query
 
@@ -71,7 +71,7 @@ class DirectoryTools:
         """Offer the tools."""
         for name, run, description, hints in (
             ("SuggestLibraryLocation", self.suggest, SUGGEST, READS),
-            ("IndexDirectoryToLibrary", self.index, INDEX, LOOKS_AGAIN),
+            ("IndexDirectoryToLibrary", self.index, INDEX, RESCANS),
         ):
             tools.add_tool(run, name=name, description=description, annotations=hints)
 
@@ -97,8 +97,8 @@ class DirectoryTools:
             )
         reports, finished = await self._followed(jobs, context)
         indexed = Indexed(directory=real, sources=names, finished=finished, reports=reports)
-        said = "Done" if finished else "Still going on, and it will end by itself"
-        return answered(f"{said}: {'; '.join(reports) or 'nothing reported yet'}", indexed)
+        state = "Done" if finished else "Still going on, and it will end by itself"
+        return answered(f"{state}: {'; '.join(reports) or 'nothing reported yet'}", indexed)
 
     async def _followed(
         self, jobs: list[int], context: Context[Any, Any]
