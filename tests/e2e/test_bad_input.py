@@ -62,7 +62,7 @@ def test_a_query_that_cannot_be_run_is_a_typed_error(home, daemon, query, error)
     with home.client() as client:
         with pytest.raises(error):
             client.discover(query)
-        assert client.ping()["pid"] == daemon.process.pid
+        assert client.ping().pid == daemon.process.pid
 
 
 def test_an_unknown_operation_names_the_nearest(home, daemon):

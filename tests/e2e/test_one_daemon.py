@@ -63,7 +63,7 @@ def test_who_starts_while_another_is_stopping_keeps_his_socket(home):
         with attempts[-1]:
             assert old.process.wait(10) == 0
             with home.client() as client:
-                assert client.ping()["pid"] == attempts[-1].process.pid
+                assert client.ping().pid == attempts[-1].process.pid
     assert not home.socket.exists()
 
 
