@@ -13,7 +13,7 @@ import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import zmq.asyncio
 
@@ -24,22 +24,24 @@ from irclient.async_subscription import AsyncSubscription
 from irclient.errors import Lost
 from irclient.link import CONNECT_S, no_connection, no_daemon, too_late
 from irclient.ops import Op
-from irclient.results import (
-    ChangedArtifact,
-    CorpusInfo,
-    EntryFailure,
-    Evaluation,
-    Explanation,
-    IndexedArtifact,
-    JobProgress,
-    PingReply,
-    SecretLocation,
-    ShownItem,
-    Status,
-    StoredRecord,
-    WaitResult,
-)
 from irclient.types import Disclosure, Query, Selection
+
+if TYPE_CHECKING:
+    from irclient.results import (
+        ChangedArtifact,
+        CorpusInfo,
+        EntryFailure,
+        Evaluation,
+        Explanation,
+        IndexedArtifact,
+        JobProgress,
+        PingReply,
+        SecretLocation,
+        ShownItem,
+        Status,
+        StoredRecord,
+        WaitResult,
+    )
 
 T = TypeVar("T")
 
@@ -204,7 +206,7 @@ class AsyncClient:
         `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
         error the daemon sent; Unreachable, Timeout or Lost when no reply came.
         """
-        return await self._ask(ops.Op(op, {}, lambda reply: reply, repeatable=False), args, waiting)
+        return await self._ask(ops.Op(op, {}, "", repeatable=False), args, waiting)
 
     async def _run(self, op: Op[T], args: Mapping[str, Any]) -> T:
         return op.result(await self._ask(op, args, op.extra_s(args)))

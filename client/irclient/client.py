@@ -23,24 +23,24 @@ from irclient.access import access
 from irclient.errors import LimitError, Lost, Unreachable
 from irclient.link import CONNECT_S, Link, connection_lost, no_connection, no_daemon, too_late
 from irclient.ops import Op
-from irclient.results import (
-    ChangedArtifact,
-    CorpusInfo,
-    EntryFailure,
-    Evaluation,
-    Explanation,
-    IndexedArtifact,
-    JobProgress,
-    PingReply,
-    SecretLocation,
-    ShownItem,
-    Status,
-    StoredRecord,
-    WaitResult,
-)
 from irclient.types import Disclosure, Query, Selection
 
 if TYPE_CHECKING:
+    from irclient.results import (
+        ChangedArtifact,
+        CorpusInfo,
+        EntryFailure,
+        Evaluation,
+        Explanation,
+        IndexedArtifact,
+        JobProgress,
+        PingReply,
+        SecretLocation,
+        ShownItem,
+        Status,
+        StoredRecord,
+        WaitResult,
+    )
     from irclient.subscription import Subscription
 
 T = TypeVar("T")
@@ -209,7 +209,7 @@ class Client:
         `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
         error the daemon sent; Unreachable, Timeout or Lost when no reply came.
         """
-        return self._ask(ops.Op(op, {}, lambda reply: reply, repeatable=False), args, waiting)
+        return self._ask(ops.Op(op, {}, "", repeatable=False), args, waiting)
 
     def _run(self, op: Op[T], args: Mapping[str, Any]) -> T:
         return op.result(self._ask(op, args, op.extra_s(args)))

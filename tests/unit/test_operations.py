@@ -76,6 +76,14 @@ def test_both_tables_and_the_document_name_the_same_operations_in_one_order():
 
 
 @pytest.mark.parametrize("name", ops.OPS)
+def test_a_row_names_the_type_that_it_is_annotated_with(name):
+    op = ops.OPS[name]
+    annotated = ops.__annotations__[name.upper()].replace("results.", "")
+    assert annotated == (f"Op[list[{op.type}]]" if op.many else f"Op[{op.type}]")
+    assert callable(ops._reader(op.type))
+
+
+@pytest.mark.parametrize("name", ops.OPS)
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_a_clients_method_sends_the_arguments_of_its_row_and_no_other(kind, name):
     op, args = sent(kind, name)
