@@ -121,8 +121,8 @@ class Daemon:
         self.wait_serving(client)
         while True:
             state = client.status()
-            vectors = sum(corpus["vectors"] for corpus in state["corpora"])
-            if not state["queue"] and vectors >= count:
+            vectors = sum(corpus.vectors for corpus in state.corpora)
+            if not state.queue and vectors >= count:
                 return
             time.sleep(0.05)
 

@@ -78,7 +78,7 @@ def storm(running: Daemon, client: Client, paths: list[Path], queries: list[str]
         meanwhile.append(_asked(client, queries, len(meanwhile)))
         if len(meanwhile) % 5 == 0:
             state = client.status()
-            if not state["queue"] and not any(c["pending"] for c in state["corpora"]):
+            if not state.queue and not any(c.pending for c in state.corpora):
                 break
     settled = time.perf_counter() - ended
     found = client.search(Query("stormword", mode="lexical", k=1)).results

@@ -56,7 +56,7 @@ def measure(size: int) -> dict[str, Any]:
             asked = queries[:QUERIES]
             ping = figures([timed(client.ping) for _ in asked])
             took = figures([timed(lambda q=q: client.discover(Query(q))) for q in asked])
-            stages = client.status(profile=True)["profile"]
+            stages = client.status(profile=True).profile or {}
             some = {"$in": [f"note-{number}.md" for number in range(200)]}
             where = {"parent": "group-3"} if size <= MOST_SKILLS else {"filename": some}
             narrow = figures(

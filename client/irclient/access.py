@@ -1,4 +1,4 @@
-"""Where a client asks, and as whom: a socket path or a TCP address, CURVE keys, a token."""
+"""How a client reaches a daemon and as whom: a socket path or an address, CURVE keys, a token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Access:
     token: str = ""
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Say whether there is something to connect to, as far as can be seen from here."""
         return self.keys is not None or os.path.exists(self.endpoint)
 
@@ -44,8 +44,8 @@ def access(endpoint: str | None, keys: str, token: str) -> Access:
     """
     chosen = endpoint or places.endpoint()
     token_path = token or os.environ.get("IRDAEMON_TOKEN", "")
-    said = read_private(token_path).strip() if token_path else ""
-    return Access(chosen, _keys(keys) if places.is_remote(chosen) else None, said)
+    secret = read_private(token_path).strip() if token_path else ""
+    return Access(chosen, _keys(keys) if places.is_remote(chosen) else None, secret)
 
 
 def _keys(path: str) -> Keys:

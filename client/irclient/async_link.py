@@ -10,14 +10,15 @@ import zmq.asyncio
 from irclient import wire
 from irclient.access import Access
 from irclient.errors import IRError, ProtocolError, Unreachable
-from irclient.link import Link, lost
+from irclient.link import Link, connection_lost
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingCall:
     """A request of `size` bytes on its way, and the reply that will come for it.
 
-    That no reply can come is a reply too, with the error: nobody may be left to see an exception.
+    That no reply can come is a reply with the error: an exception on a future that was abandoned
+    would be logged.
     """
 
     size: int
@@ -31,12 +32,12 @@ class Asked:
 
 
 class AsyncLink:
-    """A link that is read until its connection ends; then every call under way is told."""
+    """A link that is read until its connection ends; then every call under way gets an error."""
 
     def __init__(self, context: zmq.asyncio.Context, access: Access):
         self._poller = zmq.asyncio.Poller()
         self._link = Link(context, access, self._poller)
-        self._asked: dict[int, Asked] = {}
+        self._pending: dict[int, PendingCall] = {}
         self._ended = False
         self._reading = asyncio.create_task(self._read())
 
@@ -45,18 +46,18 @@ class AsyncLink:
         """Say whether a new link is needed."""
         return self._ended or self._link.lost
 
-    def ask(self, number: int, data: bytes) -> Asked:
+    def send(self, number: int, data: bytes) -> PendingCall:
         """Send a request as soon as there is a connection."""
         reply: asyncio.Future[wire.Reply] = asyncio.get_running_loop().create_future()
-        asked = Asked(len(data), asyncio.ensure_future(self._link.socket.send(data)), reply)
-        self._asked[number] = asked
-        return asked
+        call = PendingCall(len(data), asyncio.ensure_future(self._link.socket.send(data)), reply)
+        self._pending[number] = call
+        return call
 
     def forget(self, number: int) -> None:
         """Expect no reply any more; a request that was not sent yet never is."""
-        if asked := self._asked.pop(number, None):
-            asked.sending.cancel()
-            asked.reply.cancel()
+        if call := self._pending.pop(number, None):
+            call.sending.cancel()
+            call.reply.cancel()
 
     async def close(self) -> None:
         """End the connection, and the calls under way."""
@@ -74,16 +75,16 @@ class AsyncLink:
             try:
                 reply = wire.read_reply(await self._link.socket.recv())
             except ProtocolError as error:
-                return self._fail_all(error)  # whose reply that was cannot be told
-            asked = self._asked.get(reply.id) if reply.id else self._largest()
-            if asked and not asked.reply.done():
-                asked.reply.set_result(reply)
-        for asked in self._asked.values():
-            self._fail(asked, lost(asked.size))
+                return self._fail_all(error)  # whose reply that was is not known
+            call = self._pending.get(reply.id) if reply.id else self._largest()
+            if call and not call.reply.done():
+                call.reply.set_result(reply)
+        for call in self._pending.values():
+            self._fail(call, connection_lost(call.size))
 
-    def _largest(self) -> Asked | None:
+    def _largest(self) -> PendingCall | None:
         """Return the request whose number the daemon did not read: it was too large for that."""
-        return max(self._asked.values(), key=lambda asked: asked.size, default=None)
+        return max(self._pending.values(), key=lambda call: call.size, default=None)
 
     def _end(self) -> None:
         self._ended = True
@@ -91,9 +92,9 @@ class AsyncLink:
         self._link.close()
 
     def _fail_all(self, error: IRError) -> None:
-        for asked in self._asked.values():
-            self._fail(asked, error)
+        for call in self._pending.values():
+            self._fail(call, error)
 
-    def _fail(self, asked: Asked, error: IRError) -> None:
-        if not asked.reply.done():
-            asked.reply.set_result(wire.Reply(0, error=error))
+    def _fail(self, call: PendingCall, error: IRError) -> None:
+        if not call.reply.done():
+            call.reply.set_result(wire.Reply(0, error=error))

@@ -8,7 +8,7 @@ from types import TracebackType
 import zmq.asyncio
 from zmq.utils.monitor import recv_monitor_message
 
-from irclient.subscription import Feed, subscribed, told
+from irclient.subscription import Feed, event_of, open_feed
 from irclient.types import Event
 
 
@@ -22,7 +22,7 @@ class AsyncSubscription(AsyncIterator[Event]):
         topics: Sequence[str],
         timeout: float | None,
     ):
-        self._feed: Feed | None = subscribed(context, endpoint, topics)
+        self._feed: Feed | None = open_feed(context, endpoint, topics)
         self._timeout_ms = -1 if timeout is None else int(timeout * 1000)
         self._poller = zmq.asyncio.Poller()
         self._poller.register(self._feed.monitor, zmq.POLLIN)
@@ -48,7 +48,7 @@ class AsyncSubscription(AsyncIterator[Event]):
     async def __anext__(self) -> Event:
         while self._feed and (ready := dict(await self._poller.poll(self._timeout_ms))):
             if self._feed.socket in ready:
-                return told(await self._feed.socket.recv_multipart())
+                return event_of(await self._feed.socket.recv_multipart())
             if event := self._feed.noticed(await recv_monitor_message(self._feed.monitor)):
                 return event
         self.close()

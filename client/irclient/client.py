@@ -18,14 +18,29 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import zmq
 
-from irclient import calls, wire
+from irclient import ops, wire
 from irclient.access import access
-from irclient.calls import Call
 from irclient.errors import LimitError, Lost, Unreachable
-from irclient.link import CONNECT_S, Link, lost, nobody, silent, too_late
+from irclient.link import CONNECT_S, Link, connection_lost, no_connection, no_daemon, too_late
+from irclient.ops import Op
 from irclient.types import Disclosure, Query, Selection
 
 if TYPE_CHECKING:
+    from irclient.results import (
+        ChangedArtifact,
+        CorpusInfo,
+        EntryFailure,
+        Evaluation,
+        Explanation,
+        IndexedArtifact,
+        JobProgress,
+        PingReply,
+        SecretLocation,
+        ShownItem,
+        Status,
+        StoredRecord,
+        WaitResult,
+    )
     from irclient.subscription import Subscription
 
 T = TypeVar("T")
@@ -68,110 +83,113 @@ class Client:
 
     # -- operations ------------------------------------------------------------------------------
 
-    def ping(self) -> dict[str, Any]:
+    def ping(self) -> PingReply:
         """Return the daemon's version, protocol and pid."""
-        return self._run(calls.ping())
+        return self._run(ops.PING, {})
 
     def discover(self, query: Query, session: str = "") -> Selection:
         """Return the few artifacts that answer a query, or an abstention and its reason.
 
         Given a session, what that was shown before is left out; see `impressions`.
         """
-        return self._run(calls.discover(query, session))
+        return self._run(ops.DISCOVER, {**query.to_dict(), "session": session})
 
     def search(self, query: Query) -> Selection:
         """Return the ranked candidates of a query, without selection."""
-        return self._run(calls.search(query))
+        return self._run(ops.SEARCH, query.to_dict())
 
-    def explain(self, query: Query, item: str = "") -> dict[str, Any]:
+    def explain(self, query: Query, item: str = "") -> Explanation:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return self._run(calls.explain(query, item))
+        return self._run(ops.EXPLAIN, {**query.to_dict(), "item": item})
 
     def eval(
         self, cases: Sequence[Mapping[str, Any]], query: Query, baseline: bool = False
-    ) -> dict[str, Any]:
+    ) -> Evaluation:
         """Return how good the answers to cases {query, gold, ...} are, asked as `query` is.
 
         With `baseline`, also what plain BM25 would find.
         """
-        return self._run(calls.evaluate(cases, query, baseline))
+        args = {**query.to_dict(), "cases": list(cases), "baseline": baseline}
+        return self._run(ops.EVAL, args)
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"
     ) -> list[Disclosure]:
         """Return the payload of artifacts named CORPUS/ID, expanded as on a Query."""
-        return self._run(calls.disclose(references, level, expand))
+        args = {"references": list(references), "level": level, "expand": expand}
+        return self._run(ops.DISCLOSE, args)
 
-    def records(self, reference: str) -> list[dict[str, Any]]:
+    def records(self, reference: str) -> list[StoredRecord]:
         """Return the records of one artifact in plan order."""
-        return self._run(calls.records(reference))
+        return self._run(ops.RECORDS, {"reference": reference})
 
     def artifacts(
         self, corpus: str | None = None, under: str = "", after: str = "", limit: int = 100
-    ) -> list[dict[str, Any]]:
+    ) -> list[IndexedArtifact]:
         """Return what is held, in the order of references (CORPUS/ID), beyond the one `after`.
 
-        Each with corpus, artifact_id, name, pointer, indexed_at (Unix seconds); with `under`, only
-        what lies at that path or below it. At most `limit` of them, 1 to 1,000.
+        With `under`, only what lies at that path or below it. At most `limit`, 1 to 1,000.
         """
-        return self._run(calls.artifacts(corpus, under, after, limit))
+        args = {"corpus": corpus, "under": under, "after": after, "limit": limit}
+        return self._run(ops.ARTIFACTS, args)
 
-    def status(self, profile: bool = False) -> dict[str, Any]:
-        """Return version, pid, uptime, generation, queue and the state of every corpus.
+    def status(self, profile: bool = False) -> Status:
+        """Return how the daemon and every corpus are.
 
         With `profile`, also how long each stage of queries and jobs takes.
         """
-        return self._run(calls.status(profile))
+        return self._run(ops.STATUS, {"profile": profile})
 
-    def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
+    def failures(self, corpus: str | None = None) -> list[EntryFailure]:
         """Return what could not be read, why, and since when."""
-        return self._run(calls.failures(corpus))
+        return self._run(ops.FAILURES, {"corpus": corpus})
 
-    def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
-        """Return where secrets lie in what was indexed: corpus, path, line and kind."""
-        return self._run(calls.secrets(corpus))
+    def secrets(self, corpus: str | None = None) -> list[SecretLocation]:
+        """Return where secrets lie in what was indexed."""
+        return self._run(ops.SECRETS, {"corpus": corpus})
 
-    def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
+    def audit(self, corpus: str | None = None) -> list[ChangedArtifact]:
         """Return the artifacts whose text changed since it was last disclosed, with a diff."""
-        return self._run(calls.audit(corpus))
+        return self._run(ops.AUDIT, {"corpus": corpus})
 
-    def info(self, corpus: str) -> dict[str, Any]:
+    def info(self, corpus: str) -> CorpusInfo:
         """Return what is known of one corpus."""
-        return self._run(calls.info(corpus))
+        return self._run(ops.INFO, {"corpus": corpus})
 
     def build(
         self, corpus: str | None = None, full: bool = False, prune: bool = False
     ) -> list[int]:
-        """Ask for a whole look at a corpus, or at all; return the numbers of the jobs."""
-        return self._run(calls.build(corpus, full, prune))
+        """Request a whole scan of a corpus, or of all; return the numbers of the jobs."""
+        return self._run(ops.BUILD, {"corpus": corpus, "full": full, "prune": prune})
 
     def hint(self, path: str) -> list[int]:
-        """Ask for a look at one path below a corpus' root; return the numbers of the jobs."""
-        return self._run(calls.hint(path))
+        """Request a scan of one path below a corpus' root; return the numbers of the jobs."""
+        return self._run(ops.HINT, {"path": path})
 
-    def impressions(self, session: str, references: Sequence[str] = ()) -> list[dict[str, Any]]:
+    def impressions(self, session: str, references: Sequence[str] = ()) -> list[ShownItem]:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
-        return self._run(calls.impressions(session, references))
+        args = {"session": session, "references": list(references)}
+        return self._run(ops.IMPRESSIONS, args)
 
-    def progress(self, job: int) -> dict[str, Any]:
+    def progress(self, job: int) -> JobProgress:
         """Return how far a job is."""
-        return self._run(calls.progress(job))
+        return self._run(ops.PROGRESS, {"job": job})
 
-    def wait(self, generation: int, wait_ms: float = 1000.0) -> dict[str, Any]:
+    def wait(self, generation: int, wait_ms: float = 1000.0) -> WaitResult:
         """Wait until a generation is served; return the one that is, and whether it was reached."""
-        return self._run(calls.wait(generation, wait_ms))
+        return self._run(ops.WAIT, {"generation": generation, "wait_ms": wait_ms})
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         """Write a corpus into the configuration and begin to index it; return the jobs."""
-        return self._run(calls.add(name, kind, roots))
+        return self._run(ops.ADD, {"name": name, "kind": kind, "roots": list(roots)})
 
     def rm(self, name: str) -> list[int]:
         """Take a corpus out of the configuration and forget it; return the jobs."""
-        return self._run(calls.rm(name))
+        return self._run(ops.RM, {"name": name})
 
     def reload(self) -> list[int]:
         """Make the daemon read its configuration again; return the jobs."""
-        return self._run(calls.reload())
+        return self._run(ops.RELOAD, {})
 
     def events(self, topics: Sequence[str] = (), timeout: float | None = None) -> Subscription:
         """Return the daemon's events from now on, of some topics or of all.
@@ -192,23 +210,25 @@ class Client:
         `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
         error the daemon sent; Unreachable, Timeout or Lost when no reply came.
         """
-        return self._run(calls.named(op, args, waiting))
+        return self._ask(ops.Op(op, {}, "", repeatable=False), args, waiting)
 
-    def _run(self, call: Call[T]) -> T:
-        if not self._access.there:
-            raise nobody(self.endpoint)
-        allowed = self.timeout + call.waiting
+    def _run(self, op: Op[T], args: Mapping[str, Any]) -> T:
+        return op.result(self._ask(op, args, op.extra_s(args)))
+
+    def _ask(self, op: Op[Any], args: Mapping[str, Any], extra_s: float) -> Any:
+        if not self._access.exists:
+            raise no_daemon(self.endpoint)
+        allowed = self.timeout + extra_s
         deadline = time.monotonic() + allowed
         number = next(self._numbers)
-        request = wire.Request(number, call.op, call.args, 1000 * allowed, self._access.token)
+        request = wire.Request(number, op.name, args, 1000 * allowed, self._access.token)
         data = wire.pack_request(request)
         try:
-            result = self._exchange(number, data, deadline)
+            return self._exchange(number, data, deadline)
         except Lost:
-            if not call.repeatable:
+            if not op.repeatable:
                 raise
-            result = self._exchange(number, data, deadline)
-        return call.answer(result)
+            return self._exchange(number, data, deadline)
 
     def _exchange(self, number: int, data: bytes, deadline: float) -> Any:
         link = self._connected()
@@ -224,12 +244,12 @@ class Client:
         try:
             link.socket.send(data)
         except zmq.Again:
-            raise silent(self.endpoint) from None
+            raise no_connection(self.endpoint) from None
 
     def _receive(self, link: Link, number: int, deadline: float, size: int) -> Any:
         while ready := dict(link.poller.poll(_milliseconds(deadline))):
             if link.socket not in ready:
-                raise lost(size)
+                raise connection_lost(size)
             reply = wire.read_reply(link.socket.recv())
             if reply.id in (number, 0):  # 0: the daemon could not even read our number
                 return reply.value()

@@ -1,7 +1,7 @@
-"""What both clients know of a connection: its sockets, when it is lost, and what to say then.
+"""One connection to the daemon, for both clients, and the errors where there is none.
 
-A link lives as long as its connection. libzmq would connect again by itself, but then nobody knew
-whether a request had gone to the daemon of before.
+A link lives as long as its connection. libzmq would connect again by itself, and then it could not
+be known whether a request had gone to the daemon of before.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import zmq
 from irclient.access import Access
 from irclient.errors import LimitError, Lost, Timeout, Unreachable
 from irclient.places import is_remote
-from irclient.wire import Limits
+from irclient.wire import MessageLimits
 
 # Where nothing accepts a connection there is no point in waiting as long as for an answer.
 CONNECT_S = 2.0
 
 
 class Link:
-    """A DEALER to the daemon, the monitor that says when the daemon is gone, and a poller of both.
+    """A DEALER to the daemon, the monitor of its connection, and a poller of both.
 
     All are plain or all asyncio's: the context makes the sockets, the poller is given.
     """
@@ -42,18 +42,18 @@ class Link:
         return bool(self.monitor.get(zmq.EVENTS) & zmq.POLLIN)
 
     def close(self) -> None:
-        """Let go of the connection; what was not sent yet is dropped."""
+        """Close the sockets; what was not sent yet is dropped."""
         self.socket.disable_monitor()
         self.monitor.close(linger=0)
         self.socket.close(linger=0)
 
 
-def nobody(endpoint: str) -> Unreachable:
+def no_daemon(endpoint: str) -> Unreachable:
     """Return the error for a path where there is no socket."""
     return Unreachable(f"no daemon at {endpoint}", "irdaemon start --detach")
 
 
-def silent(endpoint: str) -> Unreachable:
+def no_connection(endpoint: str) -> Unreachable:
     """Return the error for a socket or an address that accepts no connection."""
     hint = "irdaemon start --detach"
     if is_remote(endpoint):
@@ -66,11 +66,11 @@ def too_late(seconds: float) -> Timeout:
     return Timeout(f"the daemon did not answer within {seconds:g} s", "irc status shows its load")
 
 
-def lost(size: int) -> Lost | LimitError:
+def connection_lost(size: int) -> Lost | LimitError:
     """Return the error for a connection that ended before the reply to a request of `size` bytes.
 
     The daemon cuts the connection of a peer that sends far too much at once.
     """
-    if size > Limits().bytes:
+    if size > MessageLimits().bytes:
         return LimitError(f"the daemon refused a message of {size:,} bytes", "send less at once")
     return Lost("the daemon went away before it answered", "irc status shows whether it is back")

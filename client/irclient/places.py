@@ -2,8 +2,8 @@
 
 IRDAEMON_SOCKET if set; else `irdaemon/irdaemon.sock` in XDG_RUNTIME_DIR, else in /run/user/UID,
 else in a private directory under the temporary one that is named after user and home. A path too
-long for a socket address, or not UTF-8, falls back to the last of these. A directory that somebody
-else could change is refused by both sides: who asks there would tell it what is asked.
+long for a socket address, or not UTF-8, falls back to the last of these. A directory that another
+user could change is refused by both sides: a client there would send its queries to that user.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def _private_path(name: str) -> str:
     # Not hashlib and tempfile: together they take 10 ms to import, and every prompt would wait.
     temporary = os.environ.get("TMPDIR", "")
     base = temporary if os.path.isabs(temporary) and os.path.isdir(temporary) else "/tmp"
-    from zlib import crc32  # where there is a runtime directory nobody needs it
+    from zlib import crc32  # not needed where there is a runtime directory
 
-    told_apart = f"{crc32(os.fsencode(name)):08x}"
-    directory = os.path.join(base, f"irdaemon-{os.getuid()}-{told_apart}")
+    digest = f"{crc32(os.fsencode(name)):08x}"
+    directory = os.path.join(base, f"irdaemon-{os.getuid()}-{digest}")
     if os.path.lexists(directory):
         check_private(directory)
     return os.path.join(directory, SOCKET)

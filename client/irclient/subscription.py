@@ -1,4 +1,4 @@
-"""Events as they happen, and notice when the daemon that tells them goes and comes back."""
+"""Events as they happen, and notice when the daemon that publishes them goes and comes back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from irclient import wire
 from irclient.errors import Unavailable
-from irclient.link import nobody
+from irclient.link import no_daemon
 from irclient.places import events_path, is_remote
 from irclient.types import Event
 
@@ -44,7 +44,7 @@ class Feed:
         return Event(BACK, {}) if self._was_lost else None
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the sockets."""
         if not self.socket.closed:
             self.socket.disable_monitor()
             self.monitor.close(linger=0)
@@ -55,19 +55,19 @@ class Feed:
         self.close()
 
 
-def subscribed(context: zmq.Context[Any], endpoint: str, topics: Sequence[str]) -> Feed:
+def open_feed(context: zmq.Context[Any], endpoint: str, topics: Sequence[str]) -> Feed:
     """Return a feed of some topics or of all.
 
     Raises Unreachable where there is no daemon, Unavailable for one on another machine.
     """
     if is_remote(endpoint):
-        raise Unavailable("events are told on the daemon's own machine only", "irc status asks")
+        raise Unavailable("events are published on the daemon's machine only", "irc status asks")
     if not os.path.exists(endpoint):
-        raise nobody(endpoint)
+        raise no_daemon(endpoint)
     return Feed(context, endpoint, topics)
 
 
-def told(frames: Sequence[bytes]) -> Event:
+def event_of(frames: Sequence[bytes]) -> Event:
     """Return the event that a message of the daemon is."""
     return Event(frames[0].decode("utf-8", "replace"), wire.unpack_event(frames[-1]))
 
@@ -82,7 +82,7 @@ class Subscription(Iterator[Event]):
         topics: Sequence[str],
         timeout: float | None,
     ):
-        self._feed: Feed | None = subscribed(context, endpoint, topics)
+        self._feed: Feed | None = open_feed(context, endpoint, topics)
         self._timeout_ms = None if timeout is None else int(timeout * 1000)
         self._poller = zmq.Poller()
         self._poller.register(self._feed.monitor, zmq.POLLIN)
@@ -108,7 +108,7 @@ class Subscription(Iterator[Event]):
     def __next__(self) -> Event:
         while self._feed and (ready := dict(self._poller.poll(self._timeout_ms))):
             if self._feed.socket in ready:
-                return told(self._feed.socket.recv_multipart())
+                return event_of(self._feed.socket.recv_multipart())
             if event := self._feed.noticed(recv_monitor_message(self._feed.monitor)):
                 return event
         self.close()

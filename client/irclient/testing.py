@@ -1,4 +1,4 @@
-"""A daemon for tests: it answers from a script, over a real socket, and keeps what was asked.
+"""A daemon for tests: it answers from a script, over a real socket, and keeps the requests.
 
     with FakeDaemon({"discover": selection(hit("pdf"))}) as daemon:
         answer = Client(daemon.endpoint).discover(Query("fill a form"))
@@ -22,7 +22,7 @@ from typing import Any
 import zmq
 
 from irclient import __version__, wire
-from irclient.errors import InternalError, IRError, QueryError
+from irclient.errors import InternalError, IRError, ProtocolError, QueryError
 from irclient.places import SOCKET, events_path
 from irclient.types import Hit, Selection, plain_data
 from irclient.wire import Request
@@ -41,12 +41,14 @@ class FakeDaemon:
 
     An answer is plain data or a type of irclient's, an IRError to send, SILENT, CRASH, or a
     function from the arguments to one of these. `ping` has one; what has none is a QueryError.
-    `answers` may be changed at any time. `endpoint` is the path for a client, `environment` says it
-    to a program, `requests` are what was asked so far.
+    `answers` may be changed at any time. `endpoint` is the path for a client, `environment` passes
+    it to a program, `requests` are those so far. With another `protocol` it is an older or newer
+    daemon, which speaks that.
     """
 
-    def __init__(self, answers: Mapping[str, object] | None = None):
+    def __init__(self, answers: Mapping[str, object] | None = None, protocol: int = wire.PROTOCOL):
         self.answers: dict[str, object] = {"ping": _PONG, **(answers or {})}
+        self.protocol = protocol
         self.requests: list[Request] = []
         # Not pytest's own directory: a socket's address holds 107 bytes.
         self._directory = tempfile.TemporaryDirectory(prefix="ir")
@@ -88,7 +90,7 @@ class FakeDaemon:
                 os.unlink(path)
 
     def publish(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Send an event to whoever listens."""
+        """Send an event to every subscriber."""
         self._events.put([topic.encode(), wire.pack_event(data)])
 
     def _run(self, serving: threading.Event) -> None:
@@ -98,25 +100,27 @@ class FakeDaemon:
                 self._serve(router, publisher)
 
     def _serve(self, router: zmq.Socket[bytes], publisher: zmq.Socket[bytes]) -> None:
-        """Answer until told to stop, or to crash."""
+        """Answer until it is to stop, or to crash."""
         while not self._stopping.is_set():
             while not self._events.empty():
                 publisher.send_multipart(self._events.get())
             if not router.poll(_TICK_MS):
                 continue
             *route, data = router.recv_multipart()
-            number, answer = self._asked(data)
+            number, answer = self._read(data)
             if answer is CRASH:
                 return
             if answer is not SILENT:
-                router.send_multipart([*route, _packed(number, answer)])
+                router.send_multipart([*route, _packed(number, answer, self.protocol)])
 
-    def _asked(self, data: bytes) -> tuple[int, object]:
+    def _read(self, data: bytes) -> tuple[int, object]:
         """Return the number of a request and its answer, and keep the request."""
         try:
             request = wire.unpack_request(data)
         except IRError as error:
             return 0, error
+        if request.v != self.protocol:
+            return request.id, ProtocolError(f"this daemon speaks protocol {self.protocol}")
         self.requests.append(request)
         return request.id, self._answer(request)
 
@@ -172,7 +176,7 @@ def _bound(endpoint: str) -> Iterator[tuple[zmq.Socket[bytes], zmq.Socket[bytes]
         yield router, publisher
 
 
-def _packed(number: int, answer: object) -> bytes:
+def _packed(number: int, answer: object, protocol: int) -> bytes:
     if isinstance(answer, IRError):
-        return wire.pack_error(number, answer)
-    return wire.pack_result(number, plain_data(answer))
+        return wire.pack_error(number, answer, protocol)
+    return wire.pack_result(number, plain_data(answer), protocol)

@@ -36,6 +36,8 @@ class Plain:
 
 def plain_data(value: Any) -> Any:
     """Return a value with the types of this file, however deep, as plain data."""
+    if value is None or isinstance(value, (str, int, float)):  # most values, and the cheapest check
+        return value
     if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Mapping):

@@ -1,9 +1,10 @@
-"""The only file that knows bytes: requests and replies as msgpack maps.
+"""Requests, replies and events as msgpack maps, and the check of the protocol's number.
 
 A request is `{v, id, op, args}`, with `timeout_ms` and `token` where they are wanted; its reply
 `{v, id, ok: true, result}` or `{v, id, ok: false, error: {code, message, hint}}`. Unknown keys are
 ignored, so that either side may be newer. On the socket a message is one frame beside the routing
-frames; see docs/protocol.md.
+frames; see docs/protocol.md. Processes that live for one call read and write the same bytes without
+the msgpack package: irclient.fast.packing, over irclient.fast.zmtp.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from irclient.fast.packing import PROTOCOL as PROTOCOL
 from irclient.fast.packing import same_protocol
 from irclient.invisible import spelled
 
-TOGETHER = "pip install -U irdaemon irclient, then irdaemon restart: both then speak the same"
+_UPDATE_CLIENT = "pip install -U irclient"
+_RESTART_DAEMON = "irdaemon restart"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MessageLimits:
     """What a message may measure: its bytes, how deep its values nest, how many there are in all.
 
     0 means no limit.
@@ -35,8 +37,8 @@ class Limits:
     items: int = 100_000
 
 
-# A peer that one chose to ask is believed.
-_OF_A_REPLY = Limits(0, 0, 0)
+# The daemon that a client chose is trusted.
+_OF_A_REPLY = MessageLimits(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class Request:
     """An operation by name, with its arguments and the id its reply will carry.
 
     `timeout_ms` is how long the client will wait for the reply, 0 for as long as it takes; `token`
-    says who asks, where neither uid nor key tells enough. `v` is the protocol's version as the
-    request has it, None where it has none.
+    names the client, where neither uid nor key does. `v` is the protocol's number as the request
+    has it, None where it has none.
     """
 
     id: int
@@ -58,13 +60,13 @@ class Request:
 
 def pack_request(request: Request) -> bytes:
     """Return the bytes of a request. Raises QueryError for a text in it that is no Unicode."""
-    said = {"v": PROTOCOL, "id": request.id, "op": request.op, "args": request.args}
+    message = {"v": request.v, "id": request.id, "op": request.op, "args": request.args}
     if request.timeout_ms:
-        said["timeout_ms"] = request.timeout_ms
+        message["timeout_ms"] = request.timeout_ms
     if request.token:
-        said["token"] = request.token
+        message["token"] = request.token
     try:
-        return _pack(said, "strict")
+        return _pack(message, "strict")
     except UnicodeEncodeError as error:
         raise QueryError(
             f"{request.op}: not UTF-8: {spelled(error.object)}",
@@ -72,7 +74,7 @@ def pack_request(request: Request) -> bytes:
         ) from error
 
 
-def unpack_request(data: bytes, limits: Limits = Limits()) -> Request:
+def unpack_request(data: bytes, limits: MessageLimits = MessageLimits()) -> Request:
     """Read a request. Raises LimitError or ProtocolError, never anything else."""
     message = _unpack(data, limits)
     number, op, args = message.get("id"), message.get("op"), message.get("args", {})
@@ -87,22 +89,37 @@ def unpack_request(data: bytes, limits: Limits = Limits()) -> Request:
     return Request(number, op, args, timeout_ms, token, message.get("v"))
 
 
-def check_protocol(version: Any, said: str, by: str) -> None:
-    """Raise ProtocolError for a message of another version; `by` says what reads it."""
+def check_request_protocol(version: Any, daemon: str) -> None:
+    """Raise ProtocolError, with what to do, for a request of another protocol than `daemon`'s."""
     if not same_protocol(version):
-        found = "no version" if version is None else f"version {version!r:.20}"
-        raise ProtocolError(f"{said} names {found}; {by} speaks protocol {PROTOCOL}", TOGETHER)
+        hint = _RESTART_DAEMON if _is_newer(version) else _UPDATE_CLIENT
+        raise _other_protocol("the client", version, f"this daemon, {daemon},", hint)
 
 
-def pack_result(number: int, result: Any) -> bytes:
+def _check_reply_protocol(version: Any) -> None:
+    if not same_protocol(version):
+        hint = _UPDATE_CLIENT if _is_newer(version) else _RESTART_DAEMON
+        raise _other_protocol("the daemon", version, f"this client, irclient {__version__},", hint)
+
+
+def _is_newer(version: Any) -> bool:
+    return type(version) is int and version > PROTOCOL
+
+
+def _other_protocol(sender: str, version: Any, reader: str, hint: str) -> ProtocolError:
+    found = "names no protocol" if version is None else f"speaks protocol {version!r:.20}"
+    return ProtocolError(f"{sender} {found}; {reader} speaks protocol {PROTOCOL}", hint)
+
+
+def pack_result(number: int, result: Any, v: int = PROTOCOL) -> bytes:
     """Return the bytes of a good reply."""
-    return _pack({"v": PROTOCOL, "id": number, "ok": True, "result": result})
+    return _pack({"v": v, "id": number, "ok": True, "result": result})
 
 
-def pack_error(number: int, error: IRError) -> bytes:
-    """Return the bytes of a reply that says what went wrong."""
-    said = {"code": error.code, "message": error.message, "hint": error.hint}
-    return _pack({"v": PROTOCOL, "id": number, "ok": False, "error": said})
+def pack_error(number: int, error: IRError, v: int = PROTOCOL) -> bytes:
+    """Return the bytes of a reply with an error."""
+    plain = {"code": error.code, "message": error.message, "hint": error.hint}
+    return _pack({"v": v, "id": number, "ok": False, "error": plain})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +140,19 @@ class Reply:
 def read_reply(data: bytes) -> Reply:
     """Read a reply. Raises ProtocolError for bytes that are none."""
     message = _unpack(data, _OF_A_REPLY)
-    number, said = message.get("id"), message.get("error")
+    number, failed = message.get("id"), message.get("error")
     if not isinstance(number, int):
         number = 0
     try:
-        check_protocol(
-            message.get("v"), "the daemon's reply", f"this client, irclient {__version__},"
-        )
+        _check_reply_protocol(message.get("v"))
     except ProtocolError as error:
         return Reply(number, error=error)
     if message.get("ok") is True:
         return Reply(number, message.get("result"))
-    if not isinstance(said, dict):
+    if not isinstance(failed, dict):
         raise ProtocolError("the reply has neither a result nor an error")
-    named = (str(said.get(key, "")) for key in ("code", "message", "hint"))
-    return Reply(number, error=_error(*named))
-
-
-def unpack_reply(data: bytes) -> tuple[int, Any]:
-    """Return the id and the result of a reply, or raise the error it carries."""
-    reply = read_reply(data)
-    return reply.id, reply.value()
+    parts = (str(failed.get(key, "")) for key in ("code", "message", "hint"))
+    return Reply(number, error=_error(*parts))
 
 
 def _error(code: str, message: str, hint: str) -> IRError:
@@ -165,12 +174,12 @@ def unpack_event(data: bytes) -> dict[str, Any]:
 
 
 def _pack(value: Any, on_surrogates: str = "backslashreplace") -> bytes:
-    """Return a value as bytes; what a name holds that is no Unicode must not cost the reply."""
+    """Return a value as bytes; a name that is no Unicode must not cost the reply."""
     packed: bytes = msgpack.packb(value, default=str, unicode_errors=on_surrogates)
     return packed
 
 
-def _unpack(data: bytes, limits: Limits) -> dict[str, Any]:
+def _unpack(data: bytes, limits: MessageLimits) -> dict[str, Any]:
     if limits.bytes and len(data) > limits.bytes:
         raise _too_much("bytes", len(data), limits.bytes, "max_message_bytes")
     count = _Counter(limits.items) if limits.items else None

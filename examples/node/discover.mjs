@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { decode, encode } from "@msgpack/msgpack";
 import { Dealer } from "zeromq";
 
+const PROTOCOL = 2;
 const TIMEOUT_MS = 10_000;
 
 function socketPath() {
@@ -19,9 +20,10 @@ async function ask(op, args) {
   const socket = new Dealer({ linger: 0, sendTimeout: TIMEOUT_MS, receiveTimeout: TIMEOUT_MS });
   socket.connect(`ipc://${path}`);
   try {
-    await socket.send(encode({ v: 1, id: 1, op, args }));
+    await socket.send(encode({ v: PROTOCOL, id: 1, op, args }));
     const [frame] = await socket.receive();
     const reply = decode(frame);
+    if (reply.v !== PROTOCOL) throw new Error(`the daemon speaks protocol ${reply.v}, this ${PROTOCOL}`);
     if (!reply.ok) throw new Error(`${reply.error.message} (${reply.error.code})`);
     return reply.result;
   } finally {

@@ -5,10 +5,10 @@ It only reads, so it may be made beside a running daemon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from irclient.errors import IRError
+from irclient.results import Status
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import Corpus, corpora_of
 from irdaemon.index import Rows
@@ -121,22 +121,22 @@ def _some(keys: Iterable[str]) -> str:
     return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
 
 
-def against_daemon(ledger: Ledger, ask: Callable[[], Mapping[str, Any]]) -> list[IntegrityProblem]:
+def against_daemon(ledger: Ledger, ask: Callable[[], Status]) -> list[IntegrityProblem]:
     """Hold what a daemon serves, by its status, against the ledger; nothing while it is busy."""
     before = ask()
     held = {name: ledger.artifacts.counts(name, "") for name in ledger.corpora.names()}
     after = ask()
-    if after["queue"] or before["generation"] != after["generation"]:
+    if after.queue or before.generation != after.generation:
         return []
     return [
         IntegrityProblem(
             "index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _ANEW, name
         )
-        for state in after["corpora"]
-        if (name := state["name"]) in held
+        for state in after.corpora
+        if (name := state.name) in held
         for noun, has, holds in (
-            ("artifacts", state["artifacts"], held[name].artifacts),
-            ("records", state["records"], held[name].records),
+            ("artifacts", state.artifacts, held[name].artifacts),
+            ("records", state.records, held[name].records),
         )
         if has != holds
     ]

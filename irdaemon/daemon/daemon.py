@@ -37,8 +37,8 @@ from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.memory import resident, settle
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve.listen import Reception
-from irdaemon.serve.loop import Server
+from irdaemon.serve.listen import Listener
+from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.sockets import AlreadyRunning
 from irdaemon.watch import Watcher
 
@@ -80,9 +80,9 @@ class Daemon:
         self._stopping = False
         self._reported = self._kept_at = 0.0
         self._misplaced = ""
-        self._server = Server(self.engine, settings.rules, config.serve.max_message_bytes)
+        self._loop = RequestLoop(self.engine, settings.rules, config.serve.max_message_bytes)
         self.engine.state.notify = self._publish
-        self._reception = Reception(self._server, config, socket)
+        self._listener = Listener(self._loop, config, socket)
 
     def _engine_on(self, ledger: Ledger) -> Engine:
         corpora = self._settings.corpora(ledger.corpora.names())
@@ -92,7 +92,7 @@ class Daemon:
         """Log an event of the engine, and send it to the subscribers."""
         if not self._stopping:  # a job that was stopped has not failed
             log_event(topic, data)
-        self._server.publish(topic, data)
+        self._loop.publish(topic, data)
 
     # -- what the engine needs of its host -------------------------------------------------------
 
@@ -138,7 +138,7 @@ class Daemon:
         """Read the configuration again; return the jobs that take it up."""
         with self._reconfiguring:
             self._settings.reload(self.engine.corpora)
-            self._server.rules = self._settings.rules
+            self._loop.rules = self._settings.rules
             return self._take_up()
 
     def _take_up(self) -> list[int]:
@@ -173,7 +173,7 @@ class Daemon:
         self._supervisor.start()
 
     def _tick(self) -> None:
-        self._server.tick(self._tick_s)
+        self._loop.tick(self._tick_s)
         self._keep_place()
         self._report()
 
@@ -188,7 +188,7 @@ class Daemon:
         self._kept_at = now
         try:
             self._locks = tuple(lock.kept() for lock in self._locks)
-            self._reception.keep()
+            self._listener.restore()
             self._misplaced = ""
         except AlreadyRunning:
             raise
@@ -235,7 +235,7 @@ class Daemon:
             self._supervisor.stop,
             self._watcher.stop,
             self._schedule.stop,
-            self._reception.close,
+            self._listener.close,
             self._save_impressions,
             self._close_ledger,
         ):
@@ -263,7 +263,7 @@ class Daemon:
         """Note signals in a list that the loop reads; a byte to the server ends its waiting."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda received, frame: self._signals.append(received))
-        signal.set_wakeup_fd(self._server.wakeup_fd, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._loop.wakeup_fd, warn_on_full_buffer=False)
         try:
             yield
         finally:
@@ -282,7 +282,7 @@ class Daemon:
     def _idle(self) -> bool:
         """Return whether to stop because no request has come for long."""
         allowed_s = 60 * self._settings.config.limits.idle_exit_minutes
-        idle_s = time.monotonic() - self._server.asked_at
+        idle_s = time.monotonic() - self._loop.requested_at
         return 0 < allowed_s < idle_s and not self.engine.state.work.queued
 
     def _on_hangup(self) -> None:

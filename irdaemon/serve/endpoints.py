@@ -1,4 +1,4 @@
-"""Doors: the sockets that the daemon can be reached at, and who stands before each.
+"""Endpoints: the sockets that the daemon can be reached at, and the peers that each admits.
 
     private   a Unix socket in a directory of mode 0700, for the daemon's own uid
     shared    a Unix socket anywhere, for the uids that the configuration names
@@ -6,8 +6,8 @@
     events    a Unix socket beside the private one
 
 libzmq itself turns away other uids (SO_PEERCRED, before a byte is read) and unknown keys. It ends
-the process, though, where a Unix socket is to be accepted and no descriptor is left. So a door that
-has too many connections cuts all of them; whoever is alive comes again.
+the process, though, where a Unix socket is to be accepted and no descriptor is left. So an endpoint
+that has too many connections cuts all of them; a client that is alive connects again.
 """
 
 from __future__ import annotations
@@ -33,43 +33,43 @@ Socket = zmq.Socket[bytes]
 Context = zmq.Context[Socket]
 
 _BACKLOG = 1_024
-# Who connects must say something soon.
+# A peer that connects must complete its handshake soon.
 _HANDSHAKE_WITHIN_MS = 10_000
-# Whose machine is gone does not say so.
+# A peer whose machine is gone sends nothing.
 _HEARTBEAT_MS = 10_000
 _GONE_AFTER_MS = 30_000
 # Descriptors for files, watches and the ledger, beside those of connections.
 _OTHER_DESCRIPTORS = 512
-# What stands for no limit at all.
+# In place of no limit at all.
 _MANY_DESCRIPTORS = 65_536
 _ZAP_DOMAIN = b"irdaemon"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A message with who sent it, and the way back to him."""
+    """The sender of a message: its endpoint, the route of a reply, and its peer."""
 
-    door: Door
+    endpoint: Endpoint
     route: tuple[bytes, ...]
     peer: Peer
 
 
-class Door:
+class Endpoint:
     """One bound socket, and how many connections it may have.
 
-    `listen` makes what callers connect to; `peer_of` tells from a frame who sent it.
+    `listen` makes the listening socket; `peer_of` returns the peer that sent a frame.
     """
 
     def __init__(
         self,
         socket: Socket,
-        endpoint: str,
+        address: str,
         most: int,
         listen: Callable[[], network.socket],
         peer_of: Callable[[zmq.Frame], Peer],
     ):
         self.socket = socket
-        self.endpoint = endpoint
+        self.address = address
         self._most = most
         self._listen = listen
         self._listening = listen()
@@ -77,7 +77,7 @@ class Door:
         self._peer_of = peer_of
         # By descriptor: one that is used again was free.
         self._connections: set[int] = set()
-        watched = f"inproc://door-{id(self)}"
+        watched = f"inproc://endpoint-{id(self)}"
         socket.monitor(watched, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self.monitor: Socket = socket.context.socket(zmq.PAIR)
         # Unbounded: libzmq would wait for room, and then closing would wait for ever.
@@ -85,8 +85,8 @@ class Door:
         self.monitor.connect(watched)
         self._bind()
 
-    def attend(self) -> None:
-        """Note who came and went; where there are too many, cut them all."""
+    def count_connections(self) -> None:
+        """Count who connected and who left; where there are too many, cut them all."""
         while self.monitor.poll(0):
             event = parse_monitor_message(self.monitor.recv_multipart())
             if event["event"] == zmq.EVENT_ACCEPTED:
@@ -94,22 +94,22 @@ class Door:
             else:
                 self._connections.discard(event["value"])
         if len(self._connections) >= self._most:
-            log.warning("%s had %d connections; all were cut", self.endpoint, self._most)
+            log.warning("%s had %d connections; all were cut", self.address, self._most)
             self._cut()
             self._bind()
 
     @property
     def path(self) -> str:
         """Return the path of a Unix socket, "" for another one."""
-        return self.endpoint.removeprefix("ipc://") if self.endpoint.startswith("ipc://") else ""
+        return self.address.removeprefix("ipc://") if self.address.startswith("ipc://") else ""
 
     @property
-    def lost(self) -> bool:
-        """Say whether the path does not lead here any more: its file was removed or exchanged."""
+    def unlinked(self) -> bool:
+        """True if the path does not lead here any more: its file was removed or replaced."""
         return bool(self.path) and self._file != self._identity()
 
-    def listen_again(self) -> None:
-        """Make the file of a lost socket anew; who was connected comes again. Raises ConfigError.
+    def listen_anew(self) -> None:
+        """Make the file of an unlinked socket anew and cut its connections. Raises ConfigError.
 
         Nothing may lie at its path.
         """
@@ -120,7 +120,7 @@ class Door:
         self._bind()
 
     def receive(self) -> tuple[Caller, bytes] | None:
-        """Return the next message and who sent it, None for one that has no place for an answer.
+        """Return the next message and its sender, None for one without a route for a reply.
 
         Raises zmq.Again where there is none.
         """
@@ -132,18 +132,18 @@ class Door:
         return Caller(self, tuple(route), self._peer_of(data)), data.bytes
 
     def close(self) -> None:
-        """Let go of the socket; nobody is accepted any more."""
+        """Close the socket; no connection is accepted any more."""
         self.socket.disable_monitor()
         self.monitor.close(linger=0)
         self.socket.close()
         self._listening.close()
 
     def _cut(self) -> None:
-        self.socket.unbind(self.endpoint)
+        self.socket.unbind(self.address)
         self._connections.clear()
 
     def _identity(self) -> tuple[int, int] | None:
-        """Return what tells the file at the path from another one; None for no file."""
+        """Return the device and inode of the file at the path, None for no file."""
         try:
             status = os.stat(self.path)
         except OSError:
@@ -151,28 +151,30 @@ class Door:
         return status.st_dev, status.st_ino
 
     def _bind(self) -> None:
-        # libzmq closes its own descriptor when it unbinds; who knocks meanwhile waits at ours.
+        # libzmq closes its own descriptor when it unbinds; ours keeps the backlog meanwhile.
         self.socket.set(zmq.USE_FD, os.dup(self._listening.fileno()))
-        self.socket.bind(self.endpoint)
+        self.socket.bind(self.address)
 
 
-# -- the kinds of doors --------------------------------------------------------------------------
+# -- kinds of endpoints --------------------------------------------------------------------------
 
 
-def private_door(socket: Socket, path: str, most: int) -> Door:
+def private_endpoint(socket: Socket, path: str, most: int) -> Endpoint:
     """Bind a Unix socket that only the daemon's own uid may use; its directory is private."""
     own = Peer(uid=os.getuid())
     _prepare(socket)
     if not _admit_uids(socket, (os.getuid(),)):
-        log.warning("this system does not tell who connects: only the directory keeps others out")
-    return Door(socket, f"ipc://{path}", most, lambda: _listen(path), lambda frame: own)
+        log.warning("this system does not report who connects: only the directory keeps others out")
+    return Endpoint(socket, f"ipc://{path}", most, lambda: _listen(path), lambda frame: own)
 
 
-def shared_door(socket: Socket, path: str, uids: Collection[int], most: int) -> Door:
+def shared_endpoint(socket: Socket, path: str, uids: Collection[int], most: int) -> Endpoint:
     """Bind a Unix socket that some uids may use. Raises ConfigError where it would not be safe."""
     _prepare(socket)
     if not _admit_uids(socket, (os.getuid(), *uids)):
-        raise ConfigError("[serve] shared: this system does not tell who connects", "leave it out")
+        raise ConfigError(
+            "[serve] shared: this system does not report who connects", "leave it out"
+        )
     _check_directory(os.path.dirname(path))
 
     def listen() -> network.socket:
@@ -180,10 +182,10 @@ def shared_door(socket: Socket, path: str, uids: Collection[int], most: int) -> 
         os.chmod(path, 0o666)
         return listening
 
-    return Door(socket, f"ipc://{path}", most, listen, _user)
+    return Endpoint(socket, f"ipc://{path}", most, listen, _user)
 
 
-def tcp_door(socket: Socket, address: str, keys: Keys, most: int) -> Door:
+def tcp_endpoint(socket: Socket, address: str, keys: Keys, most: int) -> Endpoint:
     """Bind a TCP address with CURVE; it needs a Keyring in the same context."""
     _prepare(socket)
     socket.ipv6 = True
@@ -193,12 +195,12 @@ def tcp_door(socket: Socket, address: str, keys: Keys, most: int) -> Door:
     socket.curve_publickey = keys.public.encode()
     socket.curve_secretkey = keys.secret.encode()
     socket.zap_domain = _ZAP_DOMAIN
-    # Without this everybody is let in where nobody checks keys.
+    # Without this every peer is admitted where no authenticator checks keys.
     socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
     listening = _listen_tcp(address)
     host, port = listening.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
-    return Door(socket, f"tcp://{host}:{port}", most, lambda: listening, _key)
+    return Endpoint(socket, f"tcp://{host}:{port}", most, lambda: listening, _key)
 
 
 def _user(frame: zmq.Frame) -> Peer:
@@ -218,7 +220,7 @@ def _key(frame: zmq.Frame) -> Peer:
 
 
 class Keyring:
-    """Let in the holders of the keys that `known` accepts. It has a thread of its own."""
+    """Admit the holders of the keys that `known` accepts. It has a thread of its own."""
 
     def __init__(self, context: Context, known: Callable[[str], bool]):
         self._known = known
@@ -292,24 +294,24 @@ def _check_directory(directory: str) -> None:
         )
 
 
-def allow_descriptors(connections: int, doors: int) -> int:
-    """Raise this process' limit of open files as need be; return how many connections fit a door.
+def allow_descriptors(connections: int, endpoints: int) -> int:
+    """Raise this process' limit of open files; return how many connections each endpoint can have.
 
     `connections` is how many each is to have, 0 for as many as fit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    soft, fit = fitting(connections, doors, soft, hard)
+    soft, fit = fitting(connections, endpoints, soft, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return fit
 
 
-def fitting(connections: int, doors: int, soft: int, hard: int) -> tuple[int, int]:
-    """Return the soft limit of open files to have, and how many connections then fit each door.
+def fitting(connections: int, endpoints: int, soft: int, hard: int) -> tuple[int, int]:
+    """Return the soft limit of open files to set, and how many connections each endpoint can have.
 
-    Half of it is room for those who come before they are counted.
+    Half of it is for connections that are not counted yet.
     """
     most = _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
-    wanted = 2 * doors * connections + _OTHER_DESCRIPTORS if connections else most
+    wanted = 2 * endpoints * connections + _OTHER_DESCRIPTORS if connections else most
     soft = max(soft, min(wanted, most)) if soft != resource.RLIM_INFINITY else most
-    fit = max(1, (soft - _OTHER_DESCRIPTORS) // (2 * doors))
+    fit = max(1, (soft - _OTHER_DESCRIPTORS) // (2 * endpoints))
     return soft, min(connections, fit) if connections else fit

@@ -1,4 +1,4 @@
-"""Limits: what a request may ask for, and how many may come, by the [serve] section."""
+"""Limits: the size of a request and its reply, and requests a second, by the [serve] section."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BURST_S = 10.0
 _BUCKETS_KEPT = 4_096
 
 
-def of_message(serve: ServeConfig) -> wire.Limits:
+def of_message(serve: ServeConfig) -> wire.MessageLimits:
     """Return what a message may measure."""
-    return wire.Limits(serve.max_message_bytes, serve.max_depth, serve.max_items)
+    return wire.MessageLimits(serve.max_message_bytes, serve.max_depth, serve.max_items)
 
 
 def check_request(request: wire.Request, serve: ServeConfig) -> None:
@@ -34,7 +34,7 @@ def check_request(request: wire.Request, serve: ServeConfig) -> None:
 
 
 def check_reply(reply: bytes, serve: ServeConfig) -> None:
-    """Raise LimitError for a reply that is larger than a client has to be able to take."""
+    """Raise LimitError, naming the limit, for a reply that is too large."""
     if 0 < serve.max_reply_bytes < len(reply):
         raise LimitError(
             f"the reply has {len(reply):,} bytes, the limit is {serve.max_reply_bytes:,}"

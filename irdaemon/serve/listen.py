@@ -1,4 +1,4 @@
-"""Admission: from the configuration, who may come in, through which doors, and what for."""
+"""Listen: make the endpoints, and the rules for requests, that a configuration describes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from irclient.places import events_path
 from irdaemon.config.config import Config, ConfigError
 from irdaemon.serve.access import Peer, Scope, Scopes, digest, scope_of
 from irdaemon.serve.endpoints import (
-    Door,
+    Endpoint,
     Keyring,
     allow_descriptors,
-    private_door,
-    shared_door,
-    tcp_door,
+    private_endpoint,
+    shared_endpoint,
+    tcp_endpoint,
 )
-from irdaemon.serve.loop import Server
-from irdaemon.serve.ops import Rules
+from irdaemon.serve.loop import RequestLoop
+from irdaemon.serve.ops import ServeRules
 from irdaemon.serve.sockets import clear_socket
 
 log = logging.getLogger(__name__)
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 _TOKEN_CHARS = 16
 
 
-def rules_of(config: Config) -> Rules:
+def rules_of(config: Config) -> ServeRules:
     """Return the rules that a configuration makes. Raises ConfigError for a token not to be used.
 
     Reads the files of tokens.
     """
     scopes = [(client, scope_of(client)) for client in config.clients]
-    return Rules(
+    return ServeRules(
         config.serve,
         Scopes(
             own=os.getuid(),
@@ -84,14 +84,14 @@ def server_keys(config: Config) -> Keys:
         raise ConfigError(error.message, error.hint) from error
 
 
-class Reception:
-    """All doors of a daemon, open from the beginning until `close`."""
+class Listener:
+    """All endpoints of a daemon, bound from the beginning until `close`."""
 
-    def __init__(self, server: Server, config: Config, socket: str):
-        self._server = server
-        doors = 2 + bool(config.serve.shared) + bool(config.serve.tcp)
-        self._most = allow_descriptors(config.serve.max_connections, doors)
-        self._doors: list[Door] = []
+    def __init__(self, loop: RequestLoop, config: Config, socket: str):
+        self._loop = loop
+        endpoints = 2 + bool(config.serve.shared) + bool(config.serve.tcp)
+        self._most = allow_descriptors(config.serve.max_connections, endpoints)
+        self._endpoints: list[Endpoint] = []
         self._keyring: Keyring | None = None
         try:
             self._open_private(socket)
@@ -105,48 +105,50 @@ class Reception:
 
     def _open_private(self, path: str) -> None:
         clear_socket(path)
-        self._open(private_door(self._server.router(), path, self._most))
-        # Events tell of every corpus, so they are for nobody who may not see all.
-        if self._server.rules.scopes.of(Peer(os.getuid())).whole:
-            events = self._server.context.socket(zmq.PUB)
+        self._open(private_endpoint(self._loop.router(), path, self._most))
+        # Events name every corpus, so a client that may not see all gets none.
+        if self._loop.rules.scopes.of(Peer(os.getuid())).whole:
+            events = self._loop.context.socket(zmq.PUB)
             clear_socket(events_path(path))
-            door = private_door(events, events_path(path), self._most)
-            self._doors.append(door)
-            self._server.tell_at(door)
+            endpoint = private_endpoint(events, events_path(path), self._most)
+            self._endpoints.append(endpoint)
+            self._loop.publish_at(endpoint)
 
     def _open_shared(self, path: str) -> None:
-        uids = self._server.rules.scopes.by_uid.keys()
+        uids = self._loop.rules.scopes.by_uid.keys()
         clear_socket(path)
-        self._open(shared_door(self._server.router(), path, uids, self._most))
+        self._open(shared_endpoint(self._loop.router(), path, uids, self._most))
 
     def _open_tcp(self, config: Config) -> None:
-        keys, server = server_keys(config), self._server
-        self._keyring = Keyring(server.context, lambda key: key in server.rules.scopes.by_key)
-        self._open(tcp_door(server.router(), config.serve.tcp, keys, self._most))
+        keys, loop = server_keys(config), self._loop
+        self._keyring = Keyring(loop.context, lambda key: key in loop.rules.scopes.by_key)
+        self._open(tcp_endpoint(loop.router(), config.serve.tcp, keys, self._most))
 
-    def _open(self, door: Door) -> None:
-        self._doors.append(door)
-        self._server.open(door)
+    def _open(self, endpoint: Endpoint) -> None:
+        self._endpoints.append(endpoint)
+        self._loop.add(endpoint)
 
-    def keep(self) -> None:
-        """Make sockets anew whose files were removed.
+    def restore(self) -> None:
+        """Make sockets anew whose files were removed or replaced.
 
-        Raises AlreadyRunning where another process answers in the place of one, ConfigError where
-        it cannot be made.
+        Raises AlreadyRunning where another process listens at the path of one, ConfigError where it
+        cannot be made.
         """
-        for door in self._doors:
-            if door.lost:
-                clear_socket(door.path)
-                door.listen_again()
-                log.warning("the socket %s was gone; it is made anew", door.path)
+        for endpoint in self._endpoints:
+            if endpoint.unlinked:
+                clear_socket(endpoint.path)
+                endpoint.listen_anew()
+                log.warning("the socket %s was gone; it is made anew", endpoint.path)
 
     def close(self) -> None:
-        """Answer what is being answered, and leave no socket behind."""
-        own = [door.path for door in self._doors if door.path and not door.lost]
+        """Finish the requests under way, and remove the sockets' files."""
+        own = [
+            endpoint.path for endpoint in self._endpoints if endpoint.path and not endpoint.unlinked
+        ]
         try:
             if self._keyring is not None:
                 self._keyring.close()
-            self._server.close()
+            self._loop.close()
         finally:
             for path in own:
                 if os.path.exists(path):

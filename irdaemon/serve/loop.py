@@ -1,8 +1,8 @@
-"""The server: the loop that takes requests from the doors and answers them.
+"""The request loop: take requests from the endpoints, and answer them or hand them to workers.
 
-Quick operations are answered on the spot, the others by threads in lanes of their own, so that a
-slow disk holds up nobody's discover. Everything here belongs to one thread, but for what `publish`
-and the workers hand over.
+Quick requests are answered by the loop itself, the others by worker threads, so many for each cost
+class, so that a slow disk delays no discover. Everything here belongs to one thread, but for what
+`publish` and the workers hand over.
 """
 
 from __future__ import annotations
@@ -22,59 +22,59 @@ from irclient import wire
 from irclient.errors import IRError, Unavailable
 from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import too_late, until
-from irdaemon.serve.endpoints import Caller, Context, Door, Socket
+from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
 from irdaemon.serve.limits import Rates
-from irdaemon.serve.ops import Asked, Pace, Rules, answer, pace, read
-from irdaemon.serve.workers import Lanes, Task
+from irdaemon.serve.ops import Cost, ServeRules, cost, handle, read_request
+from irdaemon.serve.workers import Task, WorkerPools
 
 log = logging.getLogger(__name__)
 
-_LANES: Mapping[Pace, int] = {
+_WORKERS: Mapping[Cost, int] = {
     "slow": 2,
-    # Filtered queries: apart from the slow ones, so that an evaluation of minutes holds up none.
+    # Filtered queries: apart from the slow ones, so that an evaluation of minutes delays none.
     "heavy": 2,
     # These do nothing but wait for the writer.
     "waiting": 16,
 }
 _HANDLED_AT_ONCE = 64
-# Replies kept for a client that does not read them; what comes after is dropped. libzmq hears of
-# what was read only after half as many, so half are sure to find room.
+# Replies kept for a client that does not read them; later ones are dropped. libzmq learns what was
+# read only after half as many, so half of them are kept for certain.
 _REPLIES_KEPT = 512
 _FINISHED_WITHIN_S = 1.5
 _BUSY = Unavailable("the daemon is busy", "try again in a moment")
 _STOPPING = Unavailable("the daemon is stopping", "try again when it has started")
 
 
-class Server:
+class RequestLoop:
     """Answer requests until closed, by rules that may be replaced at any time.
 
-    `asked_at` is when, on the monotonic clock, somebody last asked for something.
+    `requested_at` is when, on the monotonic clock, the last request came.
     """
 
-    def __init__(self, engine: Engine, rules: Rules, max_message_bytes: int):
+    def __init__(self, engine: Engine, rules: ServeRules, max_message_bytes: int):
         self.rules = rules
-        self.asked_at = time.monotonic()
+        self.requested_at = time.monotonic()
         self.context: Context = zmq.Context()
         self._engine = engine
         self._longest_frame = 2 * max_message_bytes or -1
-        self._doors: list[Door] = []
-        self._events: Door | None = None
-        self._all_doors: list[Door] = []
+        self._endpoints: list[Endpoint] = []
+        self._events: Endpoint | None = None
+        self._all_endpoints: list[Endpoint] = []
         self._rates = Rates()
         self._done: queue.SimpleQueue[tuple[Task, bytes]] = queue.SimpleQueue()
         self._workers = Workers(self._done_working)
-        self._lanes = Lanes(_LANES, self._workers.start)
-        self._told: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
+        self._pools = WorkerPools(_WORKERS, self._workers.start)
+        self._unsent: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
         self._woken, self._waker = unix.socketpair()
         self._woken.setblocking(False)
         self._waker.setblocking(False)
         self._poller = zmq.Poller()
         self._poller.register(self._woken, zmq.POLLIN)
 
-    # -- doors -----------------------------------------------------------------------------------
+    # -- endpoints -------------------------------------------------------------------------------
 
     def router(self) -> Socket:
-        """Return a new socket for a door that requests come through."""
+        """Return a new socket for an endpoint of requests."""
         socket = self.context.socket(zmq.ROUTER)
         # A reply to a client that has gone is dropped, noticed, and no reason to stop.
         socket.router_mandatory = True
@@ -83,22 +83,22 @@ class Server:
         socket.maxmsgsize = self._longest_frame
         return socket
 
-    def open(self, door: Door) -> None:
-        """Answer whoever comes through a door."""
-        self._doors.append(door)
-        self._all_doors.append(door)
-        self._poller.register(door.socket, zmq.POLLIN)
-        self._poller.register(door.monitor, zmq.POLLIN)
+    def add(self, endpoint: Endpoint) -> None:
+        """Answer the requests that come to an endpoint."""
+        self._endpoints.append(endpoint)
+        self._all_endpoints.append(endpoint)
+        self._poller.register(endpoint.socket, zmq.POLLIN)
+        self._poller.register(endpoint.monitor, zmq.POLLIN)
 
-    def tell_at(self, door: Door) -> None:
-        """Send events to whoever listens at a door."""
-        self._events = door
-        self._all_doors.append(door)
-        self._poller.register(door.monitor, zmq.POLLIN)
+    def publish_at(self, endpoint: Endpoint) -> None:
+        """Send events to the subscribers of an endpoint."""
+        self._events = endpoint
+        self._all_endpoints.append(endpoint)
+        self._poller.register(endpoint.monitor, zmq.POLLIN)
 
     def publish(self, topic: str, data: Mapping[str, Any]) -> None:
         """Have an event sent; any thread may."""
-        self._told.put([topic.encode(), wire.pack_event(data)])
+        self._unsent.put([topic.encode(), wire.pack_event(data)])
         self._wake()
 
     # -- the loop --------------------------------------------------------------------------------
@@ -113,49 +113,49 @@ class Server:
         ready = dict(self._poller.poll(int(timeout_s * 1000)))
         if self._woken.fileno() in ready:
             self._drain_wakeups()
-        self._hand_out()
-        if len(self._lanes):
-            self._give_up_late()
-        for door in self._all_doors:
-            if door.monitor in ready:
-                door.attend()
-        for door in self._doors:
-            if door.socket in ready:
-                self._take_in(door)
+        self._send_pending()
+        if len(self._pools):
+            self._expire()
+        for endpoint in self._all_endpoints:
+            if endpoint.monitor in ready:
+                endpoint.count_connections()
+        for endpoint in self._endpoints:
+            if endpoint.socket in ready:
+                self._receive(endpoint)
 
     def close(self) -> None:
-        """Finish what is being answered, within a moment, then let go of the sockets."""
-        for task in self._lanes.clear():
+        """Finish what is being answered, within a moment, then close the sockets."""
+        for task in self._pools.clear():
             task.reply(wire.pack_error(task.request.id, _STOPPING))
         deadline = time.monotonic() + _FINISHED_WITHIN_S
-        while len(self._lanes) and (left := deadline - time.monotonic()) > 0:
+        while len(self._pools) and (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
                 self._finish(*self._done.get(timeout=left))
-        self._hand_out()
-        for door in self._all_doors:
-            door.close()
+        self._send_pending()
+        for endpoint in self._all_endpoints:
+            endpoint.close()
         self.context.destroy(linger=0)
         self._woken.close()
         self._waker.close()
 
-    def _hand_out(self) -> None:
-        """Send what others have left here to be sent."""
+    def _send_pending(self) -> None:
+        """Send the replies of workers and the events that wait."""
         while not self._done.empty():
             self._finish(*self._done.get())
-        while not self._told.empty():
-            event = self._told.get()
+        while not self._unsent.empty():
+            event = self._unsent.get()
             if self._events is not None:
                 self._events.socket.send_multipart(event)
 
-    def _give_up_late(self) -> None:
-        for task in self._lanes.expire(time.monotonic()):
+    def _expire(self) -> None:
+        for task in self._pools.expire(time.monotonic()):
             task.reply(wire.pack_error(task.request.id, too_late()))
 
-    def _take_in(self, door: Door) -> None:
-        # Bounded, so that a flood cannot keep the loop from its other duties.
+    def _receive(self, endpoint: Endpoint) -> None:
+        # Bounded, so that a flood cannot keep the loop from its other work.
         for _ in range(_HANDLED_AT_ONCE):
             try:
-                received = door.receive()
+                received = endpoint.receive()
             except zmq.Again:
                 return
             if received is not None:
@@ -165,42 +165,40 @@ class Server:
 
     def _answer(self, caller: Caller, data: bytes) -> None:
         rules, now = self.rules, time.monotonic()
-        self.asked_at = now
+        self.requested_at = now
         try:
-            who = (caller.door.endpoint, caller.route[0])
-            self._rates.check(who, rules.serve.requests_per_second, now)
-            asked = read(data, rules, caller.peer)
+            connection = (caller.endpoint.address, caller.route[0])
+            self._rates.check(connection, rules.serve.requests_per_second, now)
+            request, scope = read_request(data, rules, caller.peer)
         except IRError as error:
             return _reply(caller, wire.pack_error(0, error))
-        lane = pace(asked.request)
-        if lane == "quick":
-            return _reply(caller, answer(self._engine, asked, rules.serve))
-        if 0 < rules.serve.max_waiting <= len(self._lanes):
-            return _reply(caller, wire.pack_error(asked.request.id, _BUSY))
-        self._lanes.add(lane, self._task(caller, asked, rules, now))
-
-    def _task(self, caller: Caller, asked: Asked, rules: Rules, now: float) -> Task:
-        deadline = now + _seconds(asked.request.timeout_ms, rules.serve.max_request_s)
+        pool = cost(request)
+        if pool == "quick":
+            return _reply(caller, handle(self._engine, request, scope, rules.serve))
+        if 0 < rules.serve.max_waiting <= len(self._pools):
+            return _reply(caller, wire.pack_error(request.id, _BUSY))
+        deadline = now + _seconds(request.timeout_ms, rules.serve.max_request_s)
 
         def run() -> bytes:
             with until(deadline):
-                return answer(self._engine, asked, rules.serve)
+                return handle(self._engine, request, scope, rules.serve)
 
-        return Task(asked.request, run, lambda reply: _reply(caller, reply), deadline)
+        task = Task(request, run, lambda reply: _reply(caller, reply), deadline)
+        self._pools.add(pool, task)
 
     def _done_working(self, task: Task, reply: bytes) -> None:
         self._done.put((task, reply))
         self._wake()
 
     def _finish(self, task: Task, reply: bytes) -> None:
-        self._workers.rest()
-        if self._lanes.end(task):
+        self._workers.note_idle()
+        if self._pools.end(task):
             task.reply(reply)
 
     # -- waking ----------------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        # A wake-up may be waiting already, or nobody any more.
+        # A wake-up may be waiting already, or the loop may be closed.
         with contextlib.suppress(OSError):
             self._waker.send(b"\0")
 
@@ -219,15 +217,15 @@ class Workers:
         self._idle = 0
 
     def start(self, task: Task) -> None:
-        """Hand a task to a thread that rests, or to a new one."""
+        """Hand a task to an idle thread, or to a new one."""
         if self._idle:
             self._idle -= 1
         else:
             threading.Thread(target=self._work, name="worker", daemon=True).start()
         self._tasks.put(task)
 
-    def rest(self) -> None:
-        """Note that one thread has become free."""
+    def note_idle(self) -> None:
+        """Note that one thread has become idle."""
         self._idle += 1
 
     def _work(self) -> None:
@@ -236,14 +234,14 @@ class Workers:
             self._done(task, task.run())
 
 
-def _seconds(asked_ms: float, longest_s: float) -> float:
-    """Return how long a request may take: as long as its client waits, and no longer than that."""
+def _seconds(timeout_ms: float, longest_s: float) -> float:
+    """Return how long a request may take: as long as its client waits, at most `longest_s`."""
     longest = longest_s or float("inf")
-    return min(asked_ms / 1e3, longest) if asked_ms > 0 else longest
+    return min(timeout_ms / 1e3, longest) if timeout_ms > 0 else longest
 
 
 def _reply(caller: Caller, data: bytes) -> None:
     try:
-        caller.door.socket.send_multipart([*caller.route, data])
+        caller.endpoint.socket.send_multipart([*caller.route, data])
     except zmq.ZMQError as error:
         log.debug("a client left before its reply, or does not read: %s", error)

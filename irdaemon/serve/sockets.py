@@ -1,4 +1,4 @@
-"""Files of Unix sockets: one that nobody listens at is in the way of the next."""
+"""Files of Unix sockets: remove one that no process listens at, before the next is bound."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _remove(path: str) -> None:
 
 
 def clear_socket(path: str) -> None:
-    """Remove a socket nobody listens at. Raises AlreadyRunning where somebody does."""
+    """Remove a socket that no process listens at. Raises AlreadyRunning where one does."""
     probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     probe.settimeout(1)
     try:

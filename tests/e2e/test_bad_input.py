@@ -9,6 +9,7 @@ import zmq
 from irclient import Query, wire
 from irclient.errors import IRError, LimitError, NotFound, ProtocolError, QueryError
 from tests.support.running import finds, until
+from tests.support.serving import unpack_reply
 
 
 def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_served(home, daemon):
@@ -61,7 +62,7 @@ def test_a_query_that_cannot_be_run_is_a_typed_error(home, daemon, query, error)
     with home.client() as client:
         with pytest.raises(error):
             client.discover(query)
-        assert client.ping()["pid"] == daemon.process.pid
+        assert client.ping().pid == daemon.process.pid
 
 
 def test_an_unknown_operation_names_the_nearest(home, daemon):
@@ -88,7 +89,7 @@ def test_a_malformed_message_gets_an_error_reply(home, daemon, frames):
         dealer.send_multipart(frames)
         assert dealer.poll(5000)
         with pytest.raises((ProtocolError, QueryError)):
-            wire.unpack_reply(dealer.recv())
+            unpack_reply(dealer.recv())
     with home.client() as client:
         client.ping()
 

@@ -11,10 +11,10 @@ from tests.support.running import Running, until
 
 def test_a_kept_client_asks_the_daemon_that_comes_after(daemon, home):
     with home.client() as client:
-        first = client.ping()["pid"]
+        first = client.ping().pid
         daemon.kill()
         with Running(home) as later:
-            assert client.ping()["pid"] == later.process.pid != first
+            assert client.ping().pid == later.process.pid != first
 
 
 def test_a_question_under_way_when_the_daemon_is_killed_is_answered_by_the_next(daemon, home):
@@ -52,4 +52,4 @@ def test_a_stopped_daemon_is_a_timeout_once_and_answers_when_it_goes_on(daemon, 
         with pytest.raises(Timeout):
             client.ping()
         daemon.process.send_signal(signal.SIGCONT)
-        until(lambda: client.ping()["pid"] == daemon.process.pid)
+        until(lambda: client.ping().pid == daemon.process.pid)

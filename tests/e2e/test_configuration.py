@@ -41,7 +41,7 @@ def at_once(*tasks):
 
 def followed(client, jobs):
     """Wait until jobs have been done."""
-    until(lambda: all(client.progress(job)["state"] == "done" for job in jobs))
+    until(lambda: all(client.progress(job).state == "done" for job in jobs))
 
 
 def added(home, name):

@@ -30,7 +30,7 @@ os.setgroups([])
 os.setuid(int(sys.argv[2]))
 try:
     with Client(sys.argv[3], timeout=0.7) as client:
-        print([corpus["name"] for corpus in client.status()["corpora"]])
+        print([corpus.name for corpus in client.status().corpora])
 except IRError as error:
     print(error.code)
 """
@@ -79,7 +79,7 @@ def keys(home, name):
 
 
 @ROOT_ONLY
-def test_another_user_is_not_let_in_even_where_the_directory_would_let_him(home, daemon):
+def test_another_user_is_not_admitted_even_where_the_directory_would_let_him(home, daemon):
     assert ask_as(0, home.socket) == "['skills']"
     for opened in (home.path, home.runtime, home.socket.parent):
         opened.chmod(0o755)
@@ -139,12 +139,12 @@ def test_over_tcp_each_key_gets_what_its_table_says(remote):
     with Running(remote) as running:
         running.wait_idle()
         with Client(remote.tcp, keys=keys(remote, "full")) as full:
-            assert {each["name"] for each in full.status()["corpora"]} == {"notes", "skills"}
+            assert {each.name for each in full.status().corpora} == {"notes", "skills"}
             assert full.disclose(["notes/plan.md"])[0].body
             with pytest.raises(Unavailable):
                 next(full.events())
         with Client(remote.tcp, keys=keys(remote, "agent")) as agent:
-            assert [each["name"] for each in agent.status()["corpora"]] == ["skills"]
+            assert [each.name for each in agent.status().corpora] == ["skills"]
             assert agent.discover(Query("fill a pdf form")).results[0].name == "pdf-forms"
             assert not agent.search(Query("zebrafinches", mode="lexical")).results
             with pytest.raises(Denied):
@@ -182,7 +182,7 @@ def curve(context, address, server, public, secret):
     return dealer
 
 
-def test_no_key_an_unknown_key_and_a_wrong_server_key_are_not_let_in(remote):
+def test_no_key_an_unknown_key_and_a_wrong_server_key_are_not_admitted(remote):
     from irclient.keys import read_keys
 
     own = read_keys(keys(remote, "full"))
@@ -231,7 +231,7 @@ def test_a_token_limits_who_sends_it_and_a_wrong_one_is_refused(home, notes):
     with Running(home) as running:
         running.wait_idle()
         with Client(str(home.socket), token=str(token)) as agent:
-            assert [each["name"] for each in agent.status()["corpora"]] == ["notes"]
+            assert [each.name for each in agent.status().corpora] == ["notes"]
             with pytest.raises(Denied):
                 agent.build("notes")
         home.env["IRDAEMON_TOKEN"] = str(token)
@@ -251,4 +251,4 @@ def test_where_the_own_user_is_limited_he_hears_no_events_and_a_token_gives_all(
         with home.client() as client, pytest.raises(IRError):
             client.info("notes")
         with Client(str(home.socket), token=str(home.config.parent / "owner.token")) as owner:
-            assert owner.info("notes")["name"] == "notes"
+            assert owner.info("notes").name == "notes"

@@ -72,7 +72,7 @@ def attack(home, running, messages, connections, seed):
     send_messages(home, messages, seed + 1)
     send_bytes(home, connections, seed + 1)
     with home.client() as client:
-        assert client.ping()["pid"] == running.process.pid
+        assert client.ping().pid == running.process.pid
     until(lambda: descriptors(running) <= opened + LEDGER_VIEWS)
     return memory(running) - before
 
@@ -116,7 +116,7 @@ def test_a_crowd_that_says_nothing_is_cut_and_leaves_room_for_others(home, name)
             each.connect(str(home.socket.parent / name))
         until(lambda: sum(_is_cut(each) for each in crowd) >= 90)
         with home.client() as client:
-            assert client.ping()["pid"] == running.process.pid
+            assert client.ping().pid == running.process.pid
         for each in crowd:
             each.close()
         until(lambda: descriptors(running) <= opened)
@@ -149,7 +149,7 @@ def test_a_client_that_does_not_read_costs_a_bounded_memory_and_delays_nobody(ho
                     deaf.send(ask)
             with home.client(timeout=60) as client:
                 client.status()  # it waits for its turn behind all that
-                assert client.ping()["pid"] == running.process.pid
+                assert client.ping().pid == running.process.pid
             assert memory(running) - before < 350 * MEGABYTE
 
 

@@ -210,3 +210,20 @@ def test_a_socket_that_cannot_be_made_is_said_and_ends_the_start(home):
     assert running.process.returncode == 1
     assert f"{taken} is a directory" in said
     assert "Traceback" not in said
+
+
+def test_a_running_daemon_of_another_version_is_replaced_by_a_detached_start(home):
+    home.skill("a", "Anything")
+    code = "import sys, irdaemon; irdaemon.__version__ = '0.0.9'; sys.argv = ['irdaemon', 'start'];"
+    code += " from irdaemon.cli.main import main; sys.exit(main())"
+    older = subprocess.Popen([sys.executable, "-c", code], env=home.env, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: home.answer("ping").get("version") == "0.0.9")
+        started = home.run("irdaemon", "start", "--detach", "--wait")
+        assert started.returncode == 0, started.stderr
+        assert "irdaemon 0.0.9 runs" in started.stderr
+        assert older.wait(10) == 0
+        assert home.answer("ping")["pid"] != older.pid
+    finally:
+        older.kill()
+        home.run("irdaemon", "stop")

@@ -17,8 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 import irclient.client
+from irclient.fast.packing import PROTOCOL
 from irclient.mcp import daemon
-from irclient.mcp.daemon import Daemon
+from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.server import make_server
 from tests.support.running import Home, Running, finds, until
 
@@ -69,13 +70,13 @@ def served():
 
 @pytest.fixture
 def tools(served):
-    return make_server("discover", Daemon(str(served.socket), 10.0))
+    return make_server("discover", DaemonCaller(str(served.socket), 10.0))
 
 
 @pytest.fixture
 def library(served, monkeypatch):
     monkeypatch.setenv("HOME", str(served.path))
-    return make_server("library", Daemon(str(served.socket), 10.0))
+    return make_server("library", DaemonCaller(str(served.socket), 10.0))
 
 
 @pytest.fixture
@@ -182,7 +183,7 @@ def test_a_server_outlives_its_daemon_and_asks_the_next_one(home, monkeypatch):
             second.wait_idle()
             return down, up, killed, await discover()
 
-    tools = make_server("discover", Daemon(str(home.socket), 10.0))
+    tools = make_server("discover", DaemonCaller(str(home.socket), 10.0))
     down, up, killed, again = talked(tools, talk)
     assert "irdaemon start --detach" in error_of(down)
     assert "irdaemon start --detach" in error_of(killed)
@@ -247,7 +248,7 @@ def test_a_client_that_leaves_before_its_reply_ends_the_server_quietly(served):
         process.stdin.close()
         assert process.wait(10) == 0
         assert process.stderr.read() == b""
-    assert served.answer("ping")["protocol"] == 1
+    assert served.answer("ping")["protocol"] == PROTOCOL
 
 
 def test_over_http_a_client_with_the_token_is_served_and_another_is_not(served):

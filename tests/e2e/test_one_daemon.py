@@ -63,13 +63,13 @@ def test_who_starts_while_another_is_stopping_keeps_his_socket(home):
         with attempts[-1]:
             assert old.process.wait(10) == 0
             with home.client() as client:
-                assert client.ping()["pid"] == attempts[-1].process.pid
+                assert client.ping().pid == attempts[-1].process.pid
     assert not home.socket.exists()
 
 
 def test_parts_that_cannot_be_stopped_keep_no_other_from_it(home):
     parts = ["watch.Watcher.stop", "daemon.schedule.Schedule.stop"]
-    parts += ["daemon.supervisor.SupervisorThread.stop", "serve.loop.Server.close"]
+    parts += ["daemon.supervisor.SupervisorThread.stop", "serve.loop.RequestLoop.close"]
     process = subprocess.Popen(
         [sys.executable, "-c", BROKEN, *parts], env=home.env, stderr=subprocess.PIPE, text=True
     )

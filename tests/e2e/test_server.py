@@ -12,18 +12,20 @@ from irclient.errors import Timeout, Unavailable
 from irdaemon.config.config import ServeConfig
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.serve import ops as serve
-from irdaemon.serve.endpoints import private_door
-from irdaemon.serve.loop import Server
-from irdaemon.serve.ops import Op, Rules
+from irdaemon.serve import rules as allowed
+from irdaemon.serve.endpoints import private_endpoint
+from irdaemon.serve.loop import RequestLoop
+from irdaemon.serve.ops import ServedOp, ServeRules
 from tests.support.corpora import engine, mapped
+from tests.support.serving import unpack_reply
 
 
 @contextmanager
 def serving(path, **limits):
     """Run a server at a path in a thread until the end; yield it."""
-    rules = Rules(ServeConfig(**limits))
-    server = Server(engine(mapped({"a": "fill a pdf form"})), rules, 2**20)
-    server.open(private_door(server.router(), path, 100))
+    rules = ServeRules(ServeConfig(**limits))
+    server = RequestLoop(engine(mapped({"a": "fill a pdf form"})), rules, 2**20)
+    server.add(private_endpoint(server.router(), path, 100))
     ended = threading.Event()
 
     def run():
@@ -50,14 +52,14 @@ def path(home):
 def stuck(monkeypatch):
     """Make `info` an operation that hangs until the end of the test, deaf to its clock."""
     released = threading.Event()
-    hanging = Op(lambda engine, args: released.wait(20), {}, slow=True)
-    nothing = Op(lambda engine, args: [], {}, slow=True)
+    hanging = ServedOp(lambda engine, args: released.wait(20), "slow", allowed.as_given)
+    nothing = ServedOp(lambda engine, args: [], "slow", allowed.as_given)
     monkeypatch.setattr(serve, "OPS", {**serve.OPS, "info": hanging, "failures": nothing})
     yield
     released.set()
 
 
-def test_operations_that_hang_are_given_up_and_their_lane_is_free_for_others(path, stuck):
+def test_operations_that_hang_are_given_up_and_their_places_are_free_for_others(path, stuck):
     with serving(path, max_request_s=0.2), Client(path) as client:
         clients = [Client(path, timeout=5.0) for _ in range(3)]
         threads = [threading.Thread(target=gives_up, args=(each,)) for each in clients]
@@ -92,7 +94,9 @@ def test_long_work_that_looks_at_its_clock_ends_with_its_clients_patience(path, 
         finally:
             ended.set()
 
-    monkeypatch.setattr(serve, "OPS", {**serve.OPS, "info": Op(work, {}, slow=True)})
+    monkeypatch.setattr(
+        serve, "OPS", {**serve.OPS, "info": ServedOp(work, "slow", allowed.as_given)}
+    )
     with serving(path), Client(path, timeout=0.2) as client:
         with pytest.raises((Timeout, Unavailable)):
             client.info("m")
@@ -117,5 +121,5 @@ def test_what_waits_while_the_server_stops_is_told_so_and_what_comes_too_much_is
 def said(dealer):
     assert dealer.poll(10_000)
     with pytest.raises(Unavailable) as caught:
-        wire.unpack_reply(dealer.recv())
+        unpack_reply(dealer.recv())
     return caught.value.message

@@ -36,7 +36,7 @@ def serving(home):
     """Return the pid of the daemon that answers, 0 for none."""
     try:
         with home.client(timeout=1) as client:
-            return client.ping()["pid"]
+            return client.ping().pid
     except Unreachable:
         return 0
 

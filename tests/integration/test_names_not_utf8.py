@@ -12,6 +12,7 @@ from irclient.cli import main as cli
 from irclient.errors import QueryError, Unavailable
 from irclient.testing import FakeDaemon, hit, selection
 from tests.support.clients import Awaited
+from tests.support.serving import unpack_reply
 
 BAD = os.fsdecode(b"bad\xff")
 WORDS = [
@@ -61,13 +62,13 @@ def test_a_client_raises_a_typed_error_and_can_be_asked_again(kind):
         for lone in ("\udcff", "\ud800"):
             with pytest.raises(QueryError, match="hint: not UTF-8: /a"):
                 client.hint(f"/a{lone}")
-        assert client.ping()["protocol"] == 1
+        assert client.ping().protocol == wire.PROTOCOL
         client.close()
 
 
 def test_such_a_name_in_an_answer_is_spelt_and_costs_nobody_the_answer():
     data = wire.pack_result(3, {"path": f"/{BAD}", "n": 1})
-    assert wire.unpack_reply(data) == (3, {"path": "/bad\\udcff", "n": 1})
+    assert unpack_reply(data) == (3, {"path": "/bad\\udcff", "n": 1})
 
 
 def test_a_socket_lies_elsewhere_than_below_such_a_directory(tmp_path, monkeypatch):

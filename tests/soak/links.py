@@ -298,7 +298,7 @@ class Storm:
     def _is_served(self) -> bool:
         with self._home.client() as client:
             served = {
-                corpus: {each["name"] for each in client.artifacts(corpus, limit=100)}
+                corpus: {each.name for each in client.artifacts(corpus, limit=100)}
                 for corpus in self._links.expected()
             }
         expected = self._links.expected()

@@ -190,7 +190,7 @@ class Soak:
             asked = client.search(Query("quiet", fresh=True, wait_ms=20_000))
             if unproved := asked.freshness["unproved"]:
                 self.figures.errors.append(f"not proved to be fresh: {unproved}")
-            until(lambda: _embedded(client.status()))
+            until(lambda: _embedded(client.status().to_dict()))
             oracle = self._built_anew()
             self._compare_ledgers(oracle)
             for number in range(CLIENTS):

@@ -4,7 +4,8 @@ import random
 
 import msgpack
 
-from irdaemon.serve.ops import OPS
+from irclient.fast.packing import PROTOCOL
+from irclient.ops import OPS
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 READY = b"\x04\x29\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER\x08Identity\x00\x00\x00\x00"
@@ -40,7 +41,7 @@ def _request(random):
     for name, value in (("wait_ms", 0), ("fresh", False), ("text", "fill a pdf form")):
         if name in args and random.random() < 0.8:
             args[name] = value
-    request = {"v": 1, "id": random.randrange(9), "op": random.choice(_OPS), "args": args}
+    request = {"v": PROTOCOL, "id": random.randrange(9), "op": random.choice(_OPS), "args": args}
     if random.random() < 0.1:
         request[random.choice(["id", "op", "args", "v", "token", "timeout_ms"])] = _value(random, 2)
     return request

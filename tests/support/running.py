@@ -86,7 +86,7 @@ class Running:
         def serves() -> bool:
             assert self.process.poll() is None, self.process.stderr.read()
             with self.home.client(timeout=1) as client:
-                return client.ping()["pid"] == self.process.pid
+                return client.ping().pid == self.process.pid
 
         until(serves)
 
@@ -96,7 +96,7 @@ class Running:
 
         def idle() -> bool:
             with self.home.client() as client:
-                state.update(client.status())
+                state.update(client.status().to_dict())
             looked = all(corpus["last_reconcile"] for corpus in state["corpora"])
             return looked and not state["queue"]
 

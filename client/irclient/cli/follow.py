@@ -27,8 +27,8 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
         return COMMITTED
     line, ended = ProgressLine(), []
     for job in jobs:
-        while (state := client.progress(job))["state"] in ("queued", "running"):
-            line.draw(f"{state['kind']} {state['corpus']}", state["done"], state["todo"])
+        while not (state := client.progress(job)).ended:
+            line.draw(f"{state.kind} {state.corpus}", state.done, state.todo)
             time.sleep(_POLL_S)
         line.clear()
         ended.append(state)
@@ -37,4 +37,4 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
         ended,
         lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
     )
-    return UNREACHABLE if any(state["state"] == "failed" for state in ended) else COMMITTED
+    return UNREACHABLE if any(state.state == "failed" for state in ended) else COMMITTED

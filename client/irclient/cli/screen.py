@@ -45,7 +45,7 @@ def watch(client: Client, look: Look, options: argparse.Namespace) -> None:
         while looks != options.count and not _told_to_quit(options.every):
             trouble = ""
             try:
-                state = client.status(profile=True)
+                state = client.status(profile=True).to_dict()
                 look = look_at(state, look, time.monotonic() - seen)
                 seen = time.monotonic()
             except IRError as error:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from typing import Any
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 def same_protocol(version: object) -> bool:

@@ -10,10 +10,17 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from irclient.client import Client
+from irclient.async_client import AsyncClient
 from irclient.errors import NotFound
-from irclient.mcp.daemon import Daemon, with_nearest
-from irclient.mcp.items import Found, Payload, found, found_text, payload, payload_text
+from irclient.mcp.daemon import DaemonCaller, with_nearest
+from irclient.mcp.items import (
+    DisclosedItem,
+    DiscoverResult,
+    found,
+    found_text,
+    payload,
+    payload_text,
+)
 from irclient.mcp.tools import READS, Tools, answered
 from irclient.types import Disclosure, Query, SelectSpec
 
@@ -35,7 +42,7 @@ scripts and references that come with a skill."""
 class Discovery:
     """The tools, asking one daemon."""
 
-    def __init__(self, daemon: Daemon):
+    def __init__(self, daemon: DaemonCaller):
         self._daemon = daemon
 
     def add_to(self, tools: Tools) -> None:
@@ -63,12 +70,12 @@ class Discovery:
         fresh: Annotated[
             bool, Field(description="wait until files written just now are included")
         ] = False,
-    ) -> Annotated[CallToolResult, Found]:
+    ) -> Annotated[CallToolResult, DiscoverResult]:
         """Answer with few items, or none."""
-        asked = Query(
+        wanted = Query(
             query, corpora, k=_MOST_ITEMS, select=SelectSpec(max_k=max_items), fresh=fresh
         )
-        answer = await self._daemon.ask(lambda client: client.discover(asked), context)
+        answer = await self._daemon.ask(lambda client: client.discover(wanted), context)
         result = found(answer)
         return answered(found_text(result), result)
 
@@ -77,10 +84,10 @@ class Discovery:
         context: Context[Any, Any],
         reference: Annotated[str, Field(description="CORPUS/ID, as discover gave it")],
         level: Literal["body", "bundled"] = "body",
-    ) -> Annotated[CallToolResult, Payload]:
+    ) -> Annotated[CallToolResult, DisclosedItem]:
         """Answer with what an item holds."""
-        payload = await self._payload(reference, level, context)
-        return answered(payload_text(payload), payload)
+        item = await self._payload(reference, level, context)
+        return answered(payload_text(item), item)
 
     async def resource(self, corpus: str, artifact_id: str, context: Context[Any, Any]) -> str:
         """Return an item as a text with a line on where it comes from."""
@@ -90,16 +97,18 @@ class Discovery:
             unknown = isinstance(error.__cause__, NotFound)
             raise (ResourceNotFoundError if unknown else ResourceError)(str(error)) from error
 
-    async def _payload(self, reference: str, level: str, context: Context[Any, Any]) -> Payload:
+    async def _payload(
+        self, reference: str, level: str, context: Context[Any, Any]
+    ) -> DisclosedItem:
         wanted = reference.strip().removeprefix(_SCHEME)
         return payload(
             await self._daemon.ask(lambda client: disclosed(client, wanted, level), context)
         )
 
 
-def disclosed(client: Client, reference: str, level: str = "body") -> Disclosure:
+async def disclosed(client: AsyncClient, reference: str, level: str = "body") -> Disclosure:
     """Return what an item holds. Raises NotFound with the nearest references."""
     try:
-        return client.disclose([reference], level)[0]
+        return (await client.disclose([reference], level))[0]
     except NotFound as error:
-        raise with_nearest(client, error, reference) from error
+        raise await with_nearest(client, error, reference) from error

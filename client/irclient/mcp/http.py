@@ -1,8 +1,8 @@
-"""Streamable HTTP on the loopback address, for those who hold the token.
+"""Streamable HTTP on the loopback address, for clients that hold the token.
 
 Other users of the machine can reach the port and so can pages in a browser: the token keeps out the
 first, and the checks of Host and Origin the second, even where a name was made to point here. All
-limits on how many are behind the token, so that nobody without it can use them up.
+limits on how many are behind the token, so that a client without it cannot use them up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from irclient.errors import Unavailable
-from irclient.mcp.connections import LET_IN, Connection, Strangers
+from irclient.mcp.connections import AUTHENTICATED, Connection, UnauthenticatedLimit
 from irclient.mcp.tools import Tools
 
 _ADDRESS = "127.0.0.1"
@@ -29,8 +29,8 @@ _NAMES = (_ADDRESS, "localhost")
 # A stream that a client keeps open must not keep the process from stopping.
 _GRACE_S = 2
 _AT_ONCE = 64
-# So few are accepted at a time that a request sent at once is read before others push it out, and
-# so many may wait for that in the kernel.
+# So few are accepted at a time that a request sent at once is read before others displace it; the
+# kernel queues so many that wait for that.
 _ACCEPTED, _QUEUED = 32, 4_096
 
 
@@ -39,11 +39,11 @@ class Admission:
     """Within how many seconds a request has to arrive, and how many may wait without the token."""
 
     within: float = 10.0
-    strangers: int = 128
+    unauthenticated: int = 128
 
 
 class Guarded:
-    """Let requests through to an application that carry the token, so many at once."""
+    """Pass requests that carry the token on to an application, so many at once."""
 
     def __init__(self, app: ASGIApp, token: str, at_once: int = _AT_ONCE):
         self._app = app
@@ -55,19 +55,19 @@ class Guarded:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif not self._knows(scope):
-            said = "the bearer token is missing or wrong"
-            refused = PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})
+            message = "the bearer token is missing or wrong"
+            refused = PlainTextResponse(message, 401, {"WWW-Authenticate": "Bearer"})
             await refused(scope, receive, send)
         else:
-            scope.get("state", {}).get(LET_IN, lambda: None)()
-            await self._asked(scope, receive, send)
+            scope.get("state", {}).get(AUTHENTICATED, lambda: None)()
+            await self._pass_on(scope, receive, send)
 
     def _knows(self, scope: Scope) -> bool:
         scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
         return scheme.lower() == "bearer" and known
 
-    async def _asked(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._free:
             await PlainTextResponse("too many requests at once", 503)(scope, receive, send)
             return
@@ -99,13 +99,13 @@ def bound(port: int) -> socket.socket:
         made.bind((_ADDRESS, port))
     except (OSError, OverflowError) as error:
         made.close()
-        said = f"cannot listen at {_ADDRESS}:{port}: {error}"
-        raise Unavailable(said, "choose another --port") from error
+        message = f"cannot listen at {_ADDRESS}:{port}: {error}"
+        raise Unavailable(message, "choose another --port") from error
     return made
 
 
 def serve(tools: Tools, listener: socket.socket, token: str) -> None:
-    """Answer until told to stop by a signal."""
+    """Serve until a signal ends it."""
     app = guarded_app(tools, listener.getsockname()[1], token)
     server(app, Admission()).run(sockets=[listener])
 
@@ -122,7 +122,9 @@ class _Server(uvicorn.Server):
 
 def server(app: ASGIApp, admission: Admission) -> uvicorn.Server:
     """Return the server of an application."""
-    connection = partial(Connection, Strangers(admission.strangers, admission.within))
+    connection = partial(
+        Connection, UnauthenticatedLimit(admission.unauthenticated, admission.within)
+    )
     config = uvicorn.Config(
         app,
         http=cast("type[asyncio.Protocol]", connection),

@@ -1,4 +1,4 @@
-"""What is said of items: their results and texts, made plain, with where they come from."""
+"""Items as results and as text, sanitised, with where they come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Item(BaseModel, frozen=True):
     scope: str = Field(description="user, project, plugin, ...; empty where that is unknown")
 
 
-class Found(BaseModel, frozen=True):
+class DiscoverResult(BaseModel, frozen=True):
     """The few items that apply, or why none does."""
 
     items: list[Item]
@@ -45,7 +45,7 @@ class File(BaseModel, frozen=True):
     text: str | None = None
 
 
-class Payload(BaseModel, frozen=True):
+class DisclosedItem(BaseModel, frozen=True):
     """What an item holds now."""
 
     reference: str
@@ -56,13 +56,13 @@ class Payload(BaseModel, frozen=True):
     note: str
 
 
-def found(answer: Selection) -> Found:
+def found(answer: Selection) -> DiscoverResult:
     """Return an answer as a result."""
-    return Found(
+    return DiscoverResult(
         items=[_item(hit) for hit in answer.results],
         abstained=answer.abstained,
         reason=answer.reason,
-        note=_how_it_came(answer),
+        note=_note_on(answer),
     )
 
 
@@ -78,19 +78,19 @@ def _item(hit: Hit) -> Item:
     )
 
 
-def _how_it_came(answer: Selection) -> str:
-    said = []
+def _note_on(answer: Selection) -> str:
+    parts = []
     if answer.abstained:
-        said.append(f"nothing applies: {WHY.get(answer.reason, answer.reason)}")
+        parts.append(f"nothing applies: {WHY.get(answer.reason, answer.reason)}")
     for state, meaning in (("building", "still being read"), ("degraded", "partly unreadable")):
         if names := answer.freshness.get(state):
-            said.append(f"{meaning}: {', '.join(names)}")
+            parts.append(f"{meaning}: {', '.join(names)}")
     if unproved := answer.freshness.get("unproved"):
-        said.append(f"not shown to be up to date: {', '.join(unproved)}")
-    return "; ".join(said)
+        parts.append(f"not shown to be up to date: {', '.join(unproved)}")
+    return "; ".join(parts)
 
 
-def found_text(found: Found) -> str:
+def found_text(found: DiscoverResult) -> str:
     """Return a result as text: a line for each item, or why there is none."""
     if not found.items:
         return f"{found.note[:1].upper()}{found.note[1:]}."
@@ -102,9 +102,9 @@ def found_text(found: Found) -> str:
     return "\n".join(lines)
 
 
-def payload(disclosure: Disclosure) -> Payload:
+def payload(disclosure: Disclosure) -> DisclosedItem:
     """Return a disclosure as a result, its texts made plain."""
-    return Payload(
+    return DisclosedItem(
         reference=as_place(f"{disclosure.corpus}/{disclosure.artifact_id}"),
         name=one_line(disclosure.name),
         path=as_place(disclosure.pointer),
@@ -117,7 +117,7 @@ def payload(disclosure: Disclosure) -> Payload:
     )
 
 
-def payload_text(payload: Payload) -> str:
+def payload_text(payload: DisclosedItem) -> str:
     """Return an item as text: where it comes from, what it says, and its files."""
     lines = [f"[{payload.reference}, from {payload.path or 'the index'}. {_UNTRUSTED}]"]
     lines += [f"[{payload.note}]"] if payload.note else []
@@ -129,13 +129,13 @@ def payload_text(payload: Payload) -> str:
 
 
 def _note(disclosure: Disclosure) -> str:
-    said = []
+    parts = []
     if disclosure.note == "pointer_unreadable":
-        said.append("the file cannot be read any more; discover again")
+        parts.append("the file cannot be read any more; discover again")
     elif disclosure.stale:
-        said.append("the file was changed since it was indexed; this is what it says now")
+        parts.append("the file was changed since it was indexed; this is what it says now")
     if disclosure.truncated:
-        said.append(f"cut here; read {as_place(disclosure.pointer)} for the rest")
+        parts.append(f"cut here; read {as_place(disclosure.pointer)} for the rest")
     if disclosure.files_omitted:
-        said.append(f"{disclosure.files_omitted:,} more files are not listed")
-    return "; ".join(said)
+        parts.append(f"{disclosure.files_omitted:,} more files are not listed")
+    return "; ".join(parts)

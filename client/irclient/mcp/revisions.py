@@ -1,4 +1,4 @@
-"""Say to a client of an older protocol revision only what that revision knows.
+"""Leave out of results what the protocol revision of an older client does not know.
 
 Revisions are dates, so they compare as text.
 """
@@ -28,5 +28,5 @@ async def omit_unknown(ctx: ServerRequestContext[Any, Any], call_next: CallNext)
     return result
 
 
-def _known(said: Mapping[str, Any], since: Mapping[str, str], revision: str) -> dict[str, Any]:
-    return {key: value for key, value in said.items() if since.get(key, "") <= revision}
+def _known(result: Mapping[str, Any], since: Mapping[str, str], revision: str) -> dict[str, Any]:
+    return {key: value for key, value in result.items() if since.get(key, "") <= revision}

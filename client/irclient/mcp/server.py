@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from irclient import __version__
-from irclient.mcp.daemon import Daemon
+from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.discovery import Discovery
-from irclient.mcp.documents import Library
+from irclient.mcp.documents import LibraryTools
 from irclient.mcp.revisions import omit_unknown
 from irclient.mcp.tools import Tools
 
@@ -18,7 +18,7 @@ _LIBRARY = """ To look something up in the user's documents, call SearchLibrary,
 ReadFromLibrary."""
 
 
-def make_server(profile: str, daemon: Daemon) -> Tools:
+def make_server(profile: str, daemon: DaemonCaller) -> Tools:
     """Return the server of a profile: `discover`, or `library` with the library's tools too."""
     tools = Tools(
         "irdaemon",
@@ -31,5 +31,5 @@ def make_server(profile: str, daemon: Daemon) -> Tools:
     )
     Discovery(daemon).add_to(tools)
     if profile == "library":
-        Library(daemon).add_to(tools)
+        LibraryTools(daemon).add_to(tools)
     return tools

@@ -12,7 +12,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, To
 from pydantic import BaseModel, ValidationError
 
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-LOOKS_AGAIN = ToolAnnotations(
+RESCANS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
@@ -46,8 +46,8 @@ class Tools(MCPServer[Any]):
         names = [tool.name for tool in await super().list_tools()]
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-            said = f"; did you mean {near[0]!r}?" if near else "."
-            raise ToolError(f"unknown tool {name!r}{said} Tools here: {', '.join(names)}")
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise ToolError(f"unknown tool {name!r}{hint} Tools here: {', '.join(names)}")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -65,11 +65,11 @@ def answered(text: str, value: BaseModel) -> CallToolResult:
 
 
 def _wrong_arguments(name: str, error: ValidationError) -> str:
-    said = (
+    wrong = (
         f"{'.'.join(map(str, each['loc']))}: {each['msg']} (got {str(each['input'])[:60]!r})"
         for each in error.errors()
     )
-    return f"wrong arguments for {name}. {'; '.join(said)}. Correct them and call again."
+    return f"wrong arguments for {name}. {'; '.join(wrong)}. Correct them and call again."
 
 
 def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:

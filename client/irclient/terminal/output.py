@@ -13,6 +13,7 @@ from typing import Any
 
 from irclient.invisible import escaped, safe, shown, spelled
 from irclient.terminal.width import takes_all
+from irclient.types import plain_data
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,11 @@ def as_json(value: Any) -> str:
 
 
 def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> None:
-    """Print a value as JSON, or what `text` makes of it as it may be shown; "" prints nothing."""
+    """Print a value, or types of irclient, as JSON or by `text`; "" prints nothing.
+
+    `text` is given plain data as it may be shown.
+    """
+    value = plain_data(value)
     if options.json:
         say_json(value)
     elif said := text(shown(value)):

@@ -76,8 +76,8 @@ def _found(config: Config) -> list[IntegrityProblem]:
         found = checkup(ledger, config)
         if not any(each.part == "sqlite" for each in found):
             # Without a daemon, or with an older one, there is nothing to hold it against.
-            with suppress(IRError, KeyError), Client() as client:
-                if client.status()["ledger"]["path"] == config.ledger_path:
+            with suppress(IRError), Client() as client:
+                if (client.status().ledger or {}).get("path") == config.ledger_path:
                     found += against_daemon(ledger, client.status)
     return found
 

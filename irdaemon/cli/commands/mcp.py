@@ -48,10 +48,10 @@ def run(options: argparse.Namespace) -> int:
     """Serve until stdin ends, or over HTTP until told to stop."""
     require_sdk()
     from irclient.mcp import stdio
-    from irclient.mcp.daemon import Daemon
+    from irclient.mcp.daemon import DaemonCaller
     from irclient.mcp.server import make_server
 
-    tools = make_server(options.profile, Daemon(socket_path(), _TIMEOUT_S))
+    tools = make_server(options.profile, DaemonCaller(socket_path(), _TIMEOUT_S))
     if options.http:
         _serve_http(tools, options.port)
     else:

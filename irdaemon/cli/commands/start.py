@@ -6,16 +6,19 @@ import argparse
 import os
 import sys
 import time
-from typing import Any
 
 from irclient.client import Client
-from irclient.errors import Unavailable, Unreachable
+from irclient.errors import IRError, ProtocolError, Unavailable, Unreachable
 from irclient.invisible import shown, spelled
 from irclient.places import socket_path
+from irclient.results import Status
 from irclient.terminal import status as tables
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
+from irclient.types import plain_data
+from irdaemon import __version__
 from irdaemon.cli.commands import DONE, FAILED, SUPERVISED, supervisor
+from irdaemon.cli.commands.stop import stop_running
 from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory, worker
@@ -23,7 +26,8 @@ from irdaemon.runtime import memory, worker
 HELP = "serve, here or detached"
 ABOUT = """
 Serve until told to stop; with --detach in the background, started again when it
-crashes. A daemon that runs already is left alone.
+crashes. A daemon that runs already is left alone; with --detach one of another
+version is stopped first.
 """
 EXAMPLES = """
 # in the foreground, with the log on the terminal
@@ -37,6 +41,7 @@ irdaemon start --config ./irdaemon.toml --verbose
 """
 
 _READY_WITHIN_S = 30.0
+_ANSWER_WITHIN_S = 3.0
 _POLL_S = 0.05
 
 
@@ -86,8 +91,13 @@ def start_detached(options: argparse.Namespace) -> int:
     make_private(state_dir)
     supervised = os.path.join(state_dir, SUPERVISED)
     if pid := holder(os.path.join(state_dir, "lock")) or holder(supervised):
-        note(f"irdaemon is already running (pid {pid})")
-        return _wait_indexed(options) if options.wait else DONE
+        other = _other_version()
+        if not other:
+            note(f"irdaemon is already running (pid {pid})")
+            return _wait_indexed(options) if options.wait else DONE
+        note(f"irdaemon: {other}; it is restarted")
+        if stop_running() == FAILED:
+            return FAILED
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
     process = worker.start_detached(
         [sys.executable, "-I", "-S", supervisor.__file__, supervised, log, *_command(options, log)]
@@ -100,6 +110,18 @@ def start_detached(options: argparse.Namespace) -> int:
         return code
     note(f"irdaemon serves (pid {pid}), log in {log}")
     return _wait_indexed(options) if options.wait else DONE
+
+
+def _other_version() -> str:
+    """Return what runs where it is another version; "" for this one, or without an answer."""
+    try:
+        with Client(timeout=_ANSWER_WITHIN_S) as client:
+            version = client.ping().version
+    except ProtocolError as error:
+        return error.message
+    except IRError:
+        return ""
+    return "" if version == __version__ else f"irdaemon {version} runs, this is {__version__}"
 
 
 def _command(options: argparse.Namespace, log: str) -> list[str]:
@@ -120,7 +142,7 @@ def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
                 note_text(said.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
                 return process.returncode or FAILED
             try:
-                if client.ping()["pid"] == pid:
+                if client.ping().pid == pid:
                     return DONE
             except Unreachable:
                 time.sleep(_POLL_S)
@@ -131,18 +153,18 @@ def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
 def _wait_indexed(options: argparse.Namespace) -> int:
     line = ProgressLine()
     with Client() as client:
-        while (state := client.status())["queue"]:
+        while (state := client.status()).queue:
             done, todo, label = _progress(state)
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
-        note_text(tables.corpora(shown(state["corpora"])))
+        note_text(tables.corpora(shown(plain_data(state.corpora))))
     return DONE
 
 
-def _progress(state: dict[str, Any]) -> tuple[int, int, str]:
-    for job in state["jobs"]:
-        if job["kind"] == "reconcile":
-            return job["done"], job["todo"], f"indexing {job['corpus']}"
-    records = sum(corpus["records"] for corpus in state["corpora"])
-    return sum(corpus["vectors"] for corpus in state["corpora"]), records, "embedding"
+def _progress(state: Status) -> tuple[int, int, str]:
+    for job in state.jobs:
+        if job.kind == "reconcile":
+            return job.done, job.todo, f"indexing {job.corpus}"
+    records = sum(corpus.records for corpus in state.corpora)
+    return sum(corpus.vectors for corpus in state.corpora), records, "embedding"

@@ -31,6 +31,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Ask the daemon and print what it says."""
     with Client() as client:
-        state = client.status()
+        state = client.status().to_dict()
     printed(options, state, tables.status)
     return exit_of_status(state)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from irclient.client import Client
-from irclient.errors import IRError
+from irclient.errors import IRError, ProtocolError
 from irclient.places import fits, socket_path
 from irdaemon import __version__
 from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
@@ -27,7 +27,10 @@ def check(config: Config) -> Iterable[Finding]:
     pid = holder(os.path.join(config.state_dir, "lock"))
     try:
         with Client(path, timeout=_TIMEOUT_S) as client:
-            answer, state = client.ping(), client.status()
+            answer, state = client.ping().to_dict(), client.status().to_dict()
+    except ProtocolError as error:
+        yield wrong(error.message, path, error.hint)
+        return
     except IRError as error:
         yield silent(path, os.path.exists(path), pid, error.message)
         return

@@ -50,7 +50,7 @@ def status():
     return {
         **{"version": "1", "pid": 7, "uptime_s": 9.0, "generation": 3, "queue": 1},
         "rss_bytes": 10**8,
-        "jobs": [{"kind": "build", "corpus": NAME, "done": 1, "todo": 2}],
+        "jobs": [{"number": 1, "kind": "build", "corpus": NAME, "done": 1, "todo": 2}],
         "corpora": [
             {**corpus, **counts, "problems": [{"path": f"/in/{NAME}", "reason": "a loop"}]}
         ],

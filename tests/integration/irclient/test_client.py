@@ -21,6 +21,7 @@ from irclient.errors import (
     Unreachable,
 )
 from irclient.fast.zmtp import exchange
+from irclient.results import CorpusInfo
 from irclient.testing import CRASH, SILENT, FakeDaemon, hit, selection
 from tests.support.clients import Awaited
 
@@ -155,12 +156,12 @@ def test_a_late_reply_is_not_taken_for_the_next_one(client, daemon):
         client.info("x")
     late.set()
     getattr(client, "client", client).timeout = 5.0
-    assert "version" in client.ping()
+    assert client.ping().version
 
 
 def test_a_refusal_that_names_no_request_ends_the_one_that_was_too_large(client, daemon):
     daemon.answers["disclose"] = lambda args: NotFound("never seen")
-    daemon._asked = lambda data: (0, LimitError("too large"))
+    daemon._read = lambda data: (0, LimitError("too large"))
     with pytest.raises(LimitError):
         client.disclose(["a"])
 
@@ -177,7 +178,7 @@ def test_bytes_that_are_no_request_are_answered_too(daemon):
     refusal = wire.read_reply(exchange(daemon.endpoint, b"\xc1", 5))
     assert isinstance(refusal.error, ProtocolError)
     with Client(daemon.endpoint) as client:
-        assert client.ping()["protocol"] == wire.PROTOCOL
+        assert client.ping().protocol == wire.PROTOCOL
 
 
 def in_a_loop(work):
@@ -198,7 +199,7 @@ def test_calls_at_the_same_time_each_get_their_own_reply(daemon):
     async def told(client):
         return await asyncio.gather(*map(client.info, names))
 
-    assert [each["name"] for each in told(daemon.endpoint)] == names
+    assert [each.name for each in told(daemon.endpoint)] == names
 
 
 def test_an_error_for_one_of_many_calls_is_only_that_ones(daemon):
@@ -210,7 +211,7 @@ def test_an_error_for_one_of_many_calls_is_only_that_ones(daemon):
         return await asyncio.gather(*calls, return_exceptions=True)
 
     one, other, third = told(daemon.endpoint)
-    assert one == third == {"name": "a"}
+    assert one == third == CorpusInfo("a")
     assert isinstance(other, NotFound)
 
 
@@ -229,7 +230,7 @@ def test_many_calls_survive_a_crash_together(daemon):
     async def told(client):
         return await asyncio.gather(*map(client.info, "abcdef"))
 
-    assert [each["name"] for each in told(daemon.endpoint)] == list("abcdef")
+    assert [each.name for each in told(daemon.endpoint)] == list("abcdef")
 
 
 def test_a_cancelled_call_leaves_the_others_and_the_connection_alone(daemon):
@@ -244,7 +245,7 @@ def test_a_cancelled_call_leaves_the_others_and_the_connection_alone(daemon):
         held.set()
         with pytest.raises(asyncio.CancelledError):
             await gone
-        return (await kept)["name"], (await client.info("after"))["name"]
+        return (await kept).name, (await client.info("after")).name
 
     assert told(daemon.endpoint) == ("kept", "after")
 
@@ -280,7 +281,7 @@ def test_closing_ends_the_calls_under_way(daemon):
             await under_way
         return await client.ping()
 
-    assert ended(daemon.endpoint)["protocol"] == wire.PROTOCOL
+    assert ended(daemon.endpoint).protocol == wire.PROTOCOL
 
 
 def test_a_client_can_be_used_in_one_loop_after_another_if_closed_between(daemon):

@@ -10,9 +10,11 @@ from irclient import wire
 from irclient.errors import Denied, NotFound
 from irdaemon.config.clients import ClientConfig
 from irdaemon.engine.queue import Job
-from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, narrowed, scope_of, seen
-from irdaemon.serve.ops import OPS, Rules, handle
+from irdaemon.serve import rules
+from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, scope_of
+from irdaemon.serve.ops import OPS, ServedOp, ServeRules, narrowed, shown
 from tests.support.corpora import engine, mapped
+from tests.support.serving import handled, unpack_reply
 
 LIMITED = Scope("agent", frozenset({"open"}))
 READER = Scope("reader", frozenset({"open"}), ("metadata",), True)
@@ -84,7 +86,7 @@ def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
     allowed = {"ping", "discover", "search", "status", "failures", "progress", "wait", "eval"}
     denied = {"add", "rm", "reload", "build"}
     try:
-        narrowed(LIMITED, op, {}, CORPORA)
+        narrowed(LIMITED, OPS[op], {}, CORPORA)
     except Denied:
         assert op not in allowed
     except NotFound:
@@ -93,20 +95,23 @@ def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
         assert op not in denied
 
 
-def test_an_operation_without_a_rule_is_for_nobody_who_is_limited():
+def test_an_operation_cannot_be_served_without_a_rule_which_a_whole_scope_never_meets():
+    with pytest.raises(TypeError, match="rule"):
+        ServedOp(lambda engine, args: None, "quick")
+    refused = ServedOp(lambda engine, args: None, "quick", rules.no_configuration)
+    assert narrowed(WHOLE, refused, {"x": 1}, CORPORA) == {"x": 1}
     with pytest.raises(Denied):
-        narrowed(LIMITED, "brand_new", {}, CORPORA)
-    assert narrowed(WHOLE, "brand_new", {"x": 1}, CORPORA) == {"x": 1}
+        narrowed(LIMITED, refused, {"x": 1}, CORPORA)
 
 
 def test_a_query_for_all_corpora_is_one_for_those_that_may_be_seen():
-    assert narrowed(LIMITED, "discover", {"text": "x"}, CORPORA)["corpora"] == ["open"]
+    assert narrowed(LIMITED, OPS["discover"], {"text": "x"}, CORPORA)["corpora"] == ["open"]
 
 
 def test_where_nothing_may_be_seen_a_query_does_not_become_one_for_all():
     for scope in (Scope("a", frozenset()), Scope("a", frozenset({"gone"}))):
         with pytest.raises(NotFound):
-            narrowed(scope, "discover", {"text": "x"}, CORPORA)
+            narrowed(scope, OPS["discover"], {"text": "x"}, CORPORA)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +130,7 @@ def test_where_nothing_may_be_seen_a_query_does_not_become_one_for_all():
 )
 def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
     with pytest.raises(NotFound) as caught:
-        narrowed(LIMITED, op, args, ("open", "secret", "hidden"))
+        narrowed(LIMITED, OPS[op], args, ("open", "secret", "hidden"))
     assert "unknown corpus 'secret'" in caught.value.message
     assert "hidden" not in caught.value.message + caught.value.hint
 
@@ -144,27 +149,27 @@ def test_a_corpus_that_may_not_be_seen_is_unknown_and_not_named(op, args):
 )
 def test_text_is_not_disclosed_beyond_the_levels_of_a_client(op, args):
     with pytest.raises(Denied, match=r"disclosed (body|bundled)"):
-        narrowed(READER, op, args, CORPORA)
+        narrowed(READER, OPS[op], args, CORPORA)
 
 
 @pytest.mark.parametrize("op", ["build", "add", "rm", "reload"])
 def test_who_may_only_read_changes_nothing(op):
     everything = Scope("reader", None, read_only=True)
     with pytest.raises(Denied):
-        narrowed(everything, op, {"corpus": "open"}, CORPORA)
+        narrowed(everything, OPS[op], {"corpus": "open"}, CORPORA)
 
 
 def test_who_may_write_builds_his_own_corpora_one_by_one():
-    assert narrowed(LIMITED, "build", {"corpus": "open"}, CORPORA) == {"corpus": "open"}
+    assert narrowed(LIMITED, OPS["build"], {"corpus": "open"}, CORPORA) == {"corpus": "open"}
     with pytest.raises(Denied):
-        narrowed(LIMITED, "build", {}, CORPORA)
+        narrowed(LIMITED, OPS["build"], {}, CORPORA)
 
 
 def test_a_job_of_another_corpus_is_not_found():
     own = {"number": 1, "corpus": "open"}
-    assert seen(LIMITED, "progress", own) == own
+    assert shown(LIMITED, OPS["progress"], own) == own
     with pytest.raises(NotFound, match="no job 2"):
-        seen(LIMITED, "progress", {"number": 2, "corpus": "secret"})
+        shown(LIMITED, OPS["progress"], {"number": 2, "corpus": "secret"})
 
 
 # -- through the engine ---------------------------------------------------------------------------
@@ -185,17 +190,17 @@ def served():
 
 
 def asked(served, op, args):
-    rules = Rules(scopes=Scopes(os.getuid(), {os.getuid(): LIMITED}))
+    limits = ServeRules(scopes=Scopes(os.getuid(), {os.getuid(): LIMITED}))
     data = wire.pack_request(wire.Request(1, op, args))
-    return handle(served, data, rules, Peer(uid=os.getuid()))
+    return handled(served, data, limits)
 
 
 def as_client(served, client, op, args):
     """Ask as the client of that name, "" for the daemon's own user."""
     scope = Scope(client, frozenset({"open"})) if client else WHOLE
-    rules = Rules(scopes=Scopes(os.getuid(), {os.getuid(): scope}))
+    limits = ServeRules(scopes=Scopes(os.getuid(), {os.getuid(): scope}))
     data = wire.pack_request(wire.Request(1, op, args))
-    return wire.unpack_reply(handle(served, data, rules, OWN))[1]
+    return unpack_reply(handled(served, data, limits))[1]
 
 
 def test_what_a_limited_client_reports_wipes_and_shows_nobody_elses_sessions(served):
@@ -216,9 +221,9 @@ def test_who_may_not_have_a_body_is_not_shown_its_opening_words(served, op):
     query = {"text": "merge two pdf files", "corpora": ["open"], "select": {"strategy": "top_k"}}
 
     def summaries(levels):
-        rules = Rules(scopes=Scopes(os.getuid(), {os.getuid(): Scope("a", None, levels)}))
+        limits = ServeRules(scopes=Scopes(os.getuid(), {os.getuid(): Scope("a", None, levels)}))
         data = wire.pack_request(wire.Request(1, op, query))
-        hits = wire.unpack_reply(handle(served, data, rules, OWN))[1]["results"]
+        hits = unpack_reply(handled(served, data, limits))[1]["results"]
         return {hit["name"]: hit["summary"] for hit in hits}
 
     assert summaries(("metadata", "body"))["b"] == "merge two pdf files"
@@ -228,7 +233,7 @@ def test_who_may_not_have_a_body_is_not_shown_its_opening_words(served, op):
 def test_what_describes_an_artifact_is_shown_at_level_metadata():
     hit = {"kind": "capability", "name": "n", "summary": "what it is for"}
     scope = Scope("a", None, ("metadata",))
-    assert seen(scope, "discover", {"results": [hit]}) == {"results": [hit]}
+    assert shown(scope, OPS["discover"], {"results": [hit]}) == {"results": [hit]}
 
 
 TEXTS = st.sampled_from(["fill a pdf form", "", "plan", "a", "pdf", "* (", "b a"])
@@ -268,27 +273,24 @@ ARGS = st.fixed_dictionaries(
 @given(st.sampled_from(list(OPS)), ARGS)
 def test_no_operation_discloses_anything_of_a_corpus_outside_the_scope(served, op, args):
     # Somebody who may see all asks the same first: nothing of his answers may be kept for others.
-    handle(served, wire.pack_request(wire.Request(1, op, {**args, "name": ""})), Rules(), OWN)
+    handled(served, wire.pack_request(wire.Request(1, op, {**args, "name": ""})))
     assert WORD.encode() not in asked(served, op, args)
-
-
-OWN = Peer(uid=os.getuid())
 
 
 def test_the_property_above_could_fail(served):
     data = wire.pack_request(
         wire.Request(1, "discover", {"text": "fill a pdf form", "select": {"strategy": "top_k"}})
     )
-    _, answer = wire.unpack_reply(handle(served, data, Rules(), OWN))
+    _, answer = unpack_reply(handled(served, data))
     assert {hit["corpus"] for hit in answer["results"]} == {"open", WORD}
 
 
 def test_a_word_that_only_others_hold_is_as_unknown_as_any(served):
-    known = wire.unpack_reply(asked(served, "explain", {"text": f"pdf {WORD} qqq"}))[1]["analysis"]
+    known = unpack_reply(asked(served, "explain", {"text": f"pdf {WORD} qqq"}))[1]["analysis"]
     assert known["unknown"] == known["tokens"][1:]
 
 
 def test_a_limited_status_tells_of_no_other_corpus_and_of_no_other_place(served):
-    _, status = wire.unpack_reply(asked(served, "status", {}))
+    _, status = unpack_reply(asked(served, "status", {}))
     assert [each["name"] for each in status["corpora"]] == ["open"]
     assert not status.keys() & {"config", "socket", "watch", "profile"}

@@ -19,7 +19,7 @@ def nested(levels):
 
 
 def message(**args):
-    return msgpack.packb({"v": 1, "id": 1, "op": "discover", "args": args})
+    return msgpack.packb({"v": wire.PROTOCOL, "id": 1, "op": "discover", "args": args})
 
 
 def request(**args):
@@ -44,7 +44,7 @@ def test_a_message_over_a_limit_is_refused_by_the_name_of_the_limit(data, key):
 
 @given(st.integers(0, 40), st.integers(1, 40))
 def test_exactly_what_nests_deeper_than_the_limit_is_refused(levels, limit):
-    limits = wire.Limits(depth=limit)
+    limits = wire.MessageLimits(depth=limit)
     data = message(where=nested(levels))
     if levels + 2 > limit:  # the message and its args are levels themselves
         with pytest.raises(LimitError):
@@ -55,7 +55,7 @@ def test_exactly_what_nests_deeper_than_the_limit_is_refused(levels, limit):
 
 def test_no_limit_is_no_limit():
     data = message(corpora=["x"] * 200_000, where=nested(200))
-    assert len(wire.unpack_request(data, wire.Limits(0, 0, 0)).args["corpora"]) == 200_000
+    assert len(wire.unpack_request(data, wire.MessageLimits(0, 0, 0)).args["corpora"]) == 200_000
 
 
 @pytest.mark.parametrize(

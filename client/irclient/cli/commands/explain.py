@@ -37,4 +37,4 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
     explained = client.explain(query(options), options.item)
     printed(options, explained, explanation)
-    return ABSTAINED if explained["selection"]["abstained"] else COMMITTED
+    return ABSTAINED if explained.selection["abstained"] else COMMITTED

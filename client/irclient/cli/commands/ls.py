@@ -28,6 +28,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print a line for each corpus."""
-    corpora = client.status()["corpora"]
+    corpora = client.status().corpora
     printed(options, corpora, tables.corpora)
     return COMMITTED

@@ -35,9 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Serve until stdin ends. The daemon is asked when the first call comes, not before."""
     require_sdk()
-    from irclient.mcp.daemon import Daemon
+    from irclient.mcp.daemon import DaemonCaller
     from irclient.mcp.server import make_server
     from irclient.mcp.stdio import serve
 
-    serve(make_server(options.profile, Daemon(client.endpoint, client.timeout)))
+    serve(make_server(options.profile, DaemonCaller(client.endpoint, client.timeout)))
     return COMMITTED

@@ -48,9 +48,9 @@ def run(client: Client, options: argparse.Namespace) -> int:
         secrets = client.secrets()
         printed(options, secrets, lambda found: tables.secrets(found) or "no secrets were met")
     elif options.prometheus:
-        say_text(prometheus(shown(client.status(profile=True))))
+        say_text(prometheus(shown(client.status(profile=True).to_dict())))
     else:
-        state = client.status(options.profile)
+        state = client.status(options.profile).to_dict()
         printed(options, state, tables.status)
         return exit_of_status(state)
     return COMMITTED

@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Look again and again, on a screen or in lines."""
     client.timeout = min(client.timeout, _WITHIN_S)
-    first = look_at(client.status(profile=True), None, 0)
+    first = look_at(client.status(profile=True).to_dict(), None, 0)
     if not options.json and _is_screen():
         try:
             from irclient.cli.screen import watch
@@ -68,7 +68,7 @@ def _lines(client: Client, look: Look, options: argparse.Namespace) -> int:
             break
         seen = time.monotonic()
         time.sleep(options.every)
-        look = look_at(client.status(profile=True), look, time.monotonic() - seen)
+        look = look_at(client.status(profile=True).to_dict(), look, time.monotonic() - seen)
     return COMMITTED
 
 

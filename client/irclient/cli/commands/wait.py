@@ -30,4 +30,4 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the generation that is served in the end."""
     told = client.wait(options.generation, options.wait_ms)
     printed(options, told, lambda told: f"generation {told['generation']}")
-    return COMMITTED if told["reached"] else UNREACHABLE
+    return COMMITTED if told.reached else UNREACHABLE

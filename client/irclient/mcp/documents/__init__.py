@@ -1,7 +1,7 @@
 """The library profile: tools to search, read and list documents, by the names of Agent Library.
 
 Adding, updating and removing documents is not offered: a document is a file in a directory that is
-watched, and whoever can write the file has added it.
+watched, and writing the file there adds it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from irclient.client import Client
+from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
-from irclient.mcp.daemon import Daemon, with_nearest
+from irclient.mcp.daemon import DaemonCaller, real_path, with_nearest
 from irclient.mcp.discovery import disclosed
-from irclient.mcp.documents.overview import Sights
-from irclient.mcp.documents.places import Places
-from irclient.mcp.documents.search import AssetType, Hits, Search, searched
+from irclient.mcp.documents.overview import OverviewTool
+from irclient.mcp.documents.places import DirectoryTools
+from irclient.mcp.documents.search import AssetType, LibrarySearch, RankedPassages, searched
 from irclient.mcp.documents.timeframe import Timeframe
-from irclient.mcp.items import Payload, payload, payload_text
+from irclient.mcp.items import DisclosedItem, payload, payload_text
 from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, Tools, answered
+from irclient.results import IndexedArtifact
+from irclient.types import Disclosure
 
 SEARCH = """\
 Search the user's library (documents, notes, skills, packages, past sessions) and get ranked \
@@ -72,10 +74,10 @@ class Contents(BaseModel, frozen=True):
     next: str
 
 
-class Library:
+class LibraryTools:
     """The tools of the library profile, asking one daemon."""
 
-    def __init__(self, daemon: Daemon):
+    def __init__(self, daemon: DaemonCaller):
         self._daemon = daemon
 
     def add_to(self, tools: Tools) -> None:
@@ -86,8 +88,8 @@ class Library:
             ("ListLibraryContents", self.contents, LIST),
         ):
             tools.add_tool(run, name=name, description=description, annotations=READS)
-        Sights(self._daemon).add_to(tools)
-        Places(self._daemon).add_to(tools)
+        OverviewTool(self._daemon).add_to(tools)
+        DirectoryTools(self._daemon).add_to(tools)
         tools.not_here = NOT_HERE
 
     async def search(
@@ -103,9 +105,9 @@ class Library:
         start_date: date | None = None,
         end_date: Annotated[date | None, Field(description="included")] = None,
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
-    ) -> Annotated[CallToolResult, Hits]:
+    ) -> Annotated[CallToolResult, RankedPassages]:
         """Answer with ranked passages, at most one of each document."""
-        search = Search(
+        search = LibrarySearch(
             query=query,
             mode=mode,
             source=source,
@@ -122,12 +124,11 @@ class Library:
         self,
         context: Context[Any, Any],
         path: Annotated[str, Field(description="absolute path, or a document_id")],
-    ) -> Annotated[CallToolResult, Payload]:
+    ) -> Annotated[CallToolResult, DisclosedItem]:
         """Answer with a whole document."""
-        found = await self._daemon.ask(
-            lambda client: disclosed(client, _reference(client, path.strip())), context
+        document = payload(
+            await self._daemon.ask(lambda client: _document(client, path.strip()), context)
         )
-        document = payload(found)
         return answered(payload_text(document), document)
 
     async def contents(
@@ -149,16 +150,20 @@ class Library:
         return answered(text, Contents(documents=documents, next=more))
 
 
-def _reference(client: Client, path: str) -> str:
+async def _document(client: AsyncClient, path: str) -> Disclosure:
+    return await disclosed(client, await _reference(client, path))
+
+
+async def _reference(client: AsyncClient, path: str) -> str:
     """Return the reference of the document at a path. Only what is indexed is ever read."""
     if not path.startswith(("/", "~")):
         return path
-    real = os.path.realpath(os.path.expanduser(path))
-    held = [each for each in client.artifacts(under=real, limit=10) if each["pointer"] == real]
+    real = await real_path(path)
+    held = [each for each in await client.artifacts(under=real, limit=10) if each.pointer == real]
     if not held:
         missing = NotFound(f"the library has no document at {path}")
-        raise with_nearest(client, missing, os.path.basename(real))
-    references = [f"{each['corpus']}/{each['artifact_id']}" for each in held]
+        raise await with_nearest(client, missing, os.path.basename(real))
+    references = [f"{each.corpus}/{each.artifact_id}" for each in held]
     if len(references) > 1:
         raise QueryError(
             f"{path} holds several documents", f"read one of them: {', '.join(references)}, ..."
@@ -166,10 +171,10 @@ def _reference(client: Client, path: str) -> str:
     return references[0]
 
 
-def _listed(held: dict[str, Any]) -> Listed:
+def _listed(held: IndexedArtifact) -> Listed:
     return Listed(
-        document_id=as_place(f"{held['corpus']}/{held['artifact_id']}"),
-        path=as_place(held["pointer"]),
-        title=one_line(held["name"]),
-        updated_at=datetime.fromtimestamp(held["indexed_at"], UTC).isoformat(timespec="seconds"),
+        document_id=as_place(f"{held.corpus}/{held.artifact_id}"),
+        path=as_place(held.pointer),
+        title=one_line(held.name),
+        updated_at=datetime.fromtimestamp(held.indexed_at, UTC).isoformat(timespec="seconds"),
     )

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
-from irclient.client import Client
-from irclient.mcp.daemon import Daemon
+from irclient.async_client import AsyncClient
+from irclient.mcp.daemon import DaemonCaller, real_path
 from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, Tools, answered
+from irclient.results import CorpusStatus, IndexedArtifact
 
 OVERVIEW = """\
 See what the library holds and where. Use it before you write a document, or when the user asks \
@@ -25,7 +26,7 @@ _PAGE = 1_000
 _EXAMPLES = 3
 
 
-class Source(BaseModel, frozen=True):
+class LibrarySource(BaseModel, frozen=True):
     """One corpus of the library."""
 
     source: str
@@ -47,17 +48,17 @@ class Overview(BaseModel, frozen=True):
     """One view of the library."""
 
     view: str
-    sources: list[Source] | None = None
+    sources: list[LibrarySource] | None = None
     directories: list[Directory] | None = None
     documents: int
     chunks: int
     embeddings: int
 
 
-class Sights:
+class OverviewTool:
     """The tool, asking one daemon."""
 
-    def __init__(self, daemon: Daemon):
+    def __init__(self, daemon: DaemonCaller):
         self._daemon = daemon
 
     def add_to(self, tools: Tools) -> None:
@@ -77,37 +78,39 @@ class Sights:
         return answered("\n".join(_overview_lines(seen)), seen)
 
 
-def _overview(client: Client, view: str, depth: int) -> Overview:
-    corpora = client.status()["corpora"]
+async def _overview(client: AsyncClient, view: str, depth: int) -> Overview:
+    corpora = (await client.status()).corpora
     return Overview(
         view=view,
-        sources=[_source(client, each) for each in corpora] if view == "sections" else None,
-        directories=_tree(client, corpora, depth) if view == "tree" else None,
-        documents=sum(each["artifacts"] for each in corpora),
-        chunks=sum(each["records"] for each in corpora),
-        embeddings=sum(each["vectors"] for each in corpora),
+        sources=[await _source(client, each) for each in corpora] if view == "sections" else None,
+        directories=await _tree(client, corpora, depth) if view == "tree" else None,
+        documents=sum(each.artifacts for each in corpora),
+        chunks=sum(each.records for each in corpora),
+        embeddings=sum(each.vectors for each in corpora),
     )
 
 
-def _source(client: Client, corpus: dict[str, Any]) -> Source:
-    some = client.artifacts(corpus["name"], limit=_EXAMPLES)
-    return Source(
-        source=corpus["name"],
-        kind=corpus["kind"],
-        paths=corpus["roots"],
-        documents=corpus["artifacts"],
-        state=corpus["state"],
-        examples=[one_line(each["name"]) for each in some],
+async def _source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
+    some = await client.artifacts(corpus.name, limit=_EXAMPLES)
+    return LibrarySource(
+        source=corpus.name,
+        kind=corpus.kind,
+        paths=list(corpus.roots),
+        documents=corpus.artifacts,
+        state=corpus.state,
+        examples=[one_line(each.name) for each in some],
     )
 
 
-def _tree(client: Client, corpora: list[dict[str, Any]], depth: int) -> list[Directory]:
+async def _tree(
+    client: AsyncClient, corpora: Sequence[CorpusStatus], depth: int
+) -> list[Directory]:
     counted: Counter[str] = Counter()
     for corpus in corpora:
-        roots = [os.path.realpath(root) for root in corpus["roots"]]
-        for held in _all_of(client, corpus["name"]):
+        roots = [await real_path(root) for root in corpus.roots]
+        async for held in _all_of(client, corpus.name):
             for root in roots:
-                counted.update(_directories(held["pointer"], root, depth))
+                counted.update(_directories(held.pointer, root, depth))
     return [Directory(path=as_place(path), documents=counted[path]) for path in sorted(counted)]
 
 
@@ -121,11 +124,12 @@ def _directories(pointer: str, root: str, depth: int) -> Iterator[str]:
         yield os.path.join(root, *below[:end])
 
 
-def _all_of(client: Client, corpus: str) -> Iterator[dict[str, Any]]:
+async def _all_of(client: AsyncClient, corpus: str) -> AsyncIterator[IndexedArtifact]:
     after = ""
-    while page := client.artifacts(corpus, after=after, limit=_PAGE):
-        yield from page
-        after = f"{corpus}/{page[-1]['artifact_id']}"
+    while page := await client.artifacts(corpus, after=after, limit=_PAGE):
+        for each in page:
+            yield each
+        after = f"{corpus}/{page[-1].artifact_id}"
 
 
 def _overview_lines(seen: Overview) -> Iterator[str]:

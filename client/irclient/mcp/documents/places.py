@@ -1,4 +1,4 @@
-"""The library profile's tools about directories: where a document goes, and a look at once."""
+"""The library profile's tools about directories: where a document goes, and a scan at once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BaseModel
 
-from irclient.client import Client
-from irclient.mcp.daemon import Daemon, tell
+from irclient.async_client import AsyncClient
+from irclient.mcp.daemon import DaemonCaller, real_path, report
 from irclient.mcp.sanitise import as_place, one_line
-from irclient.mcp.tools import LOOKS_AGAIN, READS, Tools, answered
+from irclient.mcp.tools import READS, RESCANS, Tools, answered
+from irclient.results import JobProgress
 from irclient.types import Hit, Query
 
 SUGGEST = """\
@@ -52,7 +53,7 @@ class Suggestions(BaseModel, frozen=True):
 
 
 class Indexed(BaseModel, frozen=True):
-    """What a look at a directory's corpora found."""
+    """What a scan of a directory's corpora found."""
 
     directory: str
     sources: list[str]
@@ -60,17 +61,17 @@ class Indexed(BaseModel, frozen=True):
     reports: list[str]
 
 
-class Places:
+class DirectoryTools:
     """The tools, asking one daemon."""
 
-    def __init__(self, daemon: Daemon):
+    def __init__(self, daemon: DaemonCaller):
         self._daemon = daemon
 
     def add_to(self, tools: Tools) -> None:
         """Offer the tools."""
         for name, run, description, hints in (
             ("SuggestLibraryLocation", self.suggest, SUGGEST, READS),
-            ("IndexDirectoryToLibrary", self.index, INDEX, LOOKS_AGAIN),
+            ("IndexDirectoryToLibrary", self.index, INDEX, RESCANS),
         ):
             tools.add_tool(run, name=name, description=description, annotations=hints)
 
@@ -86,9 +87,9 @@ class Places:
     async def index(
         self, context: Context[Any, Any], directory: str
     ) -> Annotated[CallToolResult, Indexed]:
-        """Ask for a look at a directory's corpora and wait for it."""
-        real = os.path.realpath(os.path.expanduser(directory))
-        names, jobs = await self._daemon.ask(lambda client: _looked(client, real), context)
+        """Request a scan of a directory's corpora and wait for it."""
+        real = await real_path(directory)
+        names, jobs = await self._daemon.ask(lambda client: _requested(client, real), context)
         if not jobs:
             raise ToolError(
                 f"{directory} is not in the library. Ask the user to add it:"
@@ -96,8 +97,8 @@ class Places:
             )
         reports, finished = await self._followed(jobs, context)
         indexed = Indexed(directory=real, sources=names, finished=finished, reports=reports)
-        said = "Done" if finished else "Still going on, and it will end by itself"
-        return answered(f"{said}: {'; '.join(reports) or 'nothing reported yet'}", indexed)
+        state = "Done" if finished else "Still going on, and it will end by itself"
+        return answered(f"{state}: {'; '.join(reports) or 'nothing reported yet'}", indexed)
 
     async def _followed(
         self, jobs: list[int], context: Context[Any, Any]
@@ -107,27 +108,31 @@ class Places:
         with anyio.move_on_after(_WAIT_S):
             while True:
                 states = await self._daemon.ask(
-                    lambda client: [client.progress(job) for job in jobs], context, since
+                    lambda client: _progress(client, jobs), context, since
                 )
-                reports = [f"{each['corpus']}: {each['report']}" for each in states]
-                if all(each["state"] in ("done", "failed") for each in states):
+                reports = [f"{each.corpus}: {each.report}" for each in states]
+                if all(each.ended for each in states):
                     return reports, True
-                done, todo = (sum(each[key] for each in states) for key in ("done", "todo"))
-                await tell(context, since, f"{done:,} of {todo:,} read")
+                done, todo = (sum(each.done for each in states), sum(each.todo for each in states))
+                await report(context, since, f"{done:,} of {todo:,} read")
                 await anyio.sleep(_POLL_S)
         return [], False
 
 
-def _suggestions(client: Client, text: str) -> Suggestions:
-    corpora = [each for each in client.status()["corpora"] if each["kind"] in _DOCUMENT_KINDS]
+async def _progress(client: AsyncClient, jobs: list[int]) -> list[JobProgress]:
+    return [await client.progress(job) for job in jobs]
+
+
+async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
+    corpora = [each for each in (await client.status()).corpora if each.kind in _DOCUMENT_KINDS]
     if not corpora:
         note = "There is no corpus of documents: ask the user for `irc add NAME files DIRECTORY`."
         return Suggestions(suggestions=[], note=note)
-    hits = client.search(Query(text, tuple(each["name"] for each in corpora))).results
-    found = list(_near(hits)) or [
-        Suggestion(path=root, source=each["name"], confidence=0.0, reason="nothing is similar")
+    answer = await client.search(Query(text, tuple(each.name for each in corpora)))
+    found = list(_near(answer.results)) or [
+        Suggestion(path=root, source=each.name, confidence=0.0, reason="nothing is similar")
         for each in corpora
-        for root in each["roots"]
+        for root in each.roots
     ]
     note = "Write the file there; it is in the library within a second."
     return Suggestions(suggestions=found[:_SUGGESTIONS], note=note)
@@ -150,14 +155,14 @@ def _near(hits: tuple[Hit, ...]) -> Iterator[Suggestion]:
         )
 
 
-def _looked(client: Client, directory: str) -> tuple[list[str], list[int]]:
-    """Ask for a look at each corpus with a root above or below a directory."""
+async def _requested(client: AsyncClient, directory: str) -> tuple[list[str], list[int]]:
+    """Request a scan of each corpus with a root above or below a directory."""
     names = [
-        corpus["name"]
-        for corpus in client.status()["corpora"]
-        if any(_meet(os.path.realpath(root), directory) for root in corpus["roots"])
+        corpus.name
+        for corpus in (await client.status()).corpora
+        if any([_meet(await real_path(root), directory) for root in corpus.roots])
     ]
-    return names, [job for name in names for job in client.build(name)]
+    return names, [job for name in names for job in await client.build(name)]
 
 
 def _meet(one: str, other: str) -> bool:

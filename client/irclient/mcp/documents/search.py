@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from irclient.client import Client
+from irclient.async_client import AsyncClient
 from irclient.errors import NotFound
 from irclient.mcp.documents.snippet import snippet
 from irclient.mcp.documents.timeframe import Timeframe, bounds_of, in_utc
 from irclient.mcp.items import WHY
 from irclient.mcp.sanitise import as_place, one_line, plain
+from irclient.results import StoredRecord
 from irclient.types import Hit, Query
 
+_NO_RECORD = StoredRecord("")
 AssetType = Literal["text", "code"]
 _MODES = {"hybrid": "hybrid", "semantic": "dense", "keyword": "lexical"}
 _CODE = (
@@ -26,7 +27,7 @@ _CODE = (
 ).split()
 
 
-class Passage(BaseModel, frozen=True):
+class RankedPassage(BaseModel, frozen=True):
     """The best passage of one document."""
 
     chunk_id: str
@@ -40,10 +41,10 @@ class Passage(BaseModel, frozen=True):
     asset_type: str
 
 
-class Hits(BaseModel, frozen=True):
+class RankedPassages(BaseModel, frozen=True):
     """Ranked passages; `note` says why there are none."""
 
-    hits: list[Passage]
+    hits: list[RankedPassage]
     note: str
 
     def as_text(self) -> str:
@@ -58,7 +59,7 @@ class Hits(BaseModel, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class LibrarySearch:
     """What to search for. `timeframe` goes before the dates, of which both are included."""
 
     query: str
@@ -71,26 +72,26 @@ class Search:
     limit: int = 10
 
 
-def searched(client: Client, search: Search) -> Hits:
+async def searched(client: AsyncClient, search: LibrarySearch) -> RankedPassages:
     """Return the passages that a search finds in the corpora that know what it filters by."""
     where = filters(search, date.today())
     corpora = [search.source] if search.source else []
     if where:
-        corpora = list(_knowing(client, corpora, set(where)))
+        corpora = await _knowing(client, corpora, set(where))
         if not corpora:
-            return Hits(hits=[], note=f"Nothing here has the field {' or '.join(where)}.")
-    asked = Query(
+            return RankedPassages(hits=[], note=f"Nothing here has the field {' or '.join(where)}.")
+    wanted = Query(
         search.query, tuple(corpora), k=search.limit, mode=_MODES[search.mode], where=where
     )
-    answer = client.search(asked)
-    hits = [_passage(client, hit, search.query) for hit in answer.results]
-    return Hits(
+    answer = await client.search(wanted)
+    hits = [await _passage(client, hit, search.query) for hit in answer.results]
+    return RankedPassages(
         hits=hits,
         note="" if hits else f"Nothing was found: {WHY.get(answer.reason, answer.reason)}.",
     )
 
 
-def filters(search: Search, today: date) -> dict[str, Any]:
+def filters(search: LibrarySearch, today: date) -> dict[str, Any]:
     """Return the filter that a search's kind and time ask for."""
     where: dict[str, Any] = {}
     if search.asset_type:
@@ -106,34 +107,34 @@ def filters(search: Search, today: date) -> dict[str, Any]:
     return where
 
 
-def _knowing(client: Client, corpora: list[str], fields: set[str]) -> Iterable[str]:
-    for name in corpora or [corpus["name"] for corpus in client.status()["corpora"]]:
-        if fields <= set(client.info(name)["fields"]):
-            yield name
+async def _knowing(client: AsyncClient, corpora: list[str], fields: set[str]) -> list[str]:
+    """Return those of some corpora, or of all, that have all of these fields."""
+    names = corpora or [corpus.name for corpus in (await client.status()).corpora]
+    return [name for name in names if fields <= set((await client.info(name)).fields)]
 
 
-def _passage(client: Client, hit: Hit, query: str) -> Passage:
+async def _passage(client: AsyncClient, hit: Hit, query: str) -> RankedPassage:
     reference = f"{hit.corpus}/{hit.artifact_id}"
-    record = _record(client, reference, hit.surface_index)
-    content = plain(record.get("text") or hit.summary)
+    record = await _record(client, reference, hit.surface_index)
+    content = plain(record.text or hit.summary)
     suffix = os.path.splitext(hit.pointer)[1].lower()
-    return Passage(
-        chunk_id=record.get("record_id", ""),
+    return RankedPassage(
+        chunk_id=record.record_id,
         document_id=as_place(reference),
         document_path=as_place(hit.pointer),
         title=one_line(hit.name),
         content=content,
-        heading_path=one_line(str(record.get("metadata", {}).get("heading", ""))),
+        heading_path=one_line(str(record.metadata.get("heading", ""))),
         score=round(hit.score, 4),
         snippet=snippet(content, query),
         asset_type="code" if suffix in _CODE else "text",
     )
 
 
-def _record(client: Client, reference: str, surface_index: int) -> dict[str, Any]:
-    """Return the record that matched; nothing where it has changed since."""
+async def _record(client: AsyncClient, reference: str, surface_index: int) -> StoredRecord:
+    """Return the record that matched; an empty one where it has changed since."""
     try:
-        records = client.records(reference)
+        records = await client.records(reference)
     except NotFound:
-        return {}
-    return next((each for each in records if each["surface_index"] == surface_index), {})
+        return _NO_RECORD
+    return next((each for each in records if each.surface_index == surface_index), _NO_RECORD)

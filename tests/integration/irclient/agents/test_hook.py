@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irclient
+from irclient.fast.packing import PROTOCOL
 
 START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
 PROMPT = {"session_id": "S", "hook_event_name": "UserPromptSubmit", "prompt": "fill a pdf form"}
@@ -42,7 +43,7 @@ class Peer:
     def __init__(self):
         self.path = os.path.join(tempfile.mkdtemp(), "s")
         self.asked = []
-        self.version = 1
+        self.version = PROTOCOL
         self._context = zmq.Context()
         self._router = self._context.socket(zmq.ROUTER)
         self._router.bind(f"ipc://{self.path}")
@@ -82,7 +83,7 @@ def serving():
 @pytest.fixture
 def peer(serving):
     serving.asked.clear()
-    serving.version = 1
+    serving.version = PROTOCOL
     return serving
 
 
@@ -195,7 +196,7 @@ def test_any_input_ends_with_0_and_one_json_object_or_nothing(serving, data, age
     assert not done.stdout or isinstance(json.loads(done.stdout), dict)
 
 
-@pytest.mark.parametrize("version", [2, True, "1", None])
+@pytest.mark.parametrize("version", [1, 3, True, "2", None])
 def test_a_daemon_of_another_protocol_is_met_with_silence(peer, version):
     peer.version = version
     assert silent(hook(PROMPT, peer.path, "--agent", "claude"))

@@ -34,7 +34,7 @@ def status(answers=0, jobs=0, pid=1):
     }
     return {
         **{"version": "1", "pid": pid, "uptime_s": 61.0, "generation": 5, "queue": 1},
-        "jobs": [{"kind": "reconcile", "corpus": "skills", "done": 5, "todo": 12}],
+        "jobs": [{"number": 1, "kind": "reconcile", "corpus": "skills", "done": 5, "todo": 12}],
         "rss_bytes": 187_000_000,
         "corpora": [CORPUS],
         "profile": profile,

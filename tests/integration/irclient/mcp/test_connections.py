@@ -82,7 +82,7 @@ STRANGERS = {
 
 @pytest.mark.parametrize("said", STRANGERS.values(), ids=STRANGERS)
 @pytest.mark.parametrize("many", [80, 500])
-def test_however_many_strangers_are_connected_the_token_is_answered(serving, said, many):
+def test_however_many_connect_without_the_token_the_token_is_answered(serving, said, many):
     address = serving(Admission(within=60.0))
     with contextlib.ExitStack() as held:
         for number in range(many):
@@ -92,17 +92,17 @@ def test_however_many_strangers_are_connected_the_token_is_answered(serving, sai
         assert "<ping>" in asked(address)
 
 
-def test_the_oldest_of_too_many_strangers_is_cut_and_who_showed_the_token_is_not(serving):
-    address = serving(Admission(within=60.0, strangers=3))
+def test_the_oldest_of_too_many_without_the_token_is_cut_and_who_showed_the_token_is_not(serving):
+    address = serving(Admission(within=60.0, unauthenticated=3))
     with contextlib.ExitStack() as held:
         known = held.enter_context(connected(address, HEAD + LENGTH + "ping"))
         assert "200 OK" in known.recv(65_536).decode()
-        strangers = [held.enter_context(connected(address)) for _ in range(4)]
-        assert told(strangers[0]) == ""
+        silent = [held.enter_context(connected(address)) for _ in range(4)]
+        assert told(silent[0]) == ""
         known.sendall((HEAD + "Connection: close\r\n" + LENGTH + "more").encode())
         assert "<more>" in told(known)
-        strangers[3].sendall((HEAD + "Connection: close\r\n" + LENGTH + "late").encode())
-        assert "<late>" in told(strangers[3])
+        silent[3].sendall((HEAD + "Connection: close\r\n" + LENGTH + "late").encode())
+        assert "<late>" in told(silent[3])
 
 
 LATE = {

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 
 import anyio
 import pytest
@@ -12,7 +11,7 @@ from starlette.testclient import TestClient
 
 from irclient.errors import QueryError, Timeout, Unreachable
 from irclient.mcp import daemon
-from irclient.mcp.daemon import Daemon
+from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.http import guarded_app
 from irclient.mcp.server import make_server
 from irclient.testing import FakeDaemon
@@ -25,7 +24,9 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
     monkeypatch.setattr(daemon, "_RESTART_S", 0.0)
-    return lambda profile="discover": make_server(profile, Daemon(str(tmp_path / "none"), 1.0))
+    return lambda profile="discover": make_server(
+        profile, DaemonCaller(str(tmp_path / "none"), 1.0)
+    )
 
 
 def offered(tools):
@@ -68,7 +69,7 @@ def test_every_tool_says_when_to_use_it_where_it_is_not_cut_off(tools):
 def test_half_a_character_is_an_error_that_says_so(profile_tool):
     tool, argument = profile_tool
     with FakeDaemon() as daemon:
-        tools = make_server("discover", Daemon(daemon.endpoint, 5.0))
+        tools = make_server("discover", DaemonCaller(daemon.endpoint, 5.0))
         said = called(tools, tool, {argument: "a\udcff"})
     assert f"{tool}: not UTF-8: a\\xff" in said
     assert said.isprintable()
@@ -109,7 +110,7 @@ class Told:
 
     def __init__(self):
         self.progress = []
-        self.twice = threading.Event()
+        self.twice = anyio.Event()
 
     async def report_progress(self, progress, total=None, message=None):
         self.progress.append((progress, message))
@@ -121,24 +122,34 @@ def asked(call, told=None):
     """Let a daemon that is nowhere be asked, and return the answer."""
 
     async def ask():
-        return await Daemon("/nowhere", 1.0).ask(call, told or Told())
+        return await DaemonCaller("/nowhere", 1.0).ask(call, told or Told())
 
     return anyio.run(ask)
 
 
 def test_a_call_that_takes_a_while_tells_how_long_it_has_taken(monkeypatch):
-    monkeypatch.setattr(daemon, "_TELL_EVERY_S", 0.01)
+    monkeypatch.setattr(daemon, "_REPORT_EVERY_S", 0.01)
     told = Told()
-    assert asked(lambda client: told.twice.wait(10) and "late", told) == "late"
+
+    async def late(client):
+        with anyio.fail_after(10):
+            await told.twice.wait()
+        return "late"
+
+    assert asked(late, told) == "late"
     (first, message), (second, _) = told.progress[:2]
     assert 0 < first < second
     assert message == "waiting for irdaemon"
 
 
 def test_a_call_that_is_answered_soon_tells_nothing(monkeypatch):
-    monkeypatch.setattr(daemon, "_TELL_EVERY_S", 3600.0)
+    monkeypatch.setattr(daemon, "_REPORT_EVERY_S", 3600.0)
     told = Told()
-    assert asked(lambda client: "soon", told) == "soon"
+
+    async def soon(client):
+        return "soon"
+
+    assert asked(soon, told) == "soon"
     assert told.progress == []
 
 
@@ -146,7 +157,7 @@ def test_a_daemon_that_is_just_restarted_is_asked_again_once(monkeypatch):
     monkeypatch.setattr(daemon, "_RESTART_S", 0.0)
     failures = [Unreachable("gone")]
 
-    def call(client):
+    async def call(client):
         if failures:
             raise failures.pop()
         return "answer"
@@ -162,7 +173,7 @@ def test_a_daemon_too_slow_or_a_wrong_query_is_not_asked_again():
     for error, advice in ((Timeout("late"), "call again"), (QueryError("no", "do so"), "do so")):
         calls = []
 
-        def call(client, error=error, calls=calls):
+        async def call(client, error=error, calls=calls):
             calls.append(1)
             raise error
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.mcp.documents.search import Search, filters
+from irclient.mcp.documents.search import LibrarySearch, filters
 from irclient.mcp.documents.snippet import snippet
 from irclient.mcp.documents.timeframe import bounds_of, in_utc
 from irclient.mcp.sanitise import as_place, one_line, plain
@@ -84,11 +84,11 @@ def test_a_span_of_time_has_a_first_day_and_a_day_after(name, first, end):
 
 
 def test_dates_are_days_here_and_both_are_included():
-    where = filters(Search("q", start=SATURDAY, end=SATURDAY), SATURDAY)
+    where = filters(LibrarySearch("q", start=SATURDAY, end=SATURDAY), SATURDAY)
     assert where == {"timestamp": {"$gte": in_utc(SATURDAY), "$lt": in_utc(date(2026, 11, 22))}}
 
 
 def test_code_and_text_are_told_apart_by_suffix_and_nothing_asked_is_no_filter():
-    assert filters(Search("q"), SATURDAY) == {}
-    assert ".py" in filters(Search("q", asset_type="code"), SATURDAY)["suffix"]["$in"]
-    assert ".py" in filters(Search("q", asset_type="text"), SATURDAY)["suffix"]["$nin"]
+    assert filters(LibrarySearch("q"), SATURDAY) == {}
+    assert ".py" in filters(LibrarySearch("q", asset_type="code"), SATURDAY)["suffix"]["$in"]
+    assert ".py" in filters(LibrarySearch("q", asset_type="text"), SATURDAY)["suffix"]["$nin"]

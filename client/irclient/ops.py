@@ -1,0 +1,142 @@
+"""The operations of the protocol, one row each: arguments, result, and how they may be sent.
+
+`Client` and `AsyncClient` have a method for each row; irdaemon.serve.ops adds by name what runs it,
+who may ask for it and what it costs. A test holds the rows, both, `irc` and docs/protocol.md
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from irclient.errors import ProtocolError
+from irclient.types import Disclosure, Selection
+
+if TYPE_CHECKING:
+    from irclient import results
+
+T = TypeVar("T")
+Kind = type | tuple[type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Op(Generic[T]):
+    """One operation: its name, the types of its arguments, and the type of its result by name.
+
+    The result is one of that type, or with `many` a list of them. A `repeatable` operation may be
+    sent again where the reply was lost. With `waiting` the daemon may take longer than usual, by
+    the argument `wait_ms`; where `fresh` is an argument, only with that.
+    """
+
+    name: str
+    args: Mapping[str, Kind]
+    type: str
+    many: bool = False
+    repeatable: bool = True
+    waiting: bool = False
+
+    def extra_s(self, args: Mapping[str, Any]) -> float:
+        """Return how many seconds longer than usual a reply may take."""
+        waits = self.waiting and args.get("fresh", True)
+        return args["wait_ms"] / 1e3 if waits else 0.0
+
+    def result(self, reply: Any) -> T:
+        """Return what a reply holds. Raises ProtocolError for one of another form."""
+        try:
+            read = _reader(self.type)
+            if not self.many:
+                return read(reply)  # type: ignore[no-any-return]
+            if not isinstance(reply, list):
+                raise TypeError("it is not a list")
+            return [read(each) for each in reply]  # type: ignore[return-value]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ProtocolError(f"the reply to {self.name} has another form: {error}") from error
+
+
+_TYPES: Mapping[str, Callable[[Any], Any]] = {
+    "int": int,
+    "Selection": Selection.from_dict,
+    "Disclosure": Disclosure.from_dict,
+}
+
+
+def _reader(name: str) -> Callable[[Any], Any]:
+    if name in _TYPES:
+        return _TYPES[name]
+    from irclient import results  # 7 ms, which a process that lives for one query need not wait
+
+    read: Callable[[Any], Any] = getattr(results, name).from_dict
+    return read
+
+
+_NUMBER = (int, float)
+_OPTIONAL_TEXT = (str, type(None))
+# The fields of a Query, which the arguments of an operation on one hold as they are.
+QUERY: Mapping[str, Kind] = {
+    "text": str,
+    "corpora": list,
+    "k": int,
+    "mode": str,
+    "where": dict,
+    "surfaces": list,
+    "select": dict,
+    "level": str,
+    "fusion": str,
+    "weights": dict,
+    "expand": str,
+    "rerank": bool,
+    "fresh": bool,
+    "wait_ms": _NUMBER,
+    "budget_ms": _NUMBER,
+}
+_CORPUS: Mapping[str, Kind] = {"corpus": _OPTIONAL_TEXT}
+
+PING: Op[results.PingReply] = Op("ping", {}, "PingReply")
+DISCOVER: Op[Selection] = Op("discover", {**QUERY, "session": str}, "Selection", waiting=True)
+SEARCH: Op[Selection] = Op("search", QUERY, "Selection", waiting=True)
+EXPLAIN: Op[results.Explanation] = Op("explain", {**QUERY, "item": str}, "Explanation")
+EVAL: Op[results.Evaluation] = Op("eval", {**QUERY, "cases": list, "baseline": bool}, "Evaluation")
+DISCLOSE: Op[list[Disclosure]] = Op(
+    "disclose", {"references": list, "level": str, "expand": str}, "Disclosure", many=True
+)
+RECORDS: Op[list[results.StoredRecord]] = Op(
+    "records", {"reference": str}, "StoredRecord", many=True
+)
+ARTIFACTS: Op[list[results.IndexedArtifact]] = Op(
+    "artifacts",
+    {**_CORPUS, "under": str, "after": str, "limit": int},
+    "IndexedArtifact",
+    many=True,
+)
+STATUS: Op[results.Status] = Op("status", {"profile": bool}, "Status")
+FAILURES: Op[list[results.EntryFailure]] = Op("failures", _CORPUS, "EntryFailure", many=True)
+SECRETS: Op[list[results.SecretLocation]] = Op("secrets", _CORPUS, "SecretLocation", many=True)
+AUDIT: Op[list[results.ChangedArtifact]] = Op("audit", _CORPUS, "ChangedArtifact", many=True)
+INFO: Op[results.CorpusInfo] = Op("info", {"corpus": str}, "CorpusInfo")
+BUILD: Op[list[int]] = Op(
+    "build", {**_CORPUS, "full": bool, "prune": bool}, "int", many=True, repeatable=False
+)
+HINT: Op[list[int]] = Op("hint", {"path": str}, "int", many=True, repeatable=False)
+IMPRESSIONS: Op[list[results.ShownItem]] = Op(
+    "impressions", {"session": str, "references": list}, "ShownItem", many=True
+)
+# Another daemon's job of that number is another job.
+PROGRESS: Op[results.JobProgress] = Op("progress", {"job": int}, "JobProgress", repeatable=False)
+ADD: Op[list[int]] = Op(
+    "add", {"name": str, "kind": str, "roots": list}, "int", many=True, repeatable=False
+)
+RM: Op[list[int]] = Op("rm", {"name": str}, "int", many=True, repeatable=False)
+RELOAD: Op[list[int]] = Op("reload", {}, "int", many=True, repeatable=False)
+WAIT: Op[results.WaitResult] = Op(
+    "wait", {"generation": int, "wait_ms": _NUMBER}, "WaitResult", waiting=True
+)
+
+OPS: Mapping[str, Op[Any]] = {
+    op.name: op
+    for op in (
+        *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
+        *(SECRETS, AUDIT, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS, ADD, RM, RELOAD, WAIT),
+    )
+}

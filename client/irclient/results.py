@@ -1,0 +1,244 @@
+"""What the operations answer with, where it is not a Selection or a Disclosure of `irclient.types`.
+
+Each is a frozen dataclass. `from_dict` ignores keys that it does not know, and all but what names
+a thing has a default, so that either side may be newer. Times are Unix seconds. Where a shape is
+deep and of no fixed form (a profile, the stages of an explanation), its top level is typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
+from typing import Any, TypeVar
+
+from irclient.types import Plain, plain_data
+
+R = TypeVar("R", bound="Result")
+
+# What is None in these fields was not sent, and is left out of plain data.
+_OPTIONAL = {"optional": True}
+
+
+class Result(Plain):
+    """Convert a result from plain data."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_dict(cls: type[R], data: Mapping[str, Any]) -> R:
+        """Build a result from plain data; raise TypeError where what names it is missing."""
+        return cls(**cls.known(data))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, without the optional ones that are None."""
+        items = ((f, getattr(self, f.name)) for f in fields_of(self))  # type: ignore[arg-type]
+        return {
+            f.name: plain_data(value)
+            for f, value in items
+            if value is not None or not f.metadata.get("optional")
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PingReply(Result):
+    """Who answers: the daemon's version, the protocol's number, and its process."""
+
+    version: str
+    protocol: int
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord(Result):
+    """One record of an artifact; `surface_index` is its place in the artifact's plan."""
+
+    record_id: str
+    kind: str = ""
+    granularity: str = ""
+    surface_index: int = 0
+    text: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedArtifact(Result):
+    """An artifact that is held, and since when it is indexed as it is."""
+
+    corpus: str
+    artifact_id: str
+    name: str = ""
+    pointer: str = ""
+    indexed_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFailure(Result):
+    """An entry that could not be read: why, since when, and how often it was tried."""
+
+    corpus: str
+    path: str
+    reason: str = ""
+    since: float = 0.0
+    tries: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SecretLocation(Result):
+    """Where a secret lies and of what kind it is; `line` is 0 where it is not known."""
+
+    corpus: str
+    path: str
+    line: int = 0
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedArtifact(Result):
+    """An artifact whose text is not what was last disclosed.
+
+    `state` is `changed`, with a unified `diff`, or `unreadable`, with the reason in its place.
+    """
+
+    corpus: str
+    artifact_id: str
+    name: str = ""
+    pointer: str = ""
+    state: str = ""
+    disclosed_at: float = 0.0
+    mtime: float = 0.0
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem(Result):
+    """An item (CORPUS/ID) that a session was shown, and when."""
+
+    reference: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress(Result):
+    """How far a job is: `state` is `queued`, `running`, `done` or `failed`."""
+
+    number: int
+    kind: str = ""
+    corpus: str = ""
+    state: str = "queued"
+    done: int = 0
+    todo: int = 0
+    report: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Say whether the job is over, done or failed."""
+        return self.state not in ("queued", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitResult(Result):
+    """The generation that is served, and whether it is the one waited for or a later one."""
+
+    generation: int
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStatus(Result):
+    """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
+
+    `last_reconcile` is None before the first whole scan. `state` is `building`, `degraded`,
+    `embedding`, `re-embedding` or `ready`; `problems` are `{path, reason}`.
+    """
+
+    name: str
+    kind: str = ""
+    roots: Sequence[str] = ()
+    artifacts: int = 0
+    records: int = 0
+    vectors: int = 0
+    failures: int = 0
+    pending: int = 0
+    last_reconcile: float | None = None
+    state: str = ""
+    problems: Sequence[Mapping[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInfo(CorpusStatus):
+    """The status of a corpus, and what can be asked of it.
+
+    `served_by` is the embedder whose vectors answer now, `floors` are by mode, `fields` are those a
+    filter may name, `skipped` counts what was passed over, by reason.
+    """
+
+    embedder: str = ""
+    served_by: str = ""
+    floors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    recipe: str = ""
+    fields: Sequence[str] = ()
+    surfaces: Sequence[str] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Result):
+    """How the daemon and its corpora are; docs/protocol.md explains each part.
+
+    What a limited client does not get is None: `socket`, `config`, `watch`, `ledger`, `queue_s` and
+    `health`. So is `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked
+    for.
+    """
+
+    version: str = ""
+    pid: int = 0
+    uptime_s: float = 0.0
+    rss_bytes: int | None = None
+    socket: str | None = field(default=None, metadata=_OPTIONAL)
+    config: str | None = field(default=None, metadata=_OPTIONAL)
+    watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
+    generation: int = 0
+    ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    queue: int = 0
+    queue_s: float | None = field(default=None, metadata=_OPTIONAL)
+    health: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    jobs: tuple[JobProgress, ...] = ()
+    corpora: tuple[CorpusStatus, ...] = ()
+    profile: Mapping[str, Mapping[str, float]] | None = field(default=None, metadata=_OPTIONAL)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Status:
+        """Build a status from plain data, with its jobs and corpora."""
+        known = cls.known(data)
+        known["jobs"] = tuple(JobProgress.from_dict(each) for each in known.get("jobs", ()))
+        corpora = known.get("corpora", ())
+        known["corpora"] = tuple(CorpusStatus.from_dict(each) for each in corpora)
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Result):
+    """What each stage of a query did, and what became of one item where that was asked for."""
+
+    query: str
+    generation: int = 0
+    analysis: Mapping[str, Any] = field(default_factory=dict)
+    corpora: Sequence[Mapping[str, Any]] = ()
+    selection: Mapping[str, Any] = field(default_factory=dict)
+    item: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation(Result):
+    """How good the answers to cases are.
+
+    `baseline` is there only where it was asked for: the measures of plain BM25.
+    """
+
+    discovery: Mapping[str, Any]
+    selection: Mapping[str, Any]
+    floor: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Sequence[Mapping[str, Any]] = ()
+    drift: Mapping[str, Any] = field(default_factory=dict)
+    baseline: Mapping[str, float] | None = field(default=None, metadata=_OPTIONAL)

@@ -1,0 +1,186 @@
+"""Handlers: one function for each operation, from the arguments of a request to its result.
+
+A result is plain data or types of irclient. Arguments have the types of irclient.ops, and those
+that were left out have their defaults here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from irclient import wire
+from irclient.errors import QueryError
+from irclient.results import PingReply, ShownItem, WaitResult
+from irdaemon import __version__
+from irdaemon.discovery.impressions import ClientSession
+from irdaemon.discovery.query import check_wait
+from irdaemon.engine import Engine
+from irdaemon.engine.queue import Job
+from irdaemon.evaluate import Case
+from irdaemon.ingest.scan import ScanRequest
+from irdaemon.ledger import ArtifactPage
+from irdaemon.runtime.profile import lapped
+from irdaemon.serve.rules import Args
+from irdaemon.types import Query, Selection
+
+log = logging.getLogger(__name__)
+
+# The argument under which a handler finds who asks, by the name in the configuration.
+CLIENT = "client"
+# A query that takes this long is worth a line in the log.
+_SLOW_MS = 200.0
+
+
+def ping(engine: Engine, args: Args) -> Any:
+    """Return who answers."""
+    return PingReply(__version__, wire.PROTOCOL, os.getpid())
+
+
+def _query(args: Args) -> Query:
+    try:
+        return Query.from_dict({"text": "", **args})
+    except TypeError as error:
+        raise QueryError(f"not a query: {error}", "see docs/protocol.md") from error
+
+
+def discover(engine: Engine, args: Args) -> Any:
+    """Answer a query, without what its session was shown before."""
+    query = _query(args)
+    with lapped() as laps:
+        answer = _watched(engine.discover(query), query, laps)
+    return engine.impressions.unseen(answer, _session(args))
+
+
+def search(engine: Engine, args: Args) -> Any:
+    """Return the ranked candidates of a query."""
+    query = _query(args)
+    with lapped() as laps:
+        return _watched(engine.search(query), query, laps)
+
+
+def _watched(answer: Selection, query: Query, laps: Mapping[str, float]) -> Selection:
+    """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
+    if answer.took_ms >= _SLOW_MS:
+        stages = ", ".join(f"{name} {ms:.1f}" for name, ms in laps.items())
+        size = f"{len(query.text)} characters, {query.mode}"
+        log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, size, stages)
+    return answer
+
+
+def explain(engine: Engine, args: Args) -> Any:
+    """Return what each stage of a query did."""
+    return engine.explain(_query(args), args.get("item", ""))
+
+
+def evaluate(engine: Engine, args: Args) -> Any:
+    """Return how good the answers to cases are."""
+    given = args.get("cases", ())
+    cases = [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
+    return engine.evaluate(cases, _query(args), args.get("baseline", False))
+
+
+def disclose(engine: Engine, args: Args) -> Any:
+    """Return the payload of artifacts."""
+    references = [str(each) for each in args.get("references", ())]
+    level, expand = args.get("level", "body"), args.get("expand", "none")
+    return engine.disclose(references, level, expand)
+
+
+def records(engine: Engine, args: Args) -> Any:
+    """Return the records of an artifact."""
+    return engine.records(args.get("reference", ""))
+
+
+def artifacts(engine: Engine, args: Args) -> Any:
+    """Return a page of what is held."""
+    corpus, _, artifact_id = args.get("after", "").partition("/")
+    return engine.artifacts(
+        ArtifactPage(
+            corpus=args.get("corpus") or "",
+            under=args.get("under", "").rstrip("/"),
+            after=(corpus, artifact_id),
+            limit=args.get("limit", 100),
+        )
+    )
+
+
+def status(engine: Engine, args: Args) -> Any:
+    """Return how the daemon and its corpora are."""
+    return engine.status(args.get("profile", False))
+
+
+def failures(engine: Engine, args: Args) -> Any:
+    """Return what could not be read."""
+    return engine.failures(args.get("corpus"))
+
+
+def secrets(engine: Engine, args: Args) -> Any:
+    """Return where secrets lie."""
+    return engine.secrets(args.get("corpus"))
+
+
+def audit(engine: Engine, args: Args) -> Any:
+    """Return what changed since it was disclosed."""
+    return engine.audit(args.get("corpus"))
+
+
+def info(engine: Engine, args: Args) -> Any:
+    """Return what is known of a corpus."""
+    return engine.info(args.get("corpus", ""))
+
+
+def build(engine: Engine, args: Args) -> Any:
+    """Request a scan of a corpus or of all; return the numbers of the jobs."""
+    scan = ScanRequest(full=args.get("full", False), prune=args.get("prune", False))
+    names = [args["corpus"]] if args.get("corpus") else list(engine.corpora)
+    return [engine.request(Job("reconcile", name, scan)) for name in names]
+
+
+def hint(engine: Engine, args: Args) -> Any:
+    """Request a scan of a path in every corpus that it may belong to; return the numbers."""
+    jobs = jobs_for_hint(args.get("path", ""), tuple(engine.corpora.values()))
+    return [engine.request(job) for job in jobs]
+
+
+def _session(args: Args) -> ClientSession:
+    return ClientSession(args.get(CLIENT, ""), args.get("session", ""))
+
+
+def impressions(engine: Engine, args: Args) -> Any:
+    """Note what a session was shown; return all that it was."""
+    session = _session(args)
+    engine.impressions.note(session, [str(each) for each in args.get("references", ())])
+    return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
+
+
+def progress(engine: Engine, args: Args) -> Any:
+    """Return how far a job is."""
+    return engine.progress(args.get("job", 0)).to_dict()
+
+
+def add(engine: Engine, args: Args) -> Any:
+    """Add a corpus to the configuration; return the numbers of the jobs."""
+    roots = [str(root) for root in args.get("roots", ())]
+    return engine.host.add(args.get("name", ""), args.get("kind", ""), roots)
+
+
+def rm(engine: Engine, args: Args) -> Any:
+    """Take a corpus out of the configuration; return the numbers of the jobs."""
+    return engine.host.remove(args.get("name", ""))
+
+
+def reload(engine: Engine, args: Args) -> Any:
+    """Read the configuration again; return the numbers of the jobs."""
+    return engine.host.reload()
+
+
+def wait(engine: Engine, args: Args) -> Any:
+    """Wait for a generation; return the one there is, and whether that was reached."""
+    wait_ms = args.get("wait_ms", 1000.0)
+    check_wait(wait_ms)
+    wanted = args.get("generation", 0)
+    generation = engine.wait(wanted, wait_ms / 1e3)
+    return WaitResult(generation, generation >= wanted)

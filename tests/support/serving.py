@@ -1,0 +1,26 @@
+"""A request's way through the daemon without its sockets: bytes in, bytes out."""
+
+import os
+
+from irclient import wire
+from irclient.errors import IRError
+from irdaemon.serve.access import Peer
+from irdaemon.serve.ops import ServeRules, handle, read_request
+
+OWN = Peer(uid=os.getuid())
+
+
+def unpack_reply(data):
+    """Return the id and the result of a reply, or raise the error it carries."""
+    reply = wire.read_reply(data)
+    return reply.id, reply.value()
+
+
+def handled(engine, data, rules=None, peer=OWN):
+    """Return the reply to bytes from a peer; without rules, to one who may ask for everything."""
+    rules = rules or ServeRules()
+    try:
+        request, scope = read_request(data, rules, peer)
+    except IRError as error:
+        return wire.pack_error(0, error)
+    return handle(engine, request, scope, rules.serve)
