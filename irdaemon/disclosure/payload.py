@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.source.opening import at_or_under, followed, open_regular, resolved
+from irdaemon.source.opening import at_or_under, followed, open_regular
 from irdaemon.types import SourceError
 
 _READ_BYTES = 16 * 1024 * 1024
@@ -28,8 +28,7 @@ class Bounds:
     @classmethod
     def of(cls, corpus: Corpus) -> Bounds:
         """Return the bounds of a corpus."""
-        tops = dict.fromkeys(resolved(root.path) for root in corpus.source.roots())
-        return cls(tuple(tops), corpus.redaction)
+        return cls(tuple(dict.fromkeys(corpus.real_roots().values())), corpus.redaction)
 
     def root_of(self, path: str) -> str:
         """Return the innermost root a path lies at or under, "" for none."""
