@@ -18,6 +18,7 @@ from irdaemon import __version__
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
+from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.ingest.scan import ScanRequest
