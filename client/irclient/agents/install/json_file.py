@@ -8,55 +8,55 @@ from typing import Any
 
 from irclient.agents.install.entries import (
     SERVER,
-    Hook,
-    Place,
-    Server,
+    HookEntry,
+    ServerEntry,
+    SettingsFile,
     our_hook,
     our_server,
     same_start,
 )
-from irclient.agents.install.jsonc import Json, Key, append, masked, put, remove
+from irclient.agents.install.jsonc import JsonText, Key, append, masked, put, remove
 
 HOOKS = "hooks"
 
 
-def added(text: str, place: Place) -> str:
+def added(text: str, file: SettingsFile) -> str:
     """Return the text with our entries: exactly those, each once, whatever was there of ours."""
     text = text if text.strip() else "{}\n"
-    if place.wanted:
-        for key, value in place.head.items():
-            text = text if Json(text).find([key]) else put(text, [key], value)
-    for hook in place.hooks:
+    if file.wanted:
+        for key, value in file.head.items():
+            text = text if JsonText(text).find([key]) else put(text, [key], value)
+    for hook in file.hooks:
         text = _with_hook(text, hook)
-    return _read_again(_with_server(text, place.server) if place.server else text)
+    return _read_again(_with_server(text, file.server) if file.server else text)
 
 
-def taken_out(text: str, place: Place) -> str:
+def taken_out(text: str, file: SettingsFile) -> str:
     """Return the text without our entries, of whichever installation."""
     if not text.strip():
         return text
-    if place.hooks:
+    if file.hooks:
         for keys in reversed(_our_hooks(text)):
             text = remove(text, keys)
-    if place.server:
-        keys = [place.server.table, SERVER]
+    if file.server:
+        keys = [file.server.table, SERVER]
         if our_server(_value(text, keys)):
             text = remove(text, keys)
     return _read_again(text)
 
 
-def only_ours(text: str, place: Place) -> str:
+def only_ours(text: str, file: SettingsFile) -> str:
     """Return the text to be shown: of its texts, numbers and comments only those we write."""
-    return masked(text, frozenset(json.dumps(each, ensure_ascii=False) for each in place.said()))
+    return masked(text, frozenset(json.dumps(each, ensure_ascii=False) for each in file.literals()))
 
 
 def _read_again(text: str) -> str:
     """Return the text, if it is still JSON. Raises ValueError where it is not."""
-    Json(text)
+    JsonText(text)
     return text
 
 
-def _with_hook(text: str, hook: Hook) -> str:
+def _with_hook(text: str, hook: HookEntry) -> str:
     """Return the text with a hook; one of ours for that event that says something else goes."""
     items = _value(text, [HOOKS, hook.event])
     if isinstance(items, list) and hook.item in items:
@@ -67,7 +67,7 @@ def _with_hook(text: str, hook: Hook) -> str:
     return append(text, [HOOKS, hook.event], hook.item)
 
 
-def _with_server(text: str, server: Server) -> str:
+def _with_server(text: str, server: ServerEntry) -> str:
     keys = [server.table, SERVER]
     there = _value(text, keys)
     if there is not None and not our_server(there):
@@ -95,5 +95,5 @@ def _our_hooks(text: str) -> list[list[Key]]:
 
 
 def _value(text: str, keys: Sequence[Key]) -> Any:
-    node = Json(text).find(keys)
+    node = JsonText(text).find(keys)
     return node.value if node else None

@@ -26,7 +26,7 @@ Key = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonNode:
     """A value and where it is: `text[start:end]`.
 
     `key` is its key or number, `begins` where that is. The whole has none.
@@ -39,7 +39,7 @@ class Node:
     value: Any
 
 
-class Json:
+class JsonText:
     """A text that holds one JSON value. Raises ValueError, with the line, where it does not."""
 
     def __init__(self, text: str):
@@ -64,11 +64,11 @@ class Json:
         """Return how the text's lines end."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
-    def members(self, node: Node) -> list[Node]:
+    def members(self, node: JsonNode) -> list[JsonNode]:
         """Return the members of an object or list, in order; none of anything else."""
         if not isinstance(node.value, (dict, list)):
             return []
-        found: list[Node] = []
+        found: list[JsonNode] = []
         at = self._skip(node.start + 1)
         while at < node.end - 1:
             key, start = self._key(at) if isinstance(node.value, dict) else (len(found), at)
@@ -78,9 +78,9 @@ class Json:
             at = self._skip(self.behind_comma(found[-1].end))
         return found
 
-    def find(self, keys: Sequence[Key]) -> Node | None:
+    def find(self, keys: Sequence[Key]) -> JsonNode | None:
         """Return what is under a path of keys and numbers, None where nothing is."""
-        node: Node | None = self.root
+        node: JsonNode | None = self.root
         for key in keys:
             members = self.members(node) if node else []
             node = next((each for each in members if each.key == key), None)
@@ -119,14 +119,14 @@ class Json:
         key, end = scanstring(self._strict, at + 1, True)
         return key, self._skip(self._skip(end) + 1)
 
-    def _node(self, key: Key | None, begins: int, start: int) -> Node:
+    def _node(self, key: Key | None, begins: int, start: int) -> JsonNode:
         try:
             value, end = _DECODER.raw_decode(self._strict, start)
         except json.JSONDecodeError as error:
             raise self._wrong(self._reason(error), error.pos) from error
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
-        return Node(key, begins, start, end, value)
+        return JsonNode(key, begins, start, end, value)
 
     def _wrong(self, what: str, at: int) -> ValueError:
         line = self.text.count("\n", 0, at) + 1
@@ -146,7 +146,7 @@ def put(text: str, keys: Sequence[Key], value: Any) -> str:
 
     Raises ValueError where something else than an object is on the way.
     """
-    json_text = Json(text)
+    json_text = JsonText(text)
     node = json_text.root
     for depth, key in enumerate(keys):
         if not isinstance(node.value, dict):
@@ -163,7 +163,7 @@ def put(text: str, keys: Sequence[Key], value: Any) -> str:
 
 def append(text: str, keys: Sequence[Key], value: Any) -> str:
     """Return the text with a value at the end of the list under a path of keys, made if need be."""
-    json_text = Json(text)
+    json_text = JsonText(text)
     node = json_text.find(keys)
     if node is None:
         return put(text, keys, [value])
@@ -174,7 +174,7 @@ def append(text: str, keys: Sequence[Key], value: Any) -> str:
 
 def remove(text: str, keys: Sequence[Key]) -> str:
     """Return the text without what is under a path, nor the containers that this leaves empty."""
-    json_text = Json(text)
+    json_text = JsonText(text)
     parent = json_text.find(keys[:-1])
     node = json_text.find(keys)
     if parent is None or node is None:
@@ -185,7 +185,7 @@ def remove(text: str, keys: Sequence[Key]) -> str:
     return _removed(json_text, parent, members, members.index(node))
 
 
-def _inserted(json_text: Json, container: Node, value: Any, key: str | None = None) -> str:
+def _inserted(json_text: JsonText, container: JsonNode, value: Any, key: str | None = None) -> str:
     """Return the text with a new last member, laid out as the one before it."""
     text = json_text.text
     close = container.end - 1
@@ -209,7 +209,9 @@ def _inserted(json_text: Json, container: Node, value: Any, key: str | None = No
     return text[:anchor] + comma + text[anchor:tail] + said + further + text[tail:]
 
 
-def _removed(json_text: Json, container: Node, members: Sequence[Node], number: int) -> str:
+def _removed(
+    json_text: JsonText, container: JsonNode, members: Sequence[JsonNode], number: int
+) -> str:
     """Return the text without a member: the reverse of `_inserted`."""
     text, node = json_text.text, members[number]
     # Behind what stands before it, a comment included.

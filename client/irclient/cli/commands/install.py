@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.agents.install.apply import add_agent_options, carried_out, planned
+from irclient.agents.install.apply import add_agent_options, apply_changes, plan_changes
 from irclient.agents.install.changes import to_install
 from irclient.agents.install.targets import NOTES
 from irclient.client import Client
@@ -32,8 +32,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Show the changes of the agent's files and make them."""
-    changes = planned(options, to_install)
-    code = carried_out(options, changes, f"{options.agent} is set up already")
+    changes = plan_changes(options, to_install)
+    code = apply_changes(options, changes, f"{options.agent} is set up already")
     if changes and options.agent in NOTES:
         note(NOTES[options.agent])
     return code

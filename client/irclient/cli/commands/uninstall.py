@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.agents.install.apply import add_agent_options, carried_out, planned
+from irclient.agents.install.apply import add_agent_options, apply_changes, plan_changes
 from irclient.agents.install.changes import to_uninstall
 from irclient.client import Client
 
@@ -25,5 +25,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Show the changes of the agent's files and make them."""
-    changes = planned(options, to_uninstall)
-    return carried_out(options, changes, f"nothing of ours is in the settings of {options.agent}")
+    changes = plan_changes(options, to_uninstall)
+    return apply_changes(options, changes, f"nothing of ours is in the settings of {options.agent}")
