@@ -25,6 +25,7 @@ CHECKS: dict[str, str] = {
     "roots": "irdaemon.cli.doctor.roots:check",
     "ledger": "irdaemon.cli.doctor.database:check",
     "daemon": "irdaemon.cli.doctor.endpoint:check",
+    "hooks": "irdaemon.cli.doctor.hooks:check",
     "service": "irdaemon.cli.doctor.unit:check",
 }
 

@@ -119,13 +119,23 @@ def to_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
 
 
 def _only_added(whole: SettingsFile, earlier: bytes | None, now: bytes) -> bool:
-    """Say whether a file is what it was, with our entries and nothing else done to it."""
+    """Return whether a file is what it was, with our entries and no other change.
+
+    Entries of an earlier installation count as ours: they are brought up to date to be compared.
+    """
     parts = (whole, whole.only(True, False), whole.only(False, True))
     return any(
-        _data(earlier, _kind(each).added(_text(earlier), each)) == now
+        _data(earlier, _kind(each).added(_text(earlier), each)) in (now, _updated(now, each))
         for each in parts
         if each.wanted
     )
+
+
+def _updated(now: bytes, part: SettingsFile) -> bytes:
+    """Return a file with the entries of ours that are in it brought up to date, if they can be."""
+    with contextlib.suppress(ValueError):
+        return _data(now, _kind(part).updated(_text(now), part))
+    return now
 
 
 def _kind(file: SettingsFile) -> ModuleType:

@@ -68,8 +68,13 @@ def _literals(value: Any) -> Iterator[str | int | bool]:
 
 def our_hook(handler: Any) -> bool:
     """Return whether a hook's command is irdaemon's, of any installation."""
-    commands = [handler.get(key) for key in ("command", "bash")] if _is_map(handler) else []
-    return any(isinstance(each, str) and _HOOK.search(each) for each in commands)
+    return any(map(_HOOK.search, commands(handler)))
+
+
+def commands(handler: Any) -> list[str]:
+    """Return the shell commands of a hook's handler, under any key that an agent uses."""
+    values = [handler.get(key) for key in ("command", "bash")] if _is_map(handler) else []
+    return [value for value in values if isinstance(value, str)]
 
 
 def our_server(entry: Any) -> bool:

@@ -157,8 +157,19 @@ def put(text: str, keys: Sequence[Key], value: Any) -> str:
                 value = {inner: value}
             return _inserted(json_text, node, value, str(key))
         node = found
-    said = json_text.dumped(value, json_text.indent(node.begins))
-    return text[: node.start] + said + text[node.end :]
+    return replace(text, keys, value)
+
+
+def replace(text: str, keys: Sequence[Key], value: Any) -> str:
+    """Return the text with another value in the place of the one under a path of keys."""
+    json_text = JsonText(text)
+    node = json_text.find(keys)
+    if node is None:
+        raise ValueError(f"{'.'.join(map(str, keys))} is not there")
+    written = json.dumps(value, ensure_ascii=False)
+    if json_text.begins_line(node.begins):
+        written = json_text.dumped(value, json_text.indent(node.begins))
+    return text[: node.start] + written + text[node.end :]
 
 
 def append(text: str, keys: Sequence[Key], value: Any) -> str:

@@ -52,6 +52,11 @@ def taken_out(text: str, file: SettingsFile) -> str:
     return after
 
 
+def updated(text: str, file: SettingsFile) -> str:
+    """Return the text with our server brought up to date, if it is in it."""
+    return text if taken_out(text, file) == text else added(text, file)
+
+
 def only_ours(text: str, file: SettingsFile) -> str:
     """Return the text to be shown: of its lines only those that we write."""
     ours = _written(file.server, "\n").splitlines() if file.server else []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.agents.install.missing import missing_hooks
 from irclient.cli.prometheus import prometheus
 from irclient.client import Client
 from irclient.invisible import shown
 from irclient.terminal import status as tables
 from irclient.terminal.exits import COMMITTED, exit_of_status
-from irclient.terminal.output import printed, say_text
+from irclient.terminal.output import note, printed, say_text
 
 HELP = "the state of the daemon"
 ABOUT = """
@@ -52,5 +53,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
     else:
         state = client.status(options.profile)
         printed(options, state, tables.status)
+        for missing in missing_hooks():
+            note(f"irc: {missing}; {missing.fix} writes it anew")
         return exit_of_status(state)
     return COMMITTED
