@@ -15,7 +15,7 @@ from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import WatchMode
 from irdaemon.watch.cookies import Cookies
 from irdaemon.watch.limits import LimitReached, Refusal, watch_budget, watches_refusal
-from irdaemon.watch.plant import LOG_ENDING, Planter
+from irdaemon.watch.recursive import LOG_ENDING, Planter
 from irdaemon.watch.settings import Report, Settings
 from irdaemon.watch.watches import Watch, Watches
 

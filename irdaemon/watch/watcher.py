@@ -12,10 +12,10 @@ from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root, RootWatch
 from irdaemon.watch.backend import Backend, native
 from irdaemon.watch.debounce import Debouncer
+from irdaemon.watch.delivery import Pump
 from irdaemon.watch.limits import Refusal, start_refusal
 from irdaemon.watch.mounts import MountTable
-from irdaemon.watch.places import Place, changed, locate, unwatchable
-from irdaemon.watch.pump import Pump
+from irdaemon.watch.roots import Place, changed, locate, unwatchable
 from irdaemon.watch.settings import Report, Settings
 
 log = logging.getLogger(__name__)

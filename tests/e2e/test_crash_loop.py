@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.cli.check import checkup
+from irdaemon.cli.consistency import checkup
 from irdaemon.config.config import load_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _found(config: Config) -> list[Finding]:
-    from irdaemon.cli.check import against_daemon, checkup
+    from irdaemon.cli.consistency import against_daemon, checkup
     from irdaemon.ledger import Ledger
 
     with closing(Ledger(config.ledger_path, read_only=True)) as ledger:

@@ -16,7 +16,8 @@ from irclient.places import socket_path
 from irclient.terminal import status as tables
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
-from irdaemon.cli.commands import DONE, FAILED, SUPERVISED, supervisor
+from irdaemon.cli import process_supervisor
+from irdaemon.cli.commands import DONE, FAILED, SUPERVISED
 from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory
@@ -90,7 +91,15 @@ def start_detached(options: argparse.Namespace) -> int:
         return _wait_indexed(options) if options.wait else DONE
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", supervisor.__file__, supervised, log, *_command(options, log)],
+        [
+            sys.executable,
+            "-I",
+            "-S",
+            process_supervisor.__file__,
+            supervised,
+            log,
+            *_command(options, log),
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -41,6 +41,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List the servers, or keep what those named say."""
-    from irdaemon.cli import tools as tool_servers
+    from irdaemon.cli import tool_servers
 
     return DONE if tool_servers.run(options.servers, options.file, options.timeout) else FAILED

@@ -21,7 +21,7 @@ CHECKS: dict[str, str] = {
     "versions": "irdaemon.cli.doctor.versions:check",
     "embedders": "irdaemon.cli.doctor.embedders:check",
     "limits": "irdaemon.cli.doctor.kernel:check",
-    "places": "irdaemon.cli.doctor.places:check",
+    "places": "irdaemon.cli.doctor.directories:check",
     "roots": "irdaemon.cli.doctor.roots:check",
     "ledger": "irdaemon.cli.doctor.database:check",
     "daemon": "irdaemon.cli.doctor.endpoint:check",

@@ -10,7 +10,7 @@ from irclient.errors import QueryError
 from irdaemon.engine.queue import Job, Work
 from irdaemon.types import Query, Root
 from irdaemon.watch import Debouncer, Settings, Watcher
-from irdaemon.watch.pump import Pump
+from irdaemon.watch.delivery import Pump
 from tests.support.corpora import engine, mapped, skills, write_skill
 
 

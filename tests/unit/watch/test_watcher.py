@@ -16,7 +16,7 @@ import pytest
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root
-from irdaemon.watch import RootWatch, Settings, Watcher, places
+from irdaemon.watch import RootWatch, Settings, Watcher, roots
 from irdaemon.watch.backend import native
 from irdaemon.watch.limits import (
     Mount,
@@ -27,8 +27,8 @@ from irdaemon.watch.limits import (
     watches_refusal,
 )
 from irdaemon.watch.mounts import MountTable
-from irdaemon.watch.places import Place, unwatchable
 from irdaemon.watch.portable import Observed
+from irdaemon.watch.roots import Place, unwatchable
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 
@@ -650,7 +650,7 @@ def test_what_is_mounted_below_a_root_is_noticed_and_elsewhere_is_not(tmp_path):
 
 def test_a_network_file_system_within_a_root_is_polled_apart(monkeypatch, root):
     inside = Mount(str(root / "far"), "nfs4")
-    monkeypatch.setattr(places, "mounted", lambda: (Mount("/", "ext4"), inside))
+    monkeypatch.setattr(roots, "mounted", lambda: (Mount("/", "ext4"), inside))
     found = unwatchable((Place(str(root), (1, 2)),), Settings())
     assert list(found) == [str(root / "far")]
     assert "nfs4" in found[str(root / "far")].reason
