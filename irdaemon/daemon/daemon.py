@@ -23,13 +23,13 @@ from irdaemon import __version__
 from irdaemon.config.config import Config, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, wanted
 from irdaemon.config.edit import add_corpus, remove_corpus
-from irdaemon.daemon.liveness import Beat, dead, stuck
+from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.lock import Lock
 from irdaemon.daemon.logs import log_event
-from irdaemon.daemon.resources import Ceilings, set_open_files
+from irdaemon.daemon.resources import ResourceLimits, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
-from irdaemon.daemon.supervisor import Caretaker
+from irdaemon.daemon.supervisor import Supervisor
 from irdaemon.engine import Engine, Options
 from irdaemon.engine.health import Policy, Vitals
 from irdaemon.engine.queue import Job
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 _TICK_S = 1.0
 _REPORT_S = 5.0
 _WRITER_STOPS_WITHIN_S = 1.5
-_CARETAKER_STOPS_WITHIN_S = 0.5
+_SUPERVISOR_STOPS_WITHIN_S = 0.5
 
 
 class Settled:
@@ -144,9 +144,9 @@ class Daemon:
         self._writer = Writer(self.engine, config.limits.nice)
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_dirty, _watch_settings(config, socket))
-        self._ceilings = Ceilings(config.limits, self.engine.shed)
-        self._caretaker = Caretaker(
-            self.engine, self._watcher, self._schedule, self._ceilings, self._seek_corpora
+        self._limits = ResourceLimits(config.limits, self.engine.shed)
+        self._supervisor = Supervisor(
+            self.engine, self._watcher, self._schedule, self._limits, self._seek_corpora
         )
         self._signals: list[int] = []
         self._stopping = False
@@ -195,9 +195,9 @@ class Daemon:
         }
 
     def vitals(self) -> Vitals:
-        """Return how the roots are watched, which threads get nowhere, and which limits bite."""
-        watched = self._watcher.status() if self._caretaker.watches else None
-        return Vitals(watched, self._stuck(time.monotonic()), self._ceilings.biting())
+        """Return how the roots are watched, which threads are stuck, which limits are exceeded."""
+        watched = self._watcher.status() if self._supervisor.watches else None
+        return Vitals(watched, self._stuck(time.monotonic()), self._limits.exceeded())
 
     writes = True
 
@@ -253,7 +253,7 @@ class Daemon:
         log.info("serving at %s", self._socket)
         for name in self.engine.corpora:
             self.engine.request(Job("reconcile", name))
-        self._caretaker.start()
+        self._supervisor.start()
 
     def _tick(self) -> None:
         self._server.tick(self._tick_s)
@@ -284,10 +284,10 @@ class Daemon:
     def _tick_s(self) -> float:
         return min(_TICK_S, watchdog_interval() or _TICK_S)
 
-    def _beats(self) -> tuple[Beat, ...]:
+    def _beats(self) -> tuple[Heartbeat, ...]:
         return (
-            Beat("writer", self._writer.is_alive(), self.engine.breath),
-            Beat("caretaker", self._caretaker.is_alive(), self._caretaker.ticked),
+            Heartbeat("writer", self._writer.is_alive(), self.engine.breath),
+            Heartbeat("supervisor", self._supervisor.is_alive(), self._supervisor.ticked),
         )
 
     def _stuck(self, now: float) -> tuple[str, ...]:
@@ -301,7 +301,7 @@ class Daemon:
             return
         self._reported = now
         troubles = self._stuck(now)
-        how = "; ".join(troubles) or self._caretaker.sentence
+        how = "; ".join(troubles) or self._supervisor.sentence
         generation, jobs = self.engine.snapshot.generation, self.engine.queued
         said = f"STATUS=generation {generation}, {jobs} jobs, {how}"
         notify(said, *(() if troubles else ("WATCHDOG=1",)))
@@ -315,7 +315,7 @@ class Daemon:
         log.info("stopping")
         for part in (
             self.engine.stop,
-            self._caretaker.stop,
+            self._supervisor.stop,
             self._watcher.stop,
             self._schedule.stop,
             self._reception.close,
@@ -333,9 +333,9 @@ class Daemon:
         self.engine.offers.save(self._offers_path)
 
     def _close_ledger(self) -> None:
-        # Who closes the file last folds its log into it; the caretaker may be reading still.
-        if self._caretaker.is_alive():
-            self._caretaker.join(_CARETAKER_STOPS_WITHIN_S)
+        # Who closes the file last folds its log into it; the supervisor may be reading still.
+        if self._supervisor.is_alive():
+            self._supervisor.join(_SUPERVISOR_STOPS_WITHIN_S)
         if self._writer.stop():
             self.engine.ledger.close()
 

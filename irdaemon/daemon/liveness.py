@@ -1,7 +1,7 @@
-"""Pulse: which threads are alive and get somewhere.
+"""Liveness: which threads run and make progress.
 
 The service manager's watchdog is answered only while all of them do; a thread that died ends the
-daemon, for the manager to start a new one.
+daemon, so that the manager starts a new one.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from irdaemon.engine.health import lasting
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
-    """A thread: whether it lives, and when, on the monotonic clock, it last got on."""
+class Heartbeat:
+    """A thread: whether it runs, and when, on the monotonic clock, it last made progress."""
 
     name: str
     alive: bool
     at: float
 
 
-def dead(beats: Iterable[Beat]) -> tuple[str, ...]:
+def dead(heartbeats: Iterable[Heartbeat]) -> tuple[str, ...]:
     """Return the names of the threads that died."""
-    return tuple(beat.name for beat in beats if not beat.alive)
+    return tuple(heartbeat.name for heartbeat in heartbeats if not heartbeat.alive)
 
 
-def stuck(beats: Iterable[Beat], now: float, after_s: float) -> tuple[str, ...]:
-    """Say which threads died, or gave no sign for longer than `after_s` seconds (0: never)."""
-    return tuple(_said(beats, now, after_s))
+def stuck(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> tuple[str, ...]:
+    """Report the threads that died, or made no progress for `after_s` seconds (0: never)."""
+    return tuple(_reports(heartbeats, now, after_s))
 
 
-def _said(beats: Iterable[Beat], now: float, after_s: float) -> Iterator[str]:
-    for beat in beats:
-        if not beat.alive:
-            yield f"the {beat.name} died"
-        elif after_s and now - beat.at > after_s:
-            yield f"the {beat.name} has not got on for {lasting(now - beat.at)}"
+def _reports(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> Iterator[str]:
+    for heartbeat in heartbeats:
+        if not heartbeat.alive:
+            yield f"the {heartbeat.name} died"
+        elif after_s and now - heartbeat.at > after_s:
+            yield f"the {heartbeat.name} has made no progress for {lasting(now - heartbeat.at)}"

@@ -1,4 +1,4 @@
-"""Schedule: upkeep at intervals. It only asks the engine for jobs; it does no work itself."""
+"""Request maintenance jobs from the engine at intervals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Schedule:
-    """Ask for a whole look, for another try at failures, and for compaction, now and then."""
+    """Request full scans, retries of failures, and compaction, each at its interval."""
 
     def __init__(self, engine: Engine, intervals: ScheduleConfig):
         self._engine = engine
@@ -29,37 +29,39 @@ class Schedule:
         self._changing = threading.Lock()
 
     def start(self) -> None:
-        """Begin, unless stopped already; the first round comes after the first interval."""
-        # Imported here: it takes 45 ms, and nobody waits for the first interval.
+        """Start, unless stopped already; the first jobs come after the first interval."""
+        # Imported here: it takes 45 ms, which the start of the daemon need not wait for.
         from apscheduler.schedulers.background import BackgroundScheduler
 
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
         scheduler = BackgroundScheduler(
             timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
         )
-        for wish, minutes in (
+        for request, minutes in (
             (self.reconcile_all, self._intervals.reconcile_minutes),
             (self.retry_failures, self._intervals.retry_minutes),
             (self.compact, self._intervals.compact_minutes),
         ):
             if minutes > 0:
-                scheduler.add_job(wish, "interval", minutes=minutes)
+                scheduler.add_job(request, "interval", minutes=minutes)
         with self._changing:
             if not self._stopped:
                 scheduler.start()
                 self._scheduler = scheduler
 
     def revive(self) -> None:
-        """Begin anew if the scheduler's thread died."""
+        """Start a new scheduler if the thread of the present one died."""
+        # A private name: apscheduler 3 has no public way to its thread, and `running` stays true
+        # when that dies. Without the name nothing is restarted.
         thread = getattr(self._scheduler, "_thread", None)
         if self._stopped or thread is None or thread.is_alive():
             return
-        log.error("the scheduler died; starting it anew")
+        log.error("the scheduler died; restarting it")
         self._scheduler = None
         self.start()
 
     def stop(self) -> None:
-        """Stop asking, for good; what was asked for is the engine's. Any thread may."""
+        """Stop for good; jobs already requested stay with the engine. Safe from any thread."""
         with self._changing:
             self._stopped = True
             if self._scheduler is not None:
@@ -67,14 +69,14 @@ class Schedule:
                 self._scheduler = None
 
     def reconcile_all(self) -> None:
-        """Ask for a whole look at every corpus, so that a missed event heals."""
+        """Request a full scan of every corpus, which finds changes whose events were missed."""
         for name in tuple(self._engine.corpora):
             self._engine.request(Job("reconcile", name, Look(routine=True)))
 
     def retry_failures(self) -> None:
-        """Ask for another try at everything that failed."""
+        """Request another try at everything that failed."""
         self._engine.request(Job("retry"))
 
     def compact(self) -> None:
-        """Ask for unused rows to be dropped and the file to be folded."""
+        """Request that unused rows are dropped and the file is compacted."""
         self._engine.request(Job("compact"))

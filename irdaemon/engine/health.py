@@ -19,7 +19,7 @@ from irdaemon.types import Problem, RootWatch
 Level = Literal["ok", "stale", "dark"]
 # From best to worst.
 LEVELS: tuple[Level, ...] = ("ok", "stale", "dark")
-# The caretaker looks for new roots once a second; a large tree takes longer.
+# The supervisor watches new roots once a second; a large tree takes longer.
 _WATCHED_WITHIN_S = 60.0
 # How long a crowd of changes is worth a line.
 _CROWDED_FOR_S = 3600.0

@@ -188,7 +188,7 @@ def test_the_watchdog_is_answered_only_while_the_writer_gets_on(home):
     home.skill("a", "Anything")
     home.config.write_text('embedder = "hashing"\n[health]\nstuck_minutes = 0.000001\n')
     told = heard_by_the_manager(home, 4)[1:]
-    assert all("has not got on for" in said for said in told)
+    assert all("has made no progress for" in said for said in told)
     assert not any("WATCHDOG=1" in said for said in told)
 
 

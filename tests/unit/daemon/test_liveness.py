@@ -1,8 +1,8 @@
 """The watchdog is answered only while every thread gets on."""
 
-from irdaemon.daemon.liveness import Beat, dead, stuck
+from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 
-WELL = Beat("writer", True, 100.0)
+WELL = Heartbeat("writer", True, 100.0)
 
 
 def test_threads_that_live_and_get_on_are_no_trouble():
@@ -11,7 +11,7 @@ def test_threads_that_live_and_get_on_are_no_trouble():
 
 
 def test_a_thread_without_a_sign_for_too_long_is_stuck():
-    assert stuck([WELL], now=400.0, after_s=60) == ("the writer has not got on for 5 min",)
+    assert stuck([WELL], now=400.0, after_s=60) == ("the writer has made no progress for 5 min",)
     assert dead([WELL]) == ()
 
 
@@ -20,6 +20,6 @@ def test_no_limit_means_no_thread_is_ever_stuck():
 
 
 def test_a_dead_thread_is_told_whatever_the_limit():
-    died = Beat("caretaker", False, 100.0)
-    assert stuck([WELL, died], now=100.0, after_s=0) == ("the caretaker died",)
-    assert dead([WELL, died]) == ("caretaker",)
+    died = Heartbeat("supervisor", False, 100.0)
+    assert stuck([WELL, died], now=100.0, after_s=0) == ("the supervisor died",)
+    assert dead([WELL, died]) == ("supervisor",)

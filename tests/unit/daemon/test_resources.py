@@ -1,4 +1,4 @@
-"""Ceilings: what happens, and what is said, when one bites."""
+"""Resource limits: what happens, and what is reported, when one is exceeded."""
 
 import subprocess
 import sys
@@ -9,8 +9,8 @@ from irdaemon.config import quota as room
 from irdaemon.config.config import LimitsConfig, parse_config
 from irdaemon.config.corpus import Corpus, corpora_of
 from irdaemon.config.quota import Room
-from irdaemon.daemon import resources as ceilings
-from irdaemon.daemon.resources import Ceilings, Usage, biting
+from irdaemon.daemon import resources
+from irdaemon.daemon.resources import ResourceLimits, Usage, exceeded
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import Look
 from irdaemon.runtime.memory import MB, resident
@@ -92,22 +92,22 @@ def test_the_memory_of_this_process_is_measured():
         (Usage(101 * MB, 1000, 1000), ["memory", "open files"]),
     ],
 )
-def test_a_limit_of_the_process_bites_from_nine_tenths_on(used, names):
-    assert [bite.name for bite in biting(used, LIMITS)] == names
+def test_a_limit_of_the_process_is_reported_from_nine_tenths_on(used, names):
+    assert [each.name for each in exceeded(used, LIMITS)] == names
 
 
-def test_without_a_memory_limit_none_bites():
-    assert biting(Usage(10**12, 1, 1000), LimitsConfig(memory_mb=0)) == ()
+def test_without_a_memory_limit_none_is_exceeded():
+    assert [*exceeded(Usage(10**12, 1, 1000), LimitsConfig(memory_mb=0))] == []
 
 
-def test_near_the_memory_limit_things_are_let_go_once_a_minute(monkeypatch):
-    monkeypatch.setattr(ceilings, "usage", lambda: Usage(95 * MB, 10, 1000))
+def test_near_the_memory_limit_memory_is_released_once_a_minute(monkeypatch):
+    monkeypatch.setattr(resources, "usage", lambda: Usage(95 * MB, 10, 1000))
     shed = []
-    watching = Ceilings(LIMITS, lambda: shed.append(1))
+    watching = ResourceLimits(LIMITS, lambda: shed.append(1))
     for now in (0.0, 5.0, 59.0, 60.0):
         watching.tick(now)
     assert len(shed) == 2
-    assert "is let go" in watching.biting()[0]
+    assert "are released" in watching.exceeded()[0]
 
 
 def test_shedding_lets_go_of_models_and_graphs_and_changes_no_answer():
