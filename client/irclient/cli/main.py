@@ -2,7 +2,7 @@
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 committed, 1 abstained, 2 wrong usage
 or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or nothing indexed,
-5 (`status`) stale or dark.
+5 (`status`) stale or offline.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def failed(error: IRError, as_json: bool) -> int:
-    """Say what went wrong, and return the exit code for it."""
+    """Print an error, and return its exit code."""
     if as_json:
-        said = {"code": error.code, "message": error.message, "hint": error.hint}
-        say_json({"error": said})
+        report = {"code": error.code, "message": error.message, "hint": error.hint}
+        say_json({"error": report})
     note(f"irc: {error.message}")
     if error.hint:
         note(f"     {error.hint}")
@@ -55,7 +55,7 @@ def failed(error: IRError, as_json: bool) -> int:
 
 def program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
-    irc = parser("irc", "Find the skills, packages, past sessions and documents that apply.", _MORE)
+    irc = parser("irc", _ABOUT, _MORE)
     irc.add_argument("--version", action="version", version=f"irc {__version__}")
     commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):
@@ -64,21 +64,31 @@ def program(words: Sequence[str] = ()) -> Parser:
     return irc
 
 
+_ABOUT = """\
+Find out which skills, packages, past sessions and documents on this machine
+apply to a task. The daemon irdaemon keeps them indexed while they change; irc
+asks it, for you or for a coding agent."""
 _MORE = """\
 irc COMMAND --help has the options of a command, with examples.
 
+words:
+  corpus      a collection that is indexed: skills, packages, a directory of notes
+  artifact    one item of a corpus: a skill, a package, a document; CORPUS/ID names it
+  record      a piece of an artifact that queries are matched with
+  generation  the number of a state of the index; every change that is served raises it
+
 exit codes:
-  0  committed, or done
+  0  something applies, or done
   1  abstained: nothing applies
   2  wrong usage or query
-  3  no daemon, or it is too slow; irdaemon start --detach
+  3  the daemon does not run (irdaemon start --detach starts it) or is too slow
   4  unknown corpus or artifact, or nothing indexed
-  5  (status) something is stale or dark
+  5  (status) a corpus is stale (behind its files) or offline (cannot be seen)
 
 environment:
-  IRDAEMON_SOCKET   the daemon's socket, if it is not at the usual place
+  IRDAEMON_SOCKET   the path of the daemon's socket, if it is not the default
   NO_COLOR          no colours, even on a terminal
-  FORCE_COLOR       colours, even off a terminal; 0: none
+  FORCE_COLOR       colours, even if stdout is no terminal; 0: none
   FORCE_HYPERLINK   paths as links, whatever the terminal; 0: none
   COLUMNS           how wide lines may be, if not as wide as the terminal
 
@@ -86,7 +96,7 @@ examples:
   # what applies here?
   irc discover "fill in a PDF form"
 
-  # what is indexed, and is it fresh?
+  # what is indexed, and is it up to date?
   irc status
 """
 

@@ -17,7 +17,7 @@ from irclient.terminal.width import takes_all
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add what every command takes."""
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="print data as JSON")
     parser.add_argument(
         "--timeout", type=float, default=10.0, metavar="S", help="give up after S seconds (10)"
     )

@@ -8,9 +8,9 @@ from irclient.terminal.completion import add_shell, script
 from irclient.terminal.output import say_text
 from irdaemon.cli.commands import DONE
 
-HELP = "a script with which a shell completes irdaemon"
+HELP = "print a script with which a shell completes irdaemon"
 ABOUT = """
-Print a script that makes bash, zsh or fish complete commands, options and
+Print a script with which bash, zsh or fish completes commands, options and
 files. `irc completion` does the same for irc.
 """
 EXAMPLES = """

@@ -1,4 +1,4 @@
-"""`irdaemon init`: write a configuration file with what was found here."""
+"""`irdaemon init`: write a configuration file with the corpora found here."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import argparse
 from irclient.terminal.output import note, say, say_text
 from irdaemon.cli.commands import DONE, WRONG
 
-HELP = "write a configuration file with what was found here"
+HELP = "write a configuration file with the corpora found here"
 ABOUT = """
 Write a commented configuration file with the corpora found on this machine.
-Without one they are indexed all the same: the file is for changing that.
+They are indexed without one, too: the file is for changing that.
 """
 EXAMPLES = """
-# only look
+# only show it
 irdaemon init --print
 
 # write it

@@ -1,4 +1,4 @@
-"""`irdaemon keys`: the keys of the daemon and of its clients."""
+"""`irdaemon keys`: manage the keys of the daemon and of its clients."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from irdaemon.config.clients import ClientConfig
     from irdaemon.config.config import Config
 
-HELP = "the keys of the daemon and of its clients: make, show, add, rm"
+HELP = "manage the keys and tokens of clients"
 ABOUT = """
-Keys and tokens of clients. Over TCP the daemon answers only those whose key it
-knows; a token or a key may be limited to some corpora, levels, and to reading.
+Manage the keys and tokens of clients. Over TCP the daemon answers only clients
+whose key it has; a key or a token can be limited to some corpora, to some
+levels of disclosure, and to reading.
 """
 EXAMPLES = """
 # the daemon's own keys, then a laptop's; copy its file there
@@ -39,18 +40,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="action", required=True, metavar="ACTION", help="what to do"
     )
     make = actions.add_parser("make", help="make the daemon's own keys")
-    make.add_argument("--force", action="store_true", help="replace those there are")
+    make.add_argument("--force", action="store_true", help="replace existing keys")
     actions.add_parser("show", help="print the daemon's public key, and its clients")
-    add = actions.add_parser("add", help="let a client in, and write its file")
-    add.add_argument("name", help="what to call the client")
+    add = actions.add_parser("add", help="admit a client, and write its key file")
+    add.add_argument("name", metavar="NAME", help="a name for the client")
     how = add.add_mutually_exclusive_group()
     how.add_argument("--key", metavar="KEY", help="the client's own public key: write no file")
     how.add_argument("--token", action="store_true", help="a token for a socket, not a key for TCP")
-    add.add_argument("--corpus", action="append", metavar="NAME", help="show it only this corpus")
-    add.add_argument("--level", action="append", metavar="LEVEL", help="disclose only this level")
-    add.add_argument("--read-only", action="store_true", help="let it change nothing")
-    remove = actions.add_parser("rm", help="let a client in no more")
-    remove.add_argument("name", help="what the client is called")
+    add.add_argument(
+        "--corpus",
+        action="append",
+        metavar="NAME",
+        help="show it only this corpus; may be repeated",
+    )
+    add.add_argument(
+        "--level",
+        action="append",
+        metavar="LEVEL",
+        help="disclose only this level; may be repeated",
+    )
+    add.add_argument("--read-only", action="store_true", help="deny it all changes")
+    remove = actions.add_parser("rm", help="admit a client no longer")
+    remove.add_argument("name", metavar="NAME", help="the client's name")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`irdaemon start`: serve, here or detached."""
+"""`irdaemon start`: start the daemon, in the foreground or detached."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory
 
-HELP = "serve, here or detached"
+HELP = "start the daemon, in the foreground or detached"
 ABOUT = """
-Serve until told to stop; with --detach in the background, started again when it
-crashes. A daemon that runs already is left alone.
+Start the daemon and serve until stopped; with --detach in the background, where
+it is restarted when it crashes. If one is running already, nothing happens.
 """
 EXAMPLES = """
 # in the foreground, with the log on the terminal
@@ -34,7 +34,7 @@ irdaemon start
 # in the background, until everything is indexed
 irdaemon start --detach --wait
 
-# on a configuration of its own
+# with another configuration
 irdaemon start --config ./irdaemon.toml --verbose
 """
 
@@ -44,14 +44,22 @@ _POLL_S = 0.05
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add how to start, and on which configuration."""
-    parser.add_argument("--detach", action="store_true", help="return once it serves")
-    parser.add_argument("--wait", action="store_true", help="with --detach: until all is indexed")
+    parser.add_argument(
+        "--detach", action="store_true", help="run in the background; return once it serves"
+    )
+    parser.add_argument(
+        "--wait", action="store_true", help="with --detach: return once everything is indexed"
+    )
     parser.add_argument("--config", metavar="FILE", help="read this configuration")
     parser.add_argument(
-        "--fallback", metavar="FILE", help="corpora to serve where none is found or configured"
+        "--fallback",
+        metavar="FILE",
+        help="a configuration to use if no corpus is found or configured",
     )
-    parser.add_argument("--log", metavar="FILE", help="log here, not to stderr or the usual file")
-    parser.add_argument("--verbose", action="store_true", help="log more")
+    parser.add_argument(
+        "--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"
+    )
+    parser.add_argument("--verbose", action="store_true", help="log debug messages, too")
 
 
 def run(options: argparse.Namespace) -> int:

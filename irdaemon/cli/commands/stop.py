@@ -16,14 +16,14 @@ from irdaemon.daemon.lock import holder, in_use
 
 HELP = "stop the daemon"
 ABOUT = """
-Stop the daemon and wait until it has. With --forget also delete what it
-indexed; the next start builds it again.
+Stop the daemon and wait until it has ended. With --forget also delete
+everything that was indexed; the next start indexes it again.
 """
 EXAMPLES = """
 # stop it
 irdaemon stop
 
-# and begin anew next time
+# and index everything again at the next start
 irdaemon stop --forget
 """
 
@@ -35,7 +35,9 @@ _POLL_S = 0.05
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add whether to forget what was indexed."""
     parser.add_argument(
-        "--forget", action="store_true", help="also delete the ledger and the log; they are rebuilt"
+        "--forget",
+        action="store_true",
+        help="also delete the ledger and the log; the next start rebuilds them",
     )
 
 

@@ -1,4 +1,4 @@
-"""`irc events`: follow what the daemon does."""
+"""`irc events`: print the daemon's events."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import say_json
 
-HELP = "follow what the daemon does"
+HELP = "print what the daemon does, as it happens"
 ABOUT = """
-Follow what the daemon does: one JSON object a line, until interrupted. The
-event `lost` says that the daemon went away, `back` that there is one again.
+Print the daemon's events, one JSON object a line, until interrupted: a new
+`generation` of the index, an ended `job`, a `failure` to read an entry. `lost`
+reports that the daemon went away, `back` that it is there again.
 """
 EXAMPLES = """
 # everything
@@ -28,7 +29,7 @@ irc events failure | head -1
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which events."""
     parser.add_argument(
-        "topic", nargs="*", metavar="TOPIC", help="generation, job, failure (all of them)"
+        "topic", nargs="*", metavar="TOPIC", help="only these: generation, job, failure (all)"
     )
 
 

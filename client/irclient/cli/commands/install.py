@@ -13,8 +13,8 @@ from irclient.terminal.output import note
 HELP = "set up a coding agent: its hooks and the MCP server"
 ABOUT = """
 Write the hooks and the MCP server into a coding agent's own settings, and show
-the difference. Comments, order and layout stay; what a file was before lies
-beside it. A second time there is nothing to do.
+the difference. Comments, order and layout stay; a copy of the file as it was is
+kept beside it. Run again after an upgrade: what is up to date is left alone.
 """
 EXAMPLES = """
 # see what would change

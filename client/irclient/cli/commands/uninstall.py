@@ -1,4 +1,4 @@
-"""`irc uninstall`: take the hooks and the MCP server out of a coding agent's settings."""
+"""`irc uninstall`: remove the hooks and the MCP server from a coding agent's settings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from irclient.agents.install.apply import add_agent_options, apply_changes, plan
 from irclient.agents.install.changes import to_uninstall
 from irclient.client import Client
 
-HELP = "take out of a coding agent's settings what install put in"
+HELP = "undo `irc install`"
 ABOUT = """
-Take out of a coding agent's settings what install put in. A file that nobody
-else changed becomes what it was, to the byte.
+Remove from a coding agent's settings what `irc install` added. A file without
+other changes becomes what it was, byte for byte.
 """
 EXAMPLES = """
+# remove hooks and server
 irc uninstall claude
 """
 
