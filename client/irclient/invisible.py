@@ -59,7 +59,7 @@ _REPLACEMENT = "\ufffd"
 
 
 def is_hidden(char: str) -> bool:
-    """Say whether a character is one that a terminal obeys, or does not show.
+    """Return whether a character is one that a terminal obeys, or does not show.
 
     The line end and the tab are not: they belong to texts. In names they are spelt all the same.
     """

@@ -46,7 +46,7 @@ def main() -> int:
         return whole()
     from irclient.terminal.exits import exit_of
 
-    # All is said: the interpreter's own clearing up would take two more milliseconds.
+    # All is message: the interpreter's own clearing up would take two more milliseconds.
     os._exit(exit_of(answer))
 
 
@@ -54,7 +54,7 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
     """Return the text, corpora and form that a plain discover asks for; None for anything else."""
     if not words or words[0] != "discover":
         return None
-    said: list[str] = []
+    message: list[str] = []
     corpora: list[str] = []
     as_json = False
     rest = iter(words[1:])
@@ -64,10 +64,10 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
         elif word == "--json":
             as_json = True
         else:
-            said.append(word)
-    if not said or any(word.startswith("-") for word in said + corpora):
+            message.append(word)
+    if not message or any(word.startswith("-") for word in message + corpora):
         return None
-    return {"text": " ".join(said), "corpora": corpora, "json": as_json}
+    return {"text": " ".join(message), "corpora": corpora, "json": as_json}
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
@@ -96,8 +96,8 @@ def _too_late(as_json: bool) -> int:
     from irclient.cli.main import failed
     from irclient.errors import Timeout
 
-    said = f"the daemon did not answer within {_TIMEOUT_S:g} s"
-    return failed(Timeout(said, "irc status shows its load"), as_json)
+    message = f"the daemon did not answer within {_TIMEOUT_S:g} s"
+    return failed(Timeout(message, "irc status shows its load"), as_json)
 
 
 def _show(answer: dict[str, Any], as_json: bool) -> None:

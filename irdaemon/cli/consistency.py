@@ -1,6 +1,6 @@
-"""A checkup: the ledger held against itself, against an index made of it, and against the disk.
+"""Check the ledger for damage, against an index built of it, and against the disk.
 
-It only reads, so it may be made beside a running daemon.
+It only reads, so it can run beside the daemon.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from irdaemon.ingest.scan import Look, compare
 from irdaemon.ledger import Delta, Finding, Ledger
 
 _BUILD = "irc build, or the next start, reads them"
-_ANEW = "irdaemon restart builds it anew"
+_REBUILD = "irdaemon restart rebuilds it"
 
 
-def checkup(ledger: Ledger, config: Config) -> list[Finding]:
-    """Return what is not as it should be; of a ledger that cannot be used only that.
+def check_ledger(ledger: Ledger, config: Config) -> list[Finding]:
+    """Return what is wrong; of a ledger that cannot be used only that.
 
     Raises LedgerError for a ledger of a later format, or a failing disk.
     """
@@ -33,19 +33,19 @@ def checkup(ledger: Ledger, config: Config) -> list[Finding]:
         for name in ledger.corpora():
             found += _against_index(ledger, name)
             if name not in configured:
-                found.append(_forgotten(name))
+                found.append(_not_configured(name))
         for corpus in configured.values():
             found += _against_disk(ledger, corpus)
     return found
 
 
-def _forgotten(name: str) -> Finding:
+def _not_configured(name: str) -> Finding:
     what = "it is not in the configuration any more"
-    return Finding("disk", what, "the next start forgets it", name, grave=False)
+    return Finding("disk", what, "the next start deletes it", name, grave=False)
 
 
 def _against_index(ledger: Ledger, name: str) -> Iterator[Finding]:
-    """Build what queries would be answered from, and hold its counts against the ledger's."""
+    """Build the rows that queries are answered from, and compare their counts with the ledger's."""
     _, embedder = ledger.served(name) or ("", "")
     dim = ledger.vectors.dimension(embedder)
     try:
@@ -62,15 +62,15 @@ def _against_index(ledger: Ledger, name: str) -> Iterator[Finding]:
     ):
         if has != holds:
             what = f"it would have {has} {noun}, the ledger holds {holds}"
-            yield Finding("index", what, _ANEW, name)
+            yield Finding("index", what, _REBUILD, name)
 
 
 def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[Finding]:
-    """Look at the corpus' source, without reading what it has."""
+    """Scan the corpus' source, without reading its entries."""
     try:
         found, delta = compare(ledger, corpus, Look(), OptOuts())
     except (OSError, IRError) as error:
-        yield Finding("disk", f"it cannot be looked at: {error}", "irc status", corpus.name)
+        yield Finding("disk", f"it cannot be scanned: {error}", "irc status", corpus.name)
         return
     for problem in found.scan.problems:
         what = f"{problem.path}: {problem.reason}"
@@ -79,14 +79,14 @@ def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[Finding]:
     if delta.gone:
         what = f"{len(delta.gone)} entries are gone: {_some(delta.gone)}"
         yield Finding("disk", what, "irc build, or the next start, forgets them", corpus.name)
-    for why, keys in _not_level(delta, corpus.recipe).items():
+    for why, keys in _outdated(delta, corpus.recipe).items():
         yield Finding("disk", f"{len(keys)} entries {why}: {_some(keys)}", _BUILD, corpus.name)
     if failures := ledger.failures.count(corpus.name):
         what = f"{failures} entries could not be read"
-        yield Finding("disk", what, "irc status --failures says why", corpus.name, grave=False)
+        yield Finding("disk", what, "irc status --failures lists why", corpus.name, grave=False)
 
 
-def _not_level(delta: Delta, recipe: str) -> dict[str, list[str]]:
+def _outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
     """Return the keys of entries that the ledger is behind with, by why."""
     behind: dict[str, list[str]] = {}
     for entry in delta.stale:
@@ -99,7 +99,7 @@ def _not_level(delta: Delta, recipe: str) -> dict[str, list[str]]:
             why = "have changed"
         elif known.recipe != recipe:
             why = "were decomposed in another way"
-        else:  # written moments before it was read: it is only doubted
+        else:  # written moments before it was read: read again, not wrong
             continue
         behind.setdefault(why, []).append(entry.key)
     return behind
@@ -111,15 +111,17 @@ def _some(keys: Iterable[str]) -> str:
     return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
 
 
-def against_daemon(ledger: Ledger, ask: Callable[[], Mapping[str, Any]]) -> list[Finding]:
-    """Hold what a daemon serves, by its status, against the ledger; nothing while it is busy."""
+def compare_with_daemon(ledger: Ledger, ask: Callable[[], Mapping[str, Any]]) -> list[Finding]:
+    """Compare what a daemon serves, by its status, with the ledger; nothing while it is busy."""
     before = ask()
     held = {name: ledger.counts(name, "") for name in ledger.corpora()}
     after = ask()
     if after["queue"] or before["generation"] != after["generation"]:
         return []
     return [
-        Finding("index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _ANEW, name)
+        Finding(
+            "index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _REBUILD, name
+        )
         for state in after["corpora"]
         if (name := state["name"]) in held
         for noun, has, holds in (

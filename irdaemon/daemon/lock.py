@@ -21,8 +21,8 @@ from irdaemon.serve.sockets import AlreadyRunning
 class Lock:
     """A lock file that this process holds, and the directory it lies in; both end with the process.
 
-    The directory is locked as well (-1: its file system has no such locks), so that whoever removes
-    the file lets nobody in.
+    The directory is locked as well (-1: its file system has no such locks), so that no second
+    daemon starts when the file is removed.
     """
 
     path: str
@@ -57,7 +57,7 @@ class Lock:
         return made
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release the locks."""
         os.close(self.descriptor)
         _close(self.directory)
 
@@ -107,7 +107,7 @@ def _already(path: str) -> AlreadyRunning:
 
 
 def _leads_to(path: str, descriptor: int) -> bool:
-    """Say whether a path leads to what is open; without a descriptor nothing can be said."""
+    """Return whether a path leads to what is open; True without a descriptor."""
     if descriptor < 0:
         return True
     try:
@@ -122,10 +122,10 @@ def _close(descriptor: int) -> None:
 
 
 @contextlib.contextmanager
-def alone(state_dir: str, socket: str, wish: str) -> Iterator[None]:
+def alone(state_dir: str, socket: str, command: str) -> Iterator[None]:
     """Keep every daemon off a state directory and a socket for a while.
 
-    Raises AlreadyRunning where one runs, naming what was wished for.
+    Raises AlreadyRunning if one runs, with `command` in the hint.
     """
     locks: list[Lock] = []
     try:
@@ -134,7 +134,7 @@ def alone(state_dir: str, socket: str, wish: str) -> Iterator[None]:
         yield
     except AlreadyRunning as error:
         raise AlreadyRunning(
-            error.message, f"irdaemon stop, then {wish}, then irdaemon start --detach"
+            error.message, f"irdaemon stop, then {command}, then irdaemon start --detach"
         ) from None
     finally:
         for lock in locks:
@@ -142,7 +142,7 @@ def alone(state_dir: str, socket: str, wish: str) -> Iterator[None]:
 
 
 def holder(path: str) -> int | None:
-    """Return the pid of the process that holds a lock, or None when nobody does."""
+    """Return the pid of the process that holds a lock, or None if it is free."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -158,7 +158,7 @@ def holder(path: str) -> int | None:
 
 
 def in_use(directory: str) -> bool:
-    """Say whether a process holds a directory, whose lock file may just have been removed."""
+    """Return whether a process holds a directory, whose lock file may just have been removed."""
     try:
         descriptor = _locked_directory(os.path.join(directory, "lock"))
     except AlreadyRunning:

@@ -1,11 +1,11 @@
 """Logging: a line per event, `LEVEL module: message`, and never a document's text.
 
-A message is one line whatever it names, its control characters spelt. Below one that tells of a
-fault stand the places in the code, indented, and the kind of the fault.
+A message is one line, its control characters spelt. Below one about an exception stand the places
+in the code, indented, and the type of the exception.
 
 To the journal each line carries its priority, elsewhere the time; a file is rotated and its owner's
-alone. Of an exception the type and the places are told; its message only where it is one of ours or
-the system's, since others may quote what they choked on.
+alone. Of an exception the type and the places are logged; its message only if it is one of ours or
+the system's, since others may quote their input.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _QUICK_MS = 1_000.0
 
 
 def set_up(file: str | None = None, verbose: bool = False) -> None:
-    """Log to `file`, rotated, or to stderr; and let nothing end without a line."""
+    """Log to `file`, rotated, or to stderr; log uncaught exceptions of every thread, too."""
     handler: logging.Handler = _RotatedPrivately(file) if file else logging.StreamHandler()
     handler.setFormatter(_ForJournal() if not file and _is_journal() else _Textless(_PLAIN))
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
@@ -48,7 +48,7 @@ def set_up(file: str | None = None, verbose: bool = False) -> None:
 def log_event(topic: str, data: Mapping[str, Any]) -> None:
     """Log an event of the engine: jobs that failed or took long, and entries that cannot be read.
 
-    Not why an entry cannot be read, which may quote it; `irc status --failures` tells.
+    Not why an entry cannot be read, which may quote it; `irc status --failures` lists that.
     """
     if topic == "failure":
         log.warning("%s: cannot be read: %s", data["corpus"], data["path"])
@@ -79,7 +79,7 @@ def _privately(path: str, flags: int) -> int:
 
 
 class _Textless(logging.Formatter):
-    """Write a record as one line; of an exception tell what it is and where, not what it says."""
+    """Format a record as one line; of an exception its type and places, not its message."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (its name in logging)
         return spelled(super().formatMessage(record))
@@ -89,13 +89,13 @@ class _Textless(logging.Formatter):
         ei: tuple[type[BaseException], BaseException, TracebackType | None]
         | tuple[None, None, None],
     ) -> str:
-        return "\n".join(map(spelled, _told(ei[1]))) if ei[1] is not None else ""
+        return "\n".join(map(spelled, _described(ei[1]))) if ei[1] is not None else ""
 
 
-def _told(error: BaseException) -> Iterator[str]:
+def _described(error: BaseException) -> Iterator[str]:
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if before is not None:
-        yield from _told(before)
+        yield from _described(before)
         yield "which led to:"
     for frame in traceback.format_tb(error.__traceback__):
         yield from frame.rstrip().split("\n")
@@ -113,12 +113,12 @@ class _ForJournal(_Textless):
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    log.critical("ended by a fault", exc_info=(kind, error, trace))
+    log.critical("ended by an exception", exc_info=(kind, error, trace))
 
 
 def _thread_ended(thread: threading.Thread | None, error: BaseException | None) -> None:
     if error is not None and not isinstance(error, SystemExit):
-        log.error("the thread %s ended by a fault", thread and thread.name, exc_info=error)
+        log.error("the thread %s ended by an exception", thread and thread.name, exc_info=error)
 
 
 def _is_journal() -> bool:

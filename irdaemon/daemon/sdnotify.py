@@ -1,4 +1,4 @@
-"""Tell systemd how the daemon is: READY, STATUS, WATCHDOG and STOPPING; nothing where it is not."""
+"""Notify systemd: READY, STATUS, WATCHDOG and STOPPING; no-ops without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def notify(*lines: str) -> None:
 
 
 def watchdog_interval() -> float | None:
-    """Return how often, in seconds, the manager wants to hear; None if it does not ask.
+    """Return the interval of the manager's watchdog messages in seconds, None without a watchdog.
 
     Half of what it allows, as sd_watchdog_enabled(3) advises.
     """

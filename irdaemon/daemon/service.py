@@ -1,7 +1,7 @@
 """Run as a user service: a systemd unit on Linux, a launchd agent on macOS.
 
-Commands go through the manager's own client (systemctl, launchctl); a machine without one is told
-so, and `irdaemon start --detach` works there.
+Commands go through the manager's own client (systemctl, launchctl); a machine without one gets
+an error, and `irdaemon start --detach` works there.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _INSTALLED = "@IRDAEMON@"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A finished command: its exit code and what it said."""
+    """A finished command: its exit code and its output."""
 
     code: int
-    said: str
+    output: str
 
 
 def _run(*words: str) -> Command:
@@ -41,10 +41,10 @@ def _must(*words: str) -> str:
     done = _run(*words)
     if done.code:
         raise Unavailable(
-            f"{' '.join(words)} failed: {done.said or done.code}",
+            f"{' '.join(words)} failed: {done.output or done.code}",
             "without a user service manager, irdaemon start --detach works",
         )
-    return done.said
+    return done.output
 
 
 def install() -> str:

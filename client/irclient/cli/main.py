@@ -18,7 +18,7 @@ from irclient.client import Client
 from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
 from irclient.terminal.exits import UNKNOWN, UNREACHABLE, WRONG
 from irclient.terminal.help import Parser, add_command, needed, parsed, parser
-from irclient.terminal.output import add_output, note, say_json
+from irclient.terminal.output import add_output, note, print_json
 from irclient.terminal.width import spell_the_rest
 
 
@@ -44,7 +44,7 @@ def failed(error: IRError, as_json: bool) -> int:
     """Print an error, and return its exit code."""
     if as_json:
         report = {"code": error.code, "message": error.message, "hint": error.hint}
-        say_json({"error": report})
+        print_json({"error": report})
     note(f"irc: {error.message}")
     if error.hint:
         note(f"     {error.hint}")

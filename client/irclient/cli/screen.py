@@ -120,7 +120,7 @@ def _keys() -> Iterator[None]:
 
 
 def _quit_pressed(within: float) -> bool:
-    """Wait so many seconds for a key; say whether it was q, or the terminal is gone."""
+    """Wait so many seconds for a key; return whether it was q, or the terminal is gone."""
     deadline = time.monotonic() + within
     while (left := deadline - time.monotonic()) > 0:
         if select.select([sys.stdin], [], [], left)[0]:

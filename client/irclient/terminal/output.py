@@ -31,17 +31,17 @@ def as_json(value: Any) -> str:
 def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> None:
     """Print a value as JSON, or what `text` makes of it as it may be shown; "" prints nothing."""
     if options.json:
-        say_json(value)
+        print_json(value)
     elif said := text(shown(value)):
         print(said, flush=True)
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as a line of JSON."""
     print(as_json(value), flush=True)
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print one line to stdout, whatever it names."""
     print(spelled(line), flush=True)
 
@@ -51,7 +51,7 @@ def note(line: str) -> None:
     print(spelled(line), file=sys.stderr, flush=True)
 
 
-def say_text(text: str) -> None:
+def print_text(text: str) -> None:
     """Print a text of many lines, made of what may be shown, to stdout."""
     print(safe(text), flush=True)
 

@@ -63,7 +63,7 @@ def spell_the_rest() -> None:
 
 
 def takes_all() -> bool:
-    """Say whether stdout has every character."""
+    """Return whether stdout has every character."""
     return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") == "utf8"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from irclient.terminal.output import note, say
+from irclient.terminal.output import note, print_line
 from irdaemon.cli.commands import DONE, NOT_RUNNING, WRONG
 
 HELP = "write a backup of the ledger"
@@ -46,5 +46,5 @@ def run(options: argparse.Namespace) -> int:
         note(f"irdaemon: {options.file} exists already; --force replaces it")
         return WRONG
     size = back_up(path, options.file, replace=options.force)
-    say(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
+    print_line(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
     return DONE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.places import socket_path
-from irclient.terminal.output import note, say, say_json
+from irclient.terminal.output import note, print_json, print_line
 from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.daemon.lock import alone
 
@@ -70,16 +70,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _found(config: Config) -> list[Finding]:
-    from irdaemon.cli.consistency import against_daemon, checkup
+    from irdaemon.cli.consistency import check_ledger, compare_with_daemon
     from irdaemon.ledger import Ledger
 
     with closing(Ledger(config.ledger_path, read_only=True)) as ledger:
-        found = checkup(ledger, config)
+        found = check_ledger(ledger, config)
         if not any(each.part == "sqlite" for each in found):
             # Without a daemon, or with an older one, there is nothing to hold it against.
             with suppress(IRError, KeyError), Client() as client:
                 if client.status()["ledger"]["path"] == config.ledger_path:
-                    found += against_daemon(ledger, client.status)
+                    found += compare_with_daemon(ledger, client.status)
     return found
 
 
@@ -103,11 +103,11 @@ def _print(path: str, found: Sequence[Finding], as_json: bool) -> None:
     if as_json:
         sound = not any(each.grave for each in found)
         report = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
-        say_json(report)
+        print_json(report)
         return
     for each in found:
         corpus = f"{each.corpus}: " if each.corpus else ""
         advice = f"; {each.advice}" if each.advice else ""
-        say(f"{each.part:<8} {corpus}{each.what}{advice}")
+        print_line(f"{each.part:<8} {corpus}{each.what}{advice}")
     if not any(each.grave for each in found):
-        say(f"sound    {path}")
+        print_line(f"sound    {path}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from irclient.terminal.completion import add_shell, script
-from irclient.terminal.output import say_text
+from irclient.terminal.output import print_text
 from irdaemon.cli.commands import DONE
 
 HELP = "print a script with which a shell completes irdaemon"
@@ -32,5 +32,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
-    say_text(script(options.program, options.shell))
+    print_text(script(options.program, options.shell))
     return DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.output import note, say
+from irclient.terminal.output import note, print_line
 from irdaemon.cli.commands import DONE
 
 HELP = "download an embedding model (the only use of the network)"
@@ -33,6 +33,6 @@ def run(options: argparse.Namespace) -> int:
     from irdaemon.embed import make_embedder
 
     embedder = make_embedder(options.embedder, download=True)
-    say(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    print_line(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
     note(f'embedder = "{options.embedder}" in the configuration uses it')
     return DONE

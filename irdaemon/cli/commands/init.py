@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.output import note, say, say_text
+from irclient.terminal.output import note, print_line, print_text
 from irdaemon.cli.commands import DONE, WRONG
 
 HELP = "write a configuration file with the corpora found here"
@@ -30,17 +30,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the file, or print it."""
-    # Not sooner: they load numpy, and `start` has something to say to it first.
+    # Not sooner: they load numpy, for which `start` sets the environment first.
     from irdaemon.config.edit import begin
     from irdaemon.config.template import initial_config
 
     path, text = initial_config(options.config)
     if options.print:
-        say_text(text.removesuffix("\n"))
+        print_text(text.removesuffix("\n"))
         return DONE
     if not begin(path, text, replace=options.force):
         note(f"irdaemon: {path} exists already")
         note("          --force replaces it, --print shows what would be written")
         return WRONG
-    say(path)
+    print_line(path)
     return DONE

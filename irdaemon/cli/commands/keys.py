@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irclient.errors import IRError
-from irclient.terminal.output import note, say
+from irclient.terminal.output import note, print_line
 from irdaemon.cli.commands import DONE, WRONG
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _make(config: Config, options: argparse.Namespace) -> int:
         return WRONG
     keys = _new_keys()
     write_privately(path, keys.to_toml())
-    say(keys.public)
+    print_line(keys.public)
     note(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves')
     return DONE
 
@@ -94,12 +94,12 @@ def _show(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.serve.listen import server_keys_path
 
     has_keys = os.path.exists(server_keys_path(config))
-    say(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
+    print_line(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
     for client in config.clients:
         known_by = client.key or client.token or f"uid {client.uid}"
         corpora = "all corpora" if client.corpora is None else ", ".join(client.corpora) or "none"
         limits = f"{corpora}; {', '.join(client.levels)}{'; read only' * client.read_only}"
-        say(f"{client.name}: {known_by} ({limits})")
+        print_line(f"{client.name}: {known_by} ({limits})")
     return DONE
 
 
@@ -111,10 +111,10 @@ def _add(config: Config, options: argparse.Namespace) -> int:
     if text:
         path = client.token or _beside(config, f"{client.name}.client")
         write_privately(path, text)
-        say(path)
+        print_line(path)
         variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
         note(f"the client sets {variable} to its copy of this file")
-    return _told()
+    return _applied()
 
 
 def _new_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
@@ -145,11 +145,11 @@ def _remove(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.config.edit import remove_client
 
     remove_client(config.path, options.name)
-    return _told()
+    return _applied()
 
 
-def _told() -> int:
-    note("a running daemon learns of it by SIGHUP, or irdaemon restart")
+def _applied() -> int:
+    note("a running daemon reads it at SIGHUP, or irdaemon restart")
     return DONE
 
 

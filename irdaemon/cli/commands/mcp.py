@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until stdin ends, or over HTTP until told to stop."""
+    """Serve until stdin ends, or over HTTP until stopped."""
     require_sdk()
     from irclient.mcp import stdio
     from irclient.mcp.daemon import Daemon

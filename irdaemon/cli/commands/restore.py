@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from irclient.places import socket_path
-from irclient.terminal.output import say
+from irclient.terminal.output import print_line
 from irdaemon.cli.commands import DONE
 from irdaemon.daemon.lock import alone
 
@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
     config = load_config()
     with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
         old = restore(options.file, config.ledger_path)
-    say(f"{config.ledger_path} is the one of {options.file}; the next start brings it level")
+    print_line(
+        f"{config.ledger_path} is now {options.file}; the next start indexes what changed since"
+    )
     if old:
-        say(f"the one before lies in {old}")
+        print_line(f"the one before is kept in {old}")
     return DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.output import say, say_text
+from irclient.terminal.output import print_line, print_text
 from irdaemon.cli.commands import DONE, NOT_RUNNING
 from irdaemon.daemon import service
 
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Install, remove or show the service."""
     if options.action == "status":
         found = service.status()
-        say_text(found.said)
+        print_text(found.output)
         return DONE if found.code == 0 else NOT_RUNNING
-    say(service.install() if options.action == "install" else service.uninstall())
+    print_line(service.install() if options.action == "install" else service.uninstall())
     return DONE

@@ -63,14 +63,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until told to stop, or detached."""
+    """Serve until stopped, or detached."""
     return start_detached(options) if options.detach else start_here(options)
 
 
 def start_here(options: argparse.Namespace) -> int:
-    """Serve in this process until told to stop."""
-    # Numeric libraries start a thread per core unless told before they load; for matrices this
-    # small the threads spin against each other and against everybody else.
+    """Serve in this process until stopped."""
+    # Numeric libraries start a thread per core unless configured before they load; for matrices
+    # this small the threads spin against each other and against other processes.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     memory.be_modest()
@@ -82,8 +82,8 @@ def start_here(options: argparse.Namespace) -> int:
     try:
         logs.set_up(options.log, options.verbose)
     except OSError as error:
-        said = f"{options.log} cannot be written: {error.strerror}"
-        raise Unavailable(said, "name another file with --log") from error
+        message = f"{options.log} cannot be written: {error.strerror}"
+        raise Unavailable(message, "name another file with --log") from error
     return Daemon(settled, socket_path()).run()
 
 
@@ -138,8 +138,8 @@ def _wait_serving(process: subprocess.Popen[bytes], pid: int, log: str) -> int:
     with Client(timeout=1.0) as client:
         while time.monotonic() < deadline:
             if process.poll() is not None:
-                said = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
-                note_text(said.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
+                message = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
+                note_text(message.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
                 return process.returncode or FAILED
             try:
                 if client.ping()["pid"] == pid:

@@ -57,7 +57,7 @@ def stop_running() -> int:
     if pid is None and supervisor is None:
         note("irdaemon is not running")
         return NOT_RUNNING
-    # The locks are held, so these are the daemon's and its supervisor's pids and nobody else's.
+    # The locks are held, so these are the pids of the daemon and its supervisor, not recycled ones.
     for each in filter(None, (supervisor, pid)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(each, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The doctor: what is wrong with this machine, and the command that mends it.
+"""The doctor: what is wrong on this machine, and the command that fixes it.
 
 Each check is a function that takes the configuration and yields findings; what it measures is
 judged by pure functions beside it. `CHECKS` is the one list of them.

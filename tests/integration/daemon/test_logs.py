@@ -46,7 +46,7 @@ def test_neither_are_the_words_of_what_led_to_it():
         except KeyError as cause:
             raise Unavailable("the model is missing") from cause
     except Unavailable as error:
-        told = "\n".join(logs._told(error))
+        told = "\n".join(logs._described(error))
     assert SECRET not in told
     assert "KeyError\nwhich led to:" in told
     assert told.endswith("Unavailable: the model is missing")
@@ -107,7 +107,7 @@ def test_nothing_ends_without_a_line_in_the_log(tmp_path, fault):
     file = tmp_path / "log"
     run(f"logs.set_up({str(file)!r})\n{fault}")
     told = file.read_text()
-    assert "ended by a fault" in told
+    assert "ended by an exception" in told
     assert "ValueError" in told
     assert SECRET not in told
 

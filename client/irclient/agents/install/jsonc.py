@@ -92,12 +92,12 @@ class JsonText:
         return comma + 1 if self._bare[comma : comma + 1] == "," else at
 
     def begins_line(self, at: int) -> bool:
-        """Say whether nothing stands before a place in its line, and it is not the first line."""
+        """Return whether a place begins its line, apart from blanks; False in the first line."""
         start = self.text.rfind("\n", 0, at) + 1
         return start > 0 and not self.text[start:at].strip()
 
     def in_line_comment(self, at: int) -> bool:
-        """Say whether what stands before a place goes on to the end of the line."""
+        """Return whether what stands before a place goes on to the end of the line."""
         found = (each for each in _COMMENT.finditer(self.text) if each.start() < at <= each.end())
         return any(each.group().startswith("//") for each in found)
 

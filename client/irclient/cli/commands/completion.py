@@ -7,7 +7,7 @@ import argparse
 from irclient.client import Client
 from irclient.terminal.completion import add_shell, script
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import say_text
+from irclient.terminal.output import print_text
 
 HELP = "print a script with which a shell completes irc"
 ABOUT = """
@@ -34,5 +34,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the script; the daemon is not asked."""
-    say_text(script(options.program, options.shell))
+    print_text(script(options.program, options.shell))
     return COMMITTED

@@ -6,7 +6,7 @@ import argparse
 
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import say_json
+from irclient.terminal.output import print_json
 
 HELP = "print what the daemon does, as it happens"
 ABOUT = """
@@ -37,5 +37,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print events as JSON, one a line, until interrupted."""
     client.ping()
     for topic, data in client.events(options.topic):
-        say_json({"event": topic, **data})
+        print_json({"event": topic, **data})
     return COMMITTED

@@ -10,7 +10,7 @@ from irclient.client import Client
 from irclient.invisible import shown
 from irclient.terminal import status as tables
 from irclient.terminal.exits import COMMITTED, exit_of_status
-from irclient.terminal.output import note, printed, say_text
+from irclient.terminal.output import note, print_text, printed
 
 HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
@@ -55,7 +55,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
         secrets = client.secrets()
         printed(options, secrets, lambda found: tables.secrets(found) or "no secrets were met")
     elif options.prometheus:
-        say_text(prometheus(shown(client.status(profile=True))))
+        print_text(prometheus(shown(client.status(profile=True))))
     else:
         state = client.status(options.profile)
         printed(options, state, tables.status)

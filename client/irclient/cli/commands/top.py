@@ -13,7 +13,7 @@ from irclient.cli.rates import Sample, take_sample
 from irclient.cli.summary import line
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import note, say, say_json
+from irclient.terminal.output import note, print_json, print_line
 
 HELP = "show the daemon at work, live"
 ABOUT = """
@@ -62,9 +62,9 @@ def run(client: Client, options: argparse.Namespace) -> int:
 def _lines(client: Client, current: Sample, options: argparse.Namespace) -> int:
     for number in itertools.count(1):
         if options.json:
-            say_json(current.to_dict())
+            print_json(current.to_dict())
         else:
-            say(line(current))
+            print_line(line(current))
         if number == options.count:
             break
         seen = time.monotonic()
