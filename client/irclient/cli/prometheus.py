@@ -1,4 +1,8 @@
-"""The status as Prometheus reads it: one figure a line."""
+"""The status as Prometheus reads it: one figure a line.
+
+Written here and not with prometheus_client: its registry and collectors are for programs that count
+in their own process, it would be longer, and a dependency of the client for twenty lines of text.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,12 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
     for count in _COUNTS:
         of_corpora = [(_labels(corpus=c["name"]), c[count]) for c in state["corpora"]]
         yield from _gauge(f"irdaemon_{count}", of_corpora)
-    looks = [
+    scans = [
         (_labels(corpus=c["name"]), c["last_reconcile"])
         for c in state["corpora"]
         if c["last_reconcile"] is not None
     ]
-    yield from _gauge("irdaemon_last_reconcile_seconds", looks)
+    yield from _gauge("irdaemon_last_reconcile_seconds", scans)
     if (resident := state.get("rss_bytes")) is not None:
         yield from _gauge("irdaemon_resident_bytes", [("", resident)])
     totals = [(_labels(stage=n), f.get("total", 0)) for n, f in state.get("profile", {}).items()]

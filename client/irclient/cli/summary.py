@@ -24,7 +24,7 @@ def line(sample: Sample) -> str:
 
 def answers(sample: Sample) -> str:
     """Return the answers a second, and how long the most frequent kind takes."""
-    said = f"{sample.per_second('answer'):.1f} answers/s"
+    text = f"{sample.per_second('answer'):.1f} answers/s"
     if most := sample.busiest("answer"):
-        said += f" ({most.name}: p50 {most.p50:.1f} ms, p95 {most.p95:.1f} ms)"
-    return said
+        text += f" ({most.name}: p50 {most.p50:.1f} ms, p95 {most.p95:.1f} ms)"
+    return text

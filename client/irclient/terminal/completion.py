@@ -1,7 +1,7 @@
 """Scripts with which shells complete a command line, made of its parser by shtab.
 
-What an argument's metavar names is what it is completed with: CORPUS by the corpora there are, FILE
-and ROOT by paths. Choices complete themselves.
+An argument's metavar decides what completes it: CORPUS the names of the corpora, FILE and ROOT
+paths. Choices complete themselves.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a command prints: data as JSON where it was asked for, else as text.
+"""Print what a command returns: as JSON if requested, else as text.
 
-Every line for a person goes through here, so that nothing named in it can begin another line.
+Every line for a person passes through here, so that no name in it can begin another line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from irclient.terminal.width import takes_all
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add what every command takes."""
+    """Add the options that every command has."""
     parser.add_argument("--json", action="store_true", help="print data as JSON")
     parser.add_argument(
         "--timeout", type=float, default=10.0, metavar="S", help="give up after S seconds (10)"
@@ -32,8 +32,8 @@ def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str])
     """Print a value as JSON, or what `text` makes of it as it may be shown; "" prints nothing."""
     if options.json:
         print_json(value)
-    elif said := text(shown(value)):
-        print(said, flush=True)
+    elif readable := text(shown(value)):
+        print(readable, flush=True)
 
 
 def print_json(value: Any) -> None:

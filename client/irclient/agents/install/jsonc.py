@@ -1,7 +1,8 @@
 """Edit JSON as text: only what is put in or taken out changes, comments and layout stay.
 
 Comments and trailing commas are understood, as agents do. A key that is there twice on the way to
-an edit is refused: readers differ in which they take.
+an edit is refused: readers differ in which they take. No library is used because none edits JSON
+with comments and keeps every other byte.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 _STRING = r'"(?:\\.|[^"\\])*"'
@@ -108,15 +108,15 @@ class JsonText:
 
     def dumped(self, value: Any, indent: str) -> str:
         """Return a value in the style of this text, to stand in a line of that indentation."""
-        said = json.dumps(value, ensure_ascii=False, indent=self.unit)
-        return said.replace("\n", self.newline + indent)
+        written = json.dumps(value, ensure_ascii=False, indent=self.unit)
+        return written.replace("\n", self.newline + indent)
 
     def _skip(self, at: int) -> int:
         found = _BLANK.match(self._bare, at)
         return found.end() if found else at
 
     def _key(self, at: int) -> tuple[str, int]:
-        key, end = scanstring(self._strict, at + 1, True)
+        key, end = _DECODER.raw_decode(self._strict, at)
         return key, self._skip(self._skip(end) + 1)
 
     def _node(self, key: Key | None, begins: int, start: int) -> JsonNode:
@@ -206,18 +206,18 @@ def _inserted(json_text: JsonText, container: JsonNode, value: Any, key: str | N
     if not members:
         outer = json_text.indent(container.begins)
         inner = outer + json_text.unit
-        said = _named(key, json_text.dumped(value, inner))
+        written = _named(key, json_text.dumped(value, inner))
         line, end = json_text.newline + inner, json_text.newline + outer
-        return text[:tail] + line + said + end + text[close:]
+        return text[:tail] + line + written + end + text[close:]
     last = members[-1]
     anchor = json_text.behind_comma(last.end)
     comma, further = ("", ",") if anchor != last.end else (",", "")
     if not json_text.begins_line(last.begins):
-        said = " " + _named(key, json.dumps(value, ensure_ascii=False))
-        return text[:anchor] + comma + said + further + text[anchor:]
+        written = " " + _named(key, json.dumps(value, ensure_ascii=False))
+        return text[:anchor] + comma + written + further + text[anchor:]
     inner = json_text.indent(last.begins)
-    said = json_text.newline + inner + _named(key, json_text.dumped(value, inner))
-    return text[:anchor] + comma + text[anchor:tail] + said + further + text[tail:]
+    written = json_text.newline + inner + _named(key, json_text.dumped(value, inner))
+    return text[:anchor] + comma + text[anchor:tail] + written + further + text[tail:]
 
 
 def _removed(
@@ -248,21 +248,21 @@ def masked(text: str, kept: Collection[str]) -> str:
     """
 
     def mask(found: re.Match[str]) -> str:
-        said = found.group()
-        if said in kept:
-            return said
-        if said[0] == "/":
-            return said[:2] + "..." + "\n" * said.count("\n")
-        return '"..."' if said[0] == '"' else "..."
+        token = found.group()
+        if token in kept:
+            return token
+        if token[0] == "/":
+            return token[:2] + "..." + "\n" * token.count("\n")
+        return '"..."' if token[0] == '"' else "..."
 
     return _SCALAR.sub(mask, text)
 
 
-def _named(key: str | None, said: str) -> str:
-    return said if key is None else f"{json.dumps(key, ensure_ascii=False)}: {said}"
+def _named(key: str | None, written: str) -> str:
+    return written if key is None else f"{json.dumps(key, ensure_ascii=False)}: {written}"
 
 
 def _blanked(found: re.Match[str]) -> str:
     """Return a string as it is, and spaces for anything else but its line ends."""
-    said = found.group()
-    return said if said[0] in '"{[' else re.sub(r"[^\r\n]", " ", said)
+    written = found.group()
+    return written if written[0] in '"{[' else re.sub(r"[^\r\n]", " ", written)

@@ -1,7 +1,9 @@
 """Our entry in a TOML settings file (Codex'). Where the file does not allow it: ValueError.
 
 It is a table of its own at the end, put in and taken out as text, so that nothing else moves; the
-standard library's parser says before and after that the file holds what it should.
+standard library's parser checks before and after that the file holds what it should. tomlkit would
+not do: a table put in and taken out by it leaves other blank lines behind, it ends new lines with
+LF in a file with CRLF, and it would be a dependency of the client for one agent's one file.
 """
 
 from __future__ import annotations

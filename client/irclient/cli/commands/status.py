@@ -60,6 +60,6 @@ def run(client: Client, options: argparse.Namespace) -> int:
         state = client.status(options.profile)
         printed(options, state, tables.status)
         for missing in missing_hooks():
-            note(f"irc: {missing}; {missing.fix} writes it anew")
+            note(f"irc: {missing}; {missing.fix} writes it again")
         return exit_of_status(state)
     return COMMITTED

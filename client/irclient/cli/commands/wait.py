@@ -31,6 +31,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the generation that is served in the end."""
-    told = client.wait(options.generation, options.wait_ms)
-    printed(options, told, lambda told: f"generation {told['generation']}")
-    return COMMITTED if told["reached"] else UNREACHABLE
+    state = client.wait(options.generation, options.wait_ms)
+    printed(options, state, lambda state: f"generation {state['generation']}")
+    return COMMITTED if state["reached"] else UNREACHABLE
