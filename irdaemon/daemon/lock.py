@@ -41,7 +41,7 @@ class Lock:
             raise
 
     def kept(self) -> Lock:
-        """Return this lock; where its file or directory was removed or exchanged, one made anew.
+        """Return this lock, or a new one if its file or directory was removed or exchanged.
 
         Raises AlreadyRunning where another process holds what lies in its place by now.
         """

@@ -73,7 +73,7 @@ def stop_running() -> int:
 
 
 def _found(lock: str) -> int | None:
-    """Return the pid of the daemon; where its lock was removed, once it has made that anew."""
+    """Return the daemon's pid; if its lock file was removed, wait until it is there again."""
     deadline = time.monotonic() + _PUT_BACK_WITHIN_S
     while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
         if time.monotonic() > deadline:
