@@ -23,7 +23,7 @@ from irclient.cli.summary import answers
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.invisible import spelled
-from irclient.terminal.status import duration
+from irclient.terminal.tables import duration
 
 _COLUMNS = ("artifacts", "records", "vectors", "pending", "failures")
 _NARROW, _COLUMNS_IF_NARROW = 60, ("artifacts", "pending")

@@ -13,7 +13,7 @@ from irclient.client import Client
 from irclient.errors import Unavailable, Unreachable
 from irclient.invisible import shown, spelled
 from irclient.places import socket_path
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
 from irdaemon.cli import process_supervisor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from irclient.client import Client
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.exits import exit_of_status
 from irclient.terminal.output import printed
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from irclient.client import Client
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 

@@ -8,7 +8,7 @@ from irclient.agents.install.missing import missing_hooks
 from irclient.cli.prometheus import prometheus
 from irclient.client import Client
 from irclient.invisible import shown
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED, exit_of_status
 from irclient.terminal.output import note, print_text, printed
 
