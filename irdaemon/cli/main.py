@@ -53,7 +53,7 @@ _MORE = """\
 irdaemon COMMAND --help has the options of a command, with examples.
 
 words:
-  corpus  a collection that is indexed: skills, packages, a directory of notes
+  corpus  what is indexed as one: skills, packages, a directory of notes
   root    a directory or file that a corpus indexes and watches
   ledger  the SQLite file with everything that was indexed
 
@@ -62,7 +62,7 @@ exit codes:
   1  failed
   2  wrong usage or configuration
   3  not running
-  5  (status) a corpus is stale (behind its files) or offline (cannot be seen)
+  5  (status) a corpus is stale (behind its files) or offline (a root is gone)
 
 environment:
   IRDAEMON_CONFIG   the configuration file, if it is not at the default path

@@ -72,18 +72,19 @@ _MORE = """\
 irc COMMAND --help has the options of a command, with examples.
 
 words:
-  corpus      a collection that is indexed: skills, packages, a directory of notes
-  artifact    one item of a corpus: a skill, a package, a document; CORPUS/ID names it
+  corpus      what is indexed as one: skills, packages, a directory of notes
+  artifact    an item of a corpus: a skill, a document; CORPUS/ID names it
   record      a piece of an artifact that queries are matched with
-  generation  the number of a state of the index; every change that is served raises it
+  generation  the number of a state of the index; each change raises it
+  floor       the confidence below which a corpus gives no answer
 
 exit codes:
   0  something applies, or done
   1  abstained: nothing applies
   2  wrong usage or query
-  3  the daemon does not run (irdaemon start --detach starts it) or is too slow
+  3  the daemon is too slow, or not running (irdaemon start --detach)
   4  unknown corpus or artifact, or nothing indexed
-  5  (status) a corpus is stale (behind its files) or offline (cannot be seen)
+  5  (status) a corpus is stale (behind its files) or offline (a root is gone)
 
 environment:
   IRDAEMON_SOCKET   the path of the daemon's socket, if it is not the default

@@ -12,7 +12,8 @@ from irclient.terminal.output import printed
 HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
 Show how the daemon and its corpora are, as `irc status` does. Exit code 5 if a
-corpus is stale (behind its files) or offline (cannot be seen).
+corpus is stale (behind its files) or offline (a root is missing or cannot be
+watched).
 """
 EXAMPLES = """
 # is everything up to date?

@@ -16,8 +16,8 @@ HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
 Show how the daemon and its corpora are: the generation that is served, the jobs
 in the queue, the size of each corpus, and every problem. `irc top` shows it
-live. Exit code 5 if a corpus is stale (behind its files) or offline (cannot be
-seen).
+live. Exit code 5 if a corpus is stale (behind its files) or offline (a root is
+missing or cannot be watched).
 """
 EXAMPLES = """
 # is everything up to date?
