@@ -1,4 +1,4 @@
-"""The supervisor goes on whatever fails, and tells the watcher when events do not come."""
+"""The supervisor goes on whatever fails; it has the watches added again when no events come."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -47,7 +47,7 @@ def supervising():
     return Supervisor(stand, stand, stand, stand), stand
 
 
-def test_it_starts_what_it_looks_after_once():
+def test_it_starts_watcher_and_schedule_once():
     supervisor, stand = supervising()
     assert not supervisor.watches
     supervisor.tick(0.0)
@@ -55,7 +55,7 @@ def test_it_starts_what_it_looks_after_once():
     assert (stand.asked.count("start"), supervisor.watches) == (2, True)  # watcher and schedule
 
 
-def test_once_a_minute_it_has_new_places_sought():
+def test_once_a_minute_it_seeks_new_roots():
     stand, sought = Stand(), []
     supervisor = Supervisor(stand, stand, stand, stand, lambda: sought.append(True))
     start = time.monotonic()
@@ -64,7 +64,7 @@ def test_once_a_minute_it_has_new_places_sought():
     assert len(sought) == 2
 
 
-def test_changes_that_came_without_an_event_cost_the_watches_their_trust_once_a_look():
+def test_changes_without_an_event_have_the_watches_added_again_once_a_scan():
     supervisor, stand = supervising()
     stand.standing = replace(stand.standing, late=3)
     for now in (0.0, 10.0, 20.0):

@@ -1,4 +1,4 @@
-"""The watcher against real files; silence is shown by a later change that is heard."""
+"""The watcher against real files; silence is shown by a later change that is reported."""
 
 from __future__ import annotations
 
@@ -572,7 +572,7 @@ def test_without_an_inotify_instance_roots_are_polled_until_there_is_one(watchin
     assert (w.status()[str(root)].mode, w.status()[str(root)].directories) == ("observer", 7)
 
 
-def test_a_backend_that_no_longer_hears_is_replaced_and_every_root_rescanned(watching, root):
+def test_a_backend_that_reads_no_events_is_replaced_and_every_root_rescanned(watching, root):
     made: list[Staged] = []
     trouble: dict[str, object] = {}
     settings = Settings(probe_interval=10, failed_probes=3)
@@ -599,7 +599,7 @@ def test_one_try_that_is_heard_ends_the_doubt(watching, root):
 
 
 @linux_only
-def test_inotify_hears_its_own_cookies_and_an_unwritable_place_for_them_proves_nothing(
+def test_inotify_reads_its_own_cookies_and_an_unwritable_place_for_them_proves_nothing(
     watching, root, tmp_path
 ):
     from irdaemon.watch.inotify import InotifyBackend
@@ -650,7 +650,7 @@ def test_what_is_mounted_below_a_root_is_noticed_and_elsewhere_is_not(tmp_path):
     mounts.close()
 
 
-def test_a_network_file_system_within_a_root_is_polled_apart(monkeypatch, root):
+def test_a_network_file_system_within_a_root_is_polled_separately(monkeypatch, root):
     inside = Mount(str(root / "far"), "nfs4")
     monkeypatch.setattr(roots, "mounted", lambda: (Mount("/", "ext4"), inside))
     found = unwatchable_paths((RootLocation(str(root), (1, 2)),), Settings())

@@ -1,4 +1,4 @@
-"""`irc top`: rates between two looks, what is drawn of them, and the terminal put back."""
+"""`irc top`: rates between two samples, what is drawn of them, and the terminal put back."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def status(answers=0, jobs=0, pid=1):
     }
 
 
-def test_rates_are_what_was_counted_between_two_looks():
+def test_rates_are_what_was_counted_between_two_samples():
     sample = take_sample(status(30, 4), take_sample(status(10, 3), None, 0), 2.0)
     assert sample.per_second("answer") == 10.0
     assert sample.per_second("job") == 0.5
@@ -49,7 +49,7 @@ def test_rates_are_what_was_counted_between_two_looks():
     assert {rate.name for rate in sample.rates} == {"hybrid", "lexical", "reconcile"}
 
 
-def test_the_first_look_and_one_after_a_restart_have_no_rates():
+def test_the_first_sample_and_one_after_a_restart_have_no_rates():
     first = take_sample(status(10), None, 0)
     again = take_sample(status(3, pid=2), first, 1.0)
     for sample in (first, again):
@@ -57,14 +57,14 @@ def test_the_first_look_and_one_after_a_restart_have_no_rates():
         assert sample.busiest("answer") is None
 
 
-def test_a_look_is_a_line_off_the_screen():
+def test_a_sample_is_a_line_off_the_screen():
     said = line(take_sample(status(30), take_sample(status(10), None, 0), 2.0))
     for part in ("generation 5", "10.0 answers/s (hybrid: p50 1.2 ms, p95 3.5 ms)", "187 MB"):
         assert part in said
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_a_look_fits_its_screen(width):
+def test_a_sample_fits_its_screen(width):
     console = pytest.importorskip("rich.console")
     from irclient.cli.screen import drawn
 
