@@ -130,7 +130,7 @@ def _changed(index: CorpusIndex, chance: np.random.Generator, n_terms: int) -> f
     more = replace(more, last=number)
 
     def change() -> None:
-        rows = index.rows._bury([int(chance.integers(1, number))])._append(more)
+        rows = index.rows._without([int(chance.integers(1, number))])._append(more)
         Lexical.of(rows, index.lexical)
         make_dense(rows)
         Columns.of(rows, index.columns)

@@ -18,9 +18,9 @@ from irdaemon.config.config import state_dir
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, Corpus, known_roots
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Policy, by_policy, expanded, parse_expand
-from irdaemon.engine import Engine, Options
+from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.plugins import load
 from irdaemon.selection import strategies as selection
@@ -214,7 +214,7 @@ def build(
     if (known := _open.get(source.name)) is not None:
         known.close()
     engine = Engine(Ledger(store or _store_of(source.name)), [corpus])
-    number = engine.request(Job("reconcile", source.name, Look(full=full, prune=prune)))
+    number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
     engine.drain()
     done = engine.progress(number)
     if done.state == "failed":
@@ -384,7 +384,7 @@ def ranked_in_memory(items: Mapping[str, Any]) -> Callable[[str, int], list[str]
     """Index items in memory and return how they are ranked: for `distractor_robustness_curve`."""
     source = CorpusSource.from_mapping(items, name="scope")
     corpus = Corpus("scope", "mapping", source.source, source.strategy, _DEFAULT_EMBEDDER)
-    engine = Engine(Ledger(":memory:"), [corpus], Options(calibrating=False))
+    engine = Engine(Ledger(":memory:"), [corpus], EngineOptions(calibrating=False))
     engine.request(Job("reconcile", "scope"))
     engine.drain()
     return lambda query, k: [hit.artifact_id for hit in engine.search(Query(query, k=k)).results]

@@ -13,7 +13,7 @@ from irdaemon.config.config import Config
 from irdaemon.config.corpus import Corpus, corpora_of
 from irdaemon.index import Rows
 from irdaemon.ingest.optout import OptOuts
-from irdaemon.ingest.scan import Look, compare
+from irdaemon.ingest.scan import ScanRequest, compare
 from irdaemon.ledger import Delta, Finding, Ledger
 
 _BUILD = "irc build, or the next start, reads them"
@@ -68,7 +68,7 @@ def _against_index(ledger: Ledger, name: str) -> Iterator[Finding]:
 def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[Finding]:
     """Scan the corpus' source, without reading its entries."""
     try:
-        found, delta = compare(ledger, corpus, Look(), OptOuts())
+        found, delta = compare(ledger, corpus, ScanRequest(), OptOuts())
     except (OSError, IRError) as error:
         yield Finding("disk", f"it cannot be scanned: {error}", "irc status", corpus.name)
         return

@@ -24,6 +24,7 @@ from irdaemon.runtime.memory import MB
 from irdaemon.runtime.plugins import did_you_mean, load
 from irdaemon.source import SOURCES, Source
 from irdaemon.source.misconfigured import Misconfigured
+from irdaemon.source.opening import resolved
 from irdaemon.source.redact import recipe
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
 from irdaemon.types import LinkPolicy, Problem, Root
@@ -85,6 +86,10 @@ class Corpus:
         if self.follow_links is None:
             return self.kind not in _CONFINED_KINDS
         return self.follow_links
+
+    def real_roots(self) -> dict[str, str]:
+        """Return the roots as they are given, each with its real path as it is now."""
+        return {root.path: resolved(root.path) for root in self.source.roots()}
 
 
 def corpora_of(config: Config, held: Collection[str] = ()) -> tuple[Corpus, ...]:

@@ -1,7 +1,7 @@
-"""Liveness: which threads run and make progress.
+"""Liveness: which threads are alive and make progress.
 
 The service manager's watchdog is answered only while all of them do; a thread that died ends the
-daemon, so that the manager starts a new one.
+daemon, for the manager to start a new one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from irdaemon.engine.health import lasting
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A thread: whether it runs, and when, on the monotonic clock, it last made progress."""
+    """A thread: whether it lives, and when, on the monotonic clock, it last made progress."""
 
     name: str
     alive: bool
@@ -23,17 +23,17 @@ class Heartbeat:
 
 def dead(heartbeats: Iterable[Heartbeat]) -> tuple[str, ...]:
     """Return the names of the threads that died."""
-    return tuple(heartbeat.name for heartbeat in heartbeats if not heartbeat.alive)
+    return tuple(each.name for each in heartbeats if not each.alive)
 
 
 def stuck(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> tuple[str, ...]:
-    """Report the threads that died, or made no progress for `after_s` seconds (0: never)."""
-    return tuple(_reports(heartbeats, now, after_s))
+    """Return which threads died, or made no progress for longer than `after_s` s (0: never)."""
+    return tuple(_stuck(heartbeats, now, after_s))
 
 
-def _reports(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> Iterator[str]:
-    for heartbeat in heartbeats:
-        if not heartbeat.alive:
-            yield f"the {heartbeat.name} died"
-        elif after_s and now - heartbeat.at > after_s:
-            yield f"the {heartbeat.name} has made no progress for {lasting(now - heartbeat.at)}"
+def _stuck(heartbeats: Iterable[Heartbeat], now: float, after_s: float) -> Iterator[str]:
+    for each in heartbeats:
+        if not each.alive:
+            yield f"the {each.name} died"
+        elif after_s and now - each.at > after_s:
+            yield f"the {each.name} has made no progress for {lasting(now - each.at)}"

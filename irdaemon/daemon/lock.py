@@ -21,8 +21,8 @@ from irdaemon.serve.sockets import AlreadyRunning
 class Lock:
     """A lock file that this process holds, and the directory it lies in; both end with the process.
 
-    The directory is locked as well (-1: its file system has no such locks), so that no second
-    daemon starts when the file is removed.
+    The directory is locked as well (-1: its file system has no such locks), so that removing
+    the file lets no other daemon in.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Lock:
             raise
 
     def kept(self) -> Lock:
-        """Return this lock, or a new one if its file or directory was removed or exchanged.
+        """Return this lock; where its file or directory was removed or exchanged, one made anew.
 
         Raises AlreadyRunning where another process holds what lies in its place by now.
         """
@@ -57,7 +57,7 @@ class Lock:
         return made
 
     def release(self) -> None:
-        """Release the locks."""
+        """Let go of it."""
         os.close(self.descriptor)
         _close(self.directory)
 
@@ -125,7 +125,7 @@ def _close(descriptor: int) -> None:
 def alone(state_dir: str, socket: str, command: str) -> Iterator[None]:
     """Keep every daemon off a state directory and a socket for a while.
 
-    Raises AlreadyRunning if one runs, with `command` in the hint.
+    Raises AlreadyRunning where one runs, with a hint how to run the command.
     """
     locks: list[Lock] = []
     try:
@@ -142,7 +142,7 @@ def alone(state_dir: str, socket: str, command: str) -> Iterator[None]:
 
 
 def holder(path: str) -> int | None:
-    """Return the pid of the process that holds a lock, or None if it is free."""
+    """Return the pid of the process that holds a lock, or None when none does."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

@@ -1,11 +1,11 @@
 """Logging: a line per event, `LEVEL module: message`, and never a document's text.
 
-A message is one line, its control characters spelt. Below one about an exception stand the places
-in the code, indented, and the type of the exception.
+A message is one line whatever it names, its control characters spelt. Below one about an
+exception stand the places in the code, indented, and its type.
 
 To the journal each line carries its priority, elsewhere the time; a file is rotated and its owner's
-alone. Of an exception the type and the places are logged; its message only if it is one of ours or
-the system's, since others may quote their input.
+alone. Of an exception the type and the places are logged; its message only where it is one of ours
+or the system's, since others may quote what they failed on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _QUICK_MS = 1_000.0
 
 
 def set_up(file: str | None = None, verbose: bool = False) -> None:
-    """Log to `file`, rotated, or to stderr; log uncaught exceptions of every thread, too."""
+    """Log to `file`, rotated, or to stderr; and let nothing end without a line."""
     handler: logging.Handler = _RotatedPrivately(file) if file else logging.StreamHandler()
     handler.setFormatter(_ForJournal() if not file and _is_journal() else _Textless(_PLAIN))
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler])
@@ -42,13 +42,13 @@ def set_up(file: str | None = None, verbose: bool = False) -> None:
     # A descriptor of its own: rotation closes the stream's.
     faulthandler.enable(_privately(file, os.O_WRONLY | os.O_APPEND) if file else sys.stderr)
     sys.excepthook = _uncaught
-    threading.excepthook = lambda fault: _thread_ended(fault.thread, fault.exc_value)
+    threading.excepthook = lambda ended: _thread_ended(ended.thread, ended.exc_value)
 
 
 def log_event(topic: str, data: Mapping[str, Any]) -> None:
     """Log an event of the engine: jobs that failed or took long, and entries that cannot be read.
 
-    Not why an entry cannot be read, which may quote it; `irc status --failures` lists that.
+    Not why an entry cannot be read, which may quote it; `irc status --failures` shows it.
     """
     if topic == "failure":
         log.warning("%s: cannot be read: %s", data["corpus"], data["path"])
@@ -79,7 +79,7 @@ def _privately(path: str, flags: int) -> int:
 
 
 class _Textless(logging.Formatter):
-    """Format a record as one line; of an exception its type and places, not its message."""
+    """Write a record as one line; of an exception its type and places, not its message."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (its name in logging)
         return spelled(super().formatMessage(record))

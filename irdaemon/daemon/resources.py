@@ -1,4 +1,4 @@
-"""Keep the process within its resource limits, and report those that are exceeded."""
+"""Resource limits: keep the process within them, and report which are exceeded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from irdaemon.runtime.memory import MB, resident
 
 log = logging.getLogger(__name__)
 
-# Near a limit: from this share on, memory is released and the limit reported.
+# Near a limit: from this share on, something is done or reported.
 NEAR = 0.9
 _SHED_EVERY_S = 60.0
 # libzmq ends the process when a connection comes and no descriptor is left.
@@ -35,11 +35,11 @@ class Exceeded:
     """A limit that is exceeded, or nearly: its name, and a sentence about it."""
 
     name: str
-    message: str
+    sentence: str
 
 
 def usage() -> Usage:
-    """Measure this process; the number of open files is 0 if it is not known."""
+    """Measure this process; the number of open files is 0 where it is not known."""
     try:
         opened = len(os.listdir(_DESCRIPTORS)) - 1
     except OSError:
@@ -47,13 +47,17 @@ def usage() -> Usage:
     return Usage(resident(), opened, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
-def exceeded(used: Usage, limits: LimitsConfig) -> Iterator[Exceeded]:
-    """Yield the limits of the process that are exceeded, or nearly."""
+def exceeded(used: Usage, limits: LimitsConfig) -> tuple[Exceeded, ...]:
+    """Return which limits the process exceeds, or nearly."""
+    return tuple(_exceeded(used, limits))
+
+
+def _exceeded(used: Usage, limits: LimitsConfig) -> Iterator[Exceeded]:
     memory = f"{used.memory // MB:,} of {limits.memory_mb:,} MB of memory are used (memory_mb)"
     if limits.memory_mb and used.memory > limits.memory_mb * MB:
         yield Exceeded("memory", f"{memory}; new entries are refused")
     elif over_memory(used, limits):
-        yield Exceeded("near memory", f"{memory}; models, graphs and caches are released")
+        yield Exceeded("near memory", f"{memory}; models, graphs and cached answers are released")
     if used.open_files > NEAR * used.most_files:
         files = f"{used.open_files:,} of {used.most_files:,} files are open (open_files)"
         yield Exceeded("open files", f"{files}; without any left, connections fail")
@@ -65,7 +69,7 @@ def over_memory(used: Usage, limits: LimitsConfig) -> bool:
 
 
 def set_open_files(limits: LimitsConfig) -> None:
-    """Set how many files the process may open, as far as the system allows."""
+    """Set how many files the process may open, as far as the system lets it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = max(_FEWEST_FILES, limits.open_files)
     if limits.open_files:
@@ -74,7 +78,7 @@ def set_open_files(limits: LimitsConfig) -> None:
 
 
 class ResourceLimits:
-    """Watch what the process uses, and call `shed` when memory is near its limit."""
+    """Watch what the process uses, and have `shed` called when memory is near its limit."""
 
     def __init__(self, limits: LimitsConfig, shed: Callable[[], None]):
         self._limits = limits
@@ -83,16 +87,17 @@ class ResourceLimits:
         self._exceeded: tuple[Exceeded, ...] = ()
 
     def tick(self, now: float) -> None:
-        """Measure, release memory if need be, log changes; `now` is in monotonic seconds."""
+        """Measure, and act; `now` is in seconds of the monotonic clock."""
         used = usage()
         if over_memory(used, self._limits) and now - self._shed_at >= _SHED_EVERY_S:
             self._shed_at = now
             self._shed()
-        found = tuple(exceeded(used, self._limits))
+        found = exceeded(used, self._limits)
         if {each.name for each in found} != {each.name for each in self._exceeded}:
-            log.warning("limits exceeded: %s", "; ".join(each.message for each in found) or "none")
+            sentences = "; ".join(each.sentence for each in found)
+            log.warning("limits exceeded: %s", sentences or "none any more")
         self._exceeded = found
 
     def exceeded(self) -> tuple[str, ...]:
-        """Return a sentence for each limit exceeded as of the last tick."""
-        return tuple(each.message for each in self._exceeded)
+        """Return a sentence for each limit that was exceeded at the last tick."""
+        return tuple(each.sentence for each in self._exceeded)

@@ -1,4 +1,4 @@
-"""Request maintenance jobs from the engine at intervals."""
+"""Schedule: upkeep at intervals. It only requests jobs of the engine; it does no work itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from irdaemon.config.config import ScheduleConfig
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.background import BackgroundScheduler
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Schedule:
-    """Request full scans, retries of failures, and compaction, each at its interval."""
+    """Request whole scans, another try at failures, and compaction at intervals."""
 
     def __init__(self, engine: Engine, intervals: ScheduleConfig):
         self._engine = engine
@@ -29,8 +29,8 @@ class Schedule:
         self._changing = threading.Lock()
 
     def start(self) -> None:
-        """Start, unless stopped already; the first jobs come after the first interval."""
-        # Imported here: it takes 45 ms, which the start of the daemon need not wait for.
+        """Begin, unless stopped already; the first round comes after the first interval."""
+        # Imported here: it takes 45 ms, which the start need not wait for.
         from apscheduler.schedulers.background import BackgroundScheduler
 
         logging.getLogger("apscheduler").setLevel(logging.WARNING)
@@ -61,7 +61,7 @@ class Schedule:
         self.start()
 
     def stop(self) -> None:
-        """Stop for good; jobs already requested stay with the engine. Safe from any thread."""
+        """Stop for good; what was requested stays queued. Any thread may call it."""
         with self._changing:
             self._stopped = True
             if self._scheduler is not None:
@@ -69,14 +69,14 @@ class Schedule:
                 self._scheduler = None
 
     def reconcile_all(self) -> None:
-        """Request a full scan of every corpus, which finds changes whose events were missed."""
+        """Request a whole scan of every corpus, so that a missed event is made good."""
         for name in tuple(self._engine.corpora):
-            self._engine.request(Job("reconcile", name, Look(routine=True)))
+            self._engine.request(Job("reconcile", name, ScanRequest(routine=True)))
 
     def retry_failures(self) -> None:
         """Request another try at everything that failed."""
         self._engine.request(Job("retry"))
 
     def compact(self) -> None:
-        """Request that unused rows are dropped and the file is compacted."""
+        """Request that unused rows are dropped and the file is folded."""
         self._engine.request(Job("compact"))

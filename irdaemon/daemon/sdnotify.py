@@ -1,4 +1,4 @@
-"""Notify systemd: READY, STATUS, WATCHDOG and STOPPING; no-ops without it."""
+"""Notify systemd, where it is there: READY, STATUS, WATCHDOG and STOPPING."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def notify(*lines: str) -> None:
 
 
 def watchdog_interval() -> float | None:
-    """Return the interval of the manager's watchdog messages in seconds, None without a watchdog.
+    """Return how often, in seconds, the manager wants a notification; None if it wants none.
 
     Half of what it allows, as sd_watchdog_enabled(3) advises.
     """

@@ -1,7 +1,7 @@
 """Run as a user service: a systemd unit on Linux, a launchd agent on macOS.
 
-Commands go through the manager's own client (systemctl, launchctl); a machine without one gets
-an error, and `irdaemon start --detach` works there.
+Commands go through the manager's own client (systemctl, launchctl); on a machine without
+one that is an error, whose hint is `irdaemon start --detach`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The supervisor: a thread that keeps the daemon's other parts running.
+"""The supervisor: it keeps the daemon's other parts going, on a thread of its own.
 
-It starts what takes long (the watches of a large tree, the schedule), keeps the watcher on the
-corpora's roots and the process within its limits, and restarts what died. A slow disk delays this
-thread and no other; what fails is tried again at the next tick.
+It starts what no request waits for (the watches of a large tree, the schedule), keeps the watcher
+on the corpora's roots and the process within its limits, and examines the health. A slow disk holds
+up this thread and no other; what fails is tried again at the next tick.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from irdaemon.watch import Watcher
 log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
-_EXAMINE_EVERY_S = 10.0
-_SEEK_EVERY_S = 60.0
-_LOG_FAILURE_EVERY_S = 60.0
+_EXAMINED_EVERY_S = 10.0
+_FOUND_EVERY_S = 60.0
+_LOGGED_EVERY_S = 60.0
 
 
-class Supervisor(threading.Thread):
+class SupervisorThread(threading.Thread):
     """Tick about once a second until stopped.
 
-    `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` is the daemon's
-    health at the last examination. `seek` is called once a minute, to find new roots.
+    `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` is the health at
+    the last examination. `find` is called once a minute, to find roots that are not watched yet.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Supervisor(threading.Thread):
         watcher: Watcher,
         schedule: Schedule,
         limits: ResourceLimits,
-        seek: Callable[[], None] = lambda: None,
+        find: Callable[[], None] = lambda: None,
     ):
         super().__init__(name="supervisor", daemon=True)
         self.ticked = time.monotonic()
@@ -50,12 +50,12 @@ class Supervisor(threading.Thread):
         self._watcher = watcher
         self._schedule = schedule
         self._limits = limits
-        self._seek = seek
-        self._sought_at = time.monotonic()
+        self._find = find
+        self._found_at = time.monotonic()
         self._watched: Mapping[str, Corpus] = {}
         self._examined_at = float("-inf")
-        self._failure_logged_at = float("-inf")
-        self._late: dict[str, float | None] = {}
+        self._logged_at = float("-inf")
+        self._missed_at: dict[str, float | None] = {}
         self._stopping = threading.Event()
 
     def run(self) -> None:
@@ -66,18 +66,18 @@ class Supervisor(threading.Thread):
                 self.tick(now)
                 self.ticked = now
             except Exception:
-                if now - self._failure_logged_at >= _LOG_FAILURE_EVERY_S:
-                    self._failure_logged_at = now
-                    log.exception("the supervisor failed; it tries again")
+                if now - self._logged_at >= _LOGGED_EVERY_S:
+                    self._logged_at = now
+                    log.exception("the supervisor failed; it goes on")
             self._stopping.wait(_TICK_S)
 
     def tick(self, now: float) -> None:
-        """Tick the watcher, the schedule, the limits and the idle timer once."""
+        """Start, update or restart what needs it, and examine the health now and then."""
         if not self.watches:
             self._watcher.start()
             self._schedule.start()
             self.watches = True
-        self._engine.doze()
+        self._engine.unload_idle()
         corpora = self._engine.corpora
         if corpora is not self._watched:
             self._watcher.set_roots(
@@ -86,10 +86,10 @@ class Supervisor(threading.Thread):
             self._watched = corpora
         self._watcher.tick(now)
         self._schedule.revive()
-        if now - self._sought_at >= _SEEK_EVERY_S:
-            self._sought_at = now
-            self._seek()
-        if now - self._examined_at >= _EXAMINE_EVERY_S:
+        if now - self._found_at >= _FOUND_EVERY_S:
+            self._found_at = now
+            self._find()
+        if now - self._examined_at >= _EXAMINED_EVERY_S:
             self._examined_at = now
             self._limits.tick(now)
             self._examine(self._engine.health())
@@ -101,6 +101,6 @@ class Supervisor(threading.Thread):
     def _examine(self, health: Health) -> None:
         self.sentence = health.sentence()
         for corpus in health.corpora:
-            if corpus.late and self._late.get(corpus.name) != corpus.looked_at:
-                self._late[corpus.name] = corpus.looked_at
+            if corpus.missed_events and self._missed_at.get(corpus.name) != corpus.scanned_at:
+                self._missed_at[corpus.name] = corpus.scanned_at
                 self._watcher.rewatch()

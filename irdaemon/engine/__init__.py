@@ -1,37 +1,73 @@
 """The engine: the whole library behind one object, without a thread of its own.
 
-It owns the ledger, the queue of jobs and the current snapshot. Anyone may `request` a job; one
-writer calls `step` (the daemon's writer thread) or `drain` (a library call); queries read
-`snapshot` once and are never held up. Whoever wants to hear of progress passes `notify`.
-
-A file for each side, one upon the other: `state`; for the writer `publishing`, `mending`,
-`erasing`, `upkeep` and `doing`; for queries `answering`.
+A State (ledger, corpora, queue, snapshot) with two sides: the Reader answers queries from the
+snapshot and writes nothing; the Writer takes jobs from the queue and is the only one to change
+ledger and snapshot. Any thread may `request` a job; one thread calls `step` (the daemon's writer)
+or `drain` (a library call). Pass `notify` to get an event for each job, generation and failure.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.answering import Answering
-from irdaemon.engine.doing import Doing
-from irdaemon.engine.state import Notify, Options
+from irdaemon.engine.host import Host
+from irdaemon.engine.reader import Reader
+from irdaemon.engine.state import EngineOptions, Notify, State
+from irdaemon.engine.writer import Writer
+from irdaemon.index import Snapshot
 from irdaemon.ledger import Ledger
 
-__all__ = ["Engine", "Notify", "Options"]
+__all__ = ["Engine", "EngineOptions", "Notify"]
 
 
-class Engine(Doing, Answering):
-    """Index corpora into a ledger and answer queries about them."""
+class Engine:
+    """Index corpora into a ledger and answer queries about them.
+
+    What its callers need of its parts is here under the parts' own names; see State, Reader and
+    Writer for what each does.
+    """
 
     def __init__(
         self,
         ledger: Ledger,
         corpora: Iterable[Corpus] = (),
-        options: Options | None = None,
+        options: EngineOptions | None = None,
         clock: Callable[[], float] = time.time,
         notify: Notify = lambda topic, data: None,
     ):
-        super().__init__(ledger, options or Options(), clock, notify)
-        self.set_corpora(corpora)
+        state = self.state = State(ledger, options or EngineOptions(), clock, notify)
+        writer = self.writer = Writer(state)
+        reader = self.reader = Reader(state, writer.drain)
+        writer.publisher.set_corpora(corpora)
+        self.discover, self.search, self.explain = reader.discover, reader.search, reader.explain
+        self.disclose, self.records, self.audit = reader.disclose, reader.records, reader.audit
+        self.status, self.health, self.info = reader.status, reader.health, reader.info
+        self.artifacts, self.failures = reader.artifacts, reader.failures
+        self.secrets, self.evaluate, self.wait = reader.secrets, reader.evaluate, reader.wait
+        self.step, self.drain = writer.step, writer.drain
+        self.reconfigure, self.shed = writer.reconfigure, writer.shed
+        self.request, self.impressions = state.request, state.impressions
+        self.progress, self.stop = state.work.progress, state.work.stop
+        self.unload_idle = state.embedders.doze
+
+    @property
+    def ledger(self) -> Ledger:
+        """Return the ledger; a damaged one is replaced while the engine runs."""
+        return self.state.ledger
+
+    @property
+    def host(self) -> Host:
+        """Return the process around the engine."""
+        return self.state.host
+
+    @property
+    def corpora(self) -> Mapping[str, Corpus]:
+        """Return the corpora by name."""
+        return self.state.corpora
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return what queries see now."""
+        return self.state.snapshot

@@ -1,38 +1,118 @@
-"""Hints: somebody says that a path has changed, and the corpora with a root around it look there.
+"""Changes: which corpora a changed path concerns, and the scans that follow from it.
 
-A hint is never a fact. The path decides only where to look, and only below what is indexed anyway;
-what is read there is what the corpus' source itself finds.
+A change comes from the watcher, or as a hint from a client. It is never a fact: the path decides
+only where to scan, and only below what is indexed anyway.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.opening import at_or_under, resolved
 
 
-def looks_at(path: str, corpora: Iterable[Corpus]) -> list[Job]:
-    """Return the looks at one path, of each corpus with a root above it.
+def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
+    """Return a scan of one path for each corpus with a root above it.
 
     Raises QueryError for what is no absolute path, NotFound where it lies below no root.
     """
     if not os.path.isabs(path) or "\0" in path:
-        raise QueryError(f"not an absolute path: {path!r:.100}", "say where the file is, in full")
+        raise QueryError(
+            f"not an absolute path: {path!r:.100}", "give the absolute path of the file"
+        )
     real = resolved(path)
-    jobs = [
-        Job("reconcile", corpus.name, Look(under=(real,)))
-        for corpus in corpora
-        if any(_below(real, resolved(root.path)) for root in corpus.source.roots())
-    ]
-    if not jobs:
+    inside = [corpus for corpus in corpora if _is_below(real, corpus.real_roots().values())]
+    if not inside:
         raise NotFound(f"{path!r:.200} lies below no root", "irc status shows what is watched")
-    return jobs
+    return jobs_for_changes((real,), inside, {})
 
 
-def _below(path: str, top: str) -> bool:
-    return path != top and at_or_under(path, top)
+def _is_below(path: str, tops: Iterable[str]) -> bool:
+    return any(path != top and at_or_under(path, top) for top in tops)
+
+
+def jobs_for_changes(
+    paths: Sequence[str], corpora: Iterable[Corpus], links: Mapping[str, str] | None
+) -> list[Job]:
+    """Return the scans that real paths which may have changed make due, at most one a corpus.
+
+    A corpus is concerned where a path lies in one of its roots or above one, or where one of the
+    followed `links` (link -> real target) leads from its roots to it. Where neither is known, or
+    `links` are not known (None), every corpus that follows links is. A root that went or came, a
+    directory above one too, makes a whole scan due; one that is still a file has only changed.
+    """
+    corpora = tuple(corpora)
+    tops = {corpus.name: tuple(corpus.real_roots().values()) for corpus in corpora}
+    followers = {corpus.name for corpus in corpora if _follows_links(corpus)}
+    names_of = _Links(links or {}).names_of
+    under: dict[str, list[str]] = {name: [] for name in tops}
+    for path in paths:
+        names = names_of(path)
+        concerned = {name for name in tops if _concerned(tops[name], names)}
+        if links is None or not concerned:
+            concerned |= followers
+        for name in concerned:
+            under[name].append(path)
+    return [_job(name, tops[name], tuple(mine)) for name, mine in under.items() if mine]
+
+
+def _job(corpus: str, tops: Sequence[str], paths: tuple[str, ...]) -> Job:
+    uprooted = [path for path in paths if any(at_or_under(top, path) for top in tops)]
+    whole = any(not os.path.isfile(path) for path in uprooted)
+    return Job("reconcile", corpus, ScanRequest() if whole else ScanRequest(under=paths))
+
+
+def _concerned(tops: Iterable[str], names: Iterable[str]) -> bool:
+    return any(_touches(name, top) for top in tops for name in names)
+
+
+def _touches(path: str, top: str) -> bool:
+    """Return whether a path lies at, below or above a root, or beside it as SQLite's log does."""
+    return at_or_under(path, top) or at_or_under(top, path) or path.startswith(f"{top}-")
+
+
+def _follows_links(corpus: Corpus) -> bool:
+    return any(root.links != "none" for root in corpus.source.roots())
+
+
+class _Links:
+    """Links by what they lead to."""
+
+    def __init__(self, links: Mapping[str, str]):
+        self._to: dict[str, list[str]] = {}
+        for link, target in links.items():
+            self._to.setdefault(target, []).append(link)
+        self._targets = sorted(self._to)
+
+    def names_of(self, path: str) -> set[str]:
+        """Return the path, and every link that leads to it, above it, or to what is below it."""
+        names = {path}
+        pending = [path, *self._below(path)]
+        while pending:
+            for top in _self_and_above(pending.pop()):
+                new = [link for link in self._to.get(top, ()) if link not in names]
+                names.update(new)
+                pending += new
+        return names
+
+    def _below(self, path: str) -> Iterator[str]:
+        prefix = f"{path}/"
+        for target in self._targets[bisect_left(self._targets, prefix) :]:
+            if not target.startswith(prefix):
+                return
+            yield target
+
+
+def _self_and_above(path: str) -> Iterator[str]:
+    while True:
+        yield path
+        above = os.path.dirname(path)
+        if above == path:
+            return
+        path = above

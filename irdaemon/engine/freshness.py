@@ -1,7 +1,7 @@
 """Freshness one can prove: wait until the snapshot includes every change made up to now.
 
 A root is proved by its events, where the kernel's order shows that all of them were read, and
-otherwise by a whole look at its corpus. Either way the looks that are asked for must have ended.
+otherwise by a whole scan of its corpus. Either way the scans that are requested must have ended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.queue import Job, Work
-from irdaemon.source.opening import resolved
 
 Wait = Callable[[Callable[[], bool], float], object]
 
@@ -26,18 +25,18 @@ def catch_up(
 ) -> tuple[str, ...]:
     """Wait until every change so far is in the snapshot; return the roots not shown to be.
 
-    `caught_up` gives the roots of which all events so far are asked for, `wait` waits for jobs to
-    be done; both get what is left of `timeout` seconds.
+    `caught_up` gives the roots of which all events so far were handed over, `wait` waits until jobs
+    have ended; both get what is left of `timeout` seconds.
     """
     until = time.monotonic() + timeout
-    asked_for = frozenset(caught_up(timeout))
-    roots = {corpus.name: _roots(corpus) for corpus in corpora}
+    reported = frozenset(caught_up(timeout))
+    roots = {corpus.name: set(corpus.real_roots().values()) for corpus in corpora}
     for name, paths in roots.items():
-        if not paths or not paths <= asked_for:
+        if not paths or not paths <= reported:
             work.add(Job("reconcile", name))
-    looks = {name: work.looks(name) for name in roots}
-    wait(lambda: all(look.ended for of in looks.values() for look in of), until - time.monotonic())
-    done = {name for name, of in looks.items() if all(look.state == "done" for look in of)}
+    scans = {name: work.scans(name) for name in roots}
+    wait(lambda: all(scan.ended for of in scans.values() for scan in of), until - time.monotonic())
+    done = {name for name, of in scans.items() if all(scan.state == "done" for scan in of)}
     unproved = {
         path
         for name, paths in roots.items()
@@ -45,7 +44,3 @@ def catch_up(
         if name not in done or not os.path.exists(path)
     }
     return tuple(sorted(unproved))
-
-
-def _roots(corpus: Corpus) -> set[str]:
-    return {resolved(root.path) for root in corpus.source.roots()}

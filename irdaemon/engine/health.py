@@ -1,7 +1,7 @@
-"""Health: whether the index gets anywhere, judged by progress and not by a heartbeat.
+"""Health: whether the index keeps up, judged by progress and not by a heartbeat.
 
-A corpus is `dark` where a root cannot be seen, `stale` where what was seen is not indexed in time,
-else `ok`. One pure function from facts to a judgement; who gathers the facts is elsewhere.
+A corpus is `offline` where a root cannot be seen, `stale` where what was seen is not indexed in
+time, else `ok`. One pure function from facts to a judgement; `status` gathers the facts.
 """
 
 from __future__ import annotations
@@ -11,41 +11,41 @@ from dataclasses import dataclass
 from typing import Literal
 
 from irclient.types import Plain
-from irdaemon.engine.lag import Standing
+from irdaemon.engine.lag import Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Problem, RootWatch
 
-Level = Literal["ok", "stale", "dark"]
+Level = Literal["ok", "stale", "offline"]
 # From best to worst.
-LEVELS: tuple[Level, ...] = ("ok", "stale", "dark")
-# The supervisor watches new roots once a second; a large tree takes longer.
+LEVELS: tuple[Level, ...] = ("ok", "stale", "offline")
+# The supervisor checks for new roots once a second; a large tree takes longer.
 _WATCHED_WITHIN_S = 60.0
-# How long a crowd of changes is worth a line.
-_CROWDED_FOR_S = 3600.0
-_KINDS = {"reconcile": "look", "embed": "embedding", "calibrate": "calibration"}
+# How long a scan in place of many changed paths is worth a line.
+_COLLAPSED_FOR_S = 3600.0
+_KINDS = {"reconcile": "scan", "embed": "embedding", "calibrate": "calibration"}
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How many seconds a change may wait, and how often whole looks are due (0: never)."""
+    """How many seconds a change may wait, and how often whole scans are due (0: never)."""
 
     stale_s: float = 600.0
-    look_every_s: float = 0.0
+    scan_every_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one corpus: where it stands, and what the ledger says of it.
+    """What is known of one corpus: its watermarks, and what the ledger has of it.
 
-    `roots` are its roots by their real paths. `looked_at` is when the last whole look ended,
+    `roots` are its roots by their real paths. `scanned_at` is when the last whole scan ended,
     `missing` why its embedder cannot be used, and `overlong` how many lines were passed over.
     """
 
     name: str
     roots: Mapping[str, str]
-    standing: Standing
-    looked_at: float | None = None
+    watermarks: Watermarks
+    scanned_at: float | None = None
     problems: tuple[Problem, ...] = ()
     failures: tuple[Failure, ...] = ()
     missing: str = ""
@@ -53,10 +53,10 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
-    """What a process knows of itself: its watches, None where nobody watches.
+class ProcessHealth:
+    """How a process is: its watches, None where there is no watcher.
 
-    `stuck` says which threads get nowhere, `limits` which limits bite.
+    `stuck` names the threads that make no progress, `limits` the limits that are exceeded.
     """
 
     watched: tuple[RootWatch, ...] | None = None
@@ -65,8 +65,8 @@ class Vitals:
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Plain):
-    """A root, and why it is not seen or only now and then."""
+class UnwatchedRoot(Plain):
+    """A root without events, and why it is not seen or only polled."""
 
     path: str
     reason: str
@@ -86,29 +86,30 @@ class Quarantined(Plain):
 class CorpusHealth(Plain):
     """How one corpus is; times are Unix seconds, None before the first.
 
-    `changed_at` against `indexed_at` says whether every change that was seen is served;
-    `waiting_s` is the age of the oldest look that waits or runs. `dark` are the roots that nobody
-    sees, `polled` those without events, `stale` why it is behind, `late` the changes that the last
-    routine look found and no event had told of, `quarantined` the entries that failed longest ago.
+    `changed_at` against `indexed_at` shows whether every change that was seen is served;
+    `waiting_s` is the age of the oldest scan that waits or runs. `offline` are the roots that are
+    not seen, `polled` those without events, `stale` why it is behind, `missed_events` the changes
+    that the last routine scan found and no event had reported, `quarantined` the entries that
+    failed longest ago.
     """
 
     name: str
     level: Level
     changed_at: float | None
     indexed_at: float | None
-    looked_at: float | None
+    scanned_at: float | None
     embedded_at: float | None
     waiting_s: float
-    dark: tuple[Place, ...]
-    polled: tuple[Place, ...]
+    offline: tuple[UnwatchedRoot, ...]
+    polled: tuple[UnwatchedRoot, ...]
     stale: tuple[str, ...]
-    late: int
+    missed_events: int
     quarantined: tuple[Quarantined, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Health(Plain):
-    """How everything is: the worst level of all, the corpora, and what troubles the process."""
+    """How everything is: the worst level of all, the corpora, and the problems of the process."""
 
     level: Level
     corpora: tuple[CorpusHealth, ...]
@@ -116,102 +117,104 @@ class Health(Plain):
     limits: tuple[str, ...]
 
     def sentence(self) -> str:
-        """Return a line that says how it is, and the first reason where that is not well."""
+        """Return one line: the level, and the first reason where that is not ok."""
         reasons = [
             *self.stuck,
-            *(f"{c.name}: {place.path}: {place.reason}" for c in self.corpora for place in c.dark),
+            *(f"{c.name}: {root.path}: {root.reason}" for c in self.corpora for root in c.offline),
             *(f"{c.name}: {reason}" for c in self.corpora for reason in c.stale),
         ]
         more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
         return f"{self.level}: {reasons[0]}{more}" if reasons else self.level
 
 
-def health(corpora: tuple[Facts, ...], vitals: Vitals, policy: Policy, now: float) -> Health:
+def health(
+    corpora: tuple[Facts, ...], process: ProcessHealth, policy: Policy, now: float
+) -> Health:
     """Judge by the facts how every corpus is, at a time in Unix seconds."""
-    judged = tuple(_of_corpus(facts, vitals, policy, now) for facts in corpora)
-    limits = (*vitals.limits, *(said for facts in corpora for said in _limits(facts, now)))
-    worst = max([0, int(bool(vitals.stuck)), *(LEVELS.index(each.level) for each in judged)])
-    return Health(LEVELS[worst], judged, vitals.stuck, limits)
+    judged = tuple(_of_corpus(facts, process, policy, now) for facts in corpora)
+    limits = (*process.limits, *(line for facts in corpora for line in _limits(facts, now)))
+    worst = max([0, int(bool(process.stuck)), *(LEVELS.index(each.level) for each in judged)])
+    return Health(LEVELS[worst], judged, process.stuck, limits)
 
 
-def _of_corpus(facts: Facts, vitals: Vitals, policy: Policy, now: float) -> CorpusHealth:
-    standing = facts.standing
-    dark = tuple(_dark(facts, vitals, now))
+def _of_corpus(facts: Facts, process: ProcessHealth, policy: Policy, now: float) -> CorpusHealth:
+    marks = facts.watermarks
+    offline = tuple(_offline(facts, process, now))
     stale = tuple(_stale(facts, policy, now))
-    waiting_s = now - standing.waiting_since if standing.waiting_since is not None else 0.0
+    waiting_s = now - marks.waiting_since if marks.waiting_since is not None else 0.0
     return CorpusHealth(
         name=facts.name,
-        level="dark" if dark else "stale" if stale else "ok",
-        changed_at=standing.changed_at,
-        indexed_at=standing.indexed_at,
-        looked_at=facts.looked_at,
-        embedded_at=standing.embedded_at,
+        level="offline" if offline else "stale" if stale else "ok",
+        changed_at=marks.changed_at,
+        indexed_at=marks.indexed_at,
+        scanned_at=facts.scanned_at,
+        embedded_at=marks.embedded_at,
         waiting_s=round(max(0.0, waiting_s), 1),
-        dark=dark,
+        offline=offline,
         polled=tuple(
-            Place(watch.path, watch.reason)
-            for watch in _watches(facts, vitals)
+            UnwatchedRoot(watch.path, watch.reason)
+            for watch in _watches(facts, process)
             if watch.mode == "polling"
         ),
         stale=stale,
-        late=standing.late,
+        missed_events=marks.missed_events,
         quarantined=tuple(Quarantined(f.path, f.reason, f.since, f.tries) for f in facts.failures),
     )
 
 
-def _watches(facts: Facts, vitals: Vitals) -> Iterator[RootWatch]:
-    for watch in vitals.watched or ():
+def _watches(facts: Facts, process: ProcessHealth) -> Iterator[RootWatch]:
+    for watch in process.watched or ():
         if any(at_or_under(watch.path, root) for root in facts.roots):
             yield watch
 
 
-def _dark(facts: Facts, vitals: Vitals, now: float) -> Iterator[Place]:
-    """Yield the roots that nobody sees: they cannot be looked at, or nobody watches them."""
+def _offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[UnwatchedRoot]:
+    """Yield the roots whose changes are not seen: not to be scanned, or not watched."""
     roots = facts.roots
     unseen = {
         roots.get(problem.path, problem.path): problem.reason
         for problem in facts.problems
         if not roots or problem.path in roots or problem.path in roots.values()
     }
-    for watch in _watches(facts, vitals):
+    for watch in _watches(facts, process):
         if watch.mode == "missing":
             unseen.setdefault(roots.get(watch.path, watch.path), watch.reason)
-    settled = facts.looked_at is not None and now - facts.looked_at > _WATCHED_WITHIN_S
-    if vitals.watched is not None and settled:
-        watched = {watch.path for watch in vitals.watched}
+    settled = facts.scanned_at is not None and now - facts.scanned_at > _WATCHED_WITHIN_S
+    if process.watched is not None and settled:
+        watched = {watch.path for watch in process.watched}
         for path in roots.keys() - watched:
-            unseen.setdefault(roots[path], "nobody watches it")
-    yield from (Place(path, reason) for path, reason in sorted(unseen.items()))
+            unseen.setdefault(roots[path], "it is not watched")
+    yield from (UnwatchedRoot(path, reason) for path, reason in sorted(unseen.items()))
 
 
 def _stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
     """Yield why a corpus is behind what its source has."""
-    standing = facts.standing
-    if standing.waiting_since is not None and now - standing.waiting_since > policy.stale_s:
-        yield f"changes wait to be indexed since {lasting(now - standing.waiting_since)}"
-    for fault in standing.faults:
-        yield f"the last {_KINDS.get(fault.kind, fault.kind)} failed: {fault.reason}"
+    marks = facts.watermarks
+    if marks.waiting_since is not None and now - marks.waiting_since > policy.stale_s:
+        yield f"changes wait to be indexed since {lasting(now - marks.waiting_since)}"
+    for job in marks.failed_jobs:
+        yield f"the last {_KINDS.get(job.kind, job.kind)} failed: {job.reason}"
     if facts.missing:
         yield f"nothing is embedded: {facts.missing}"
-    due = policy.look_every_s and 2 * policy.look_every_s + policy.stale_s
-    if due and facts.looked_at is not None and now - facts.looked_at > due:
-        yield f"the last whole look ended {lasting(now - facts.looked_at)} ago"
-    if standing.refused:
-        yield f"{standing.refused:,} new entries are not taken in: {standing.refusal}"
-    if standing.late:
+    due = policy.scan_every_s and 2 * policy.scan_every_s + policy.stale_s
+    if due and facts.scanned_at is not None and now - facts.scanned_at > due:
+        yield f"the last whole scan ended {lasting(now - facts.scanned_at)} ago"
+    if marks.refused:
+        yield f"{marks.refused:,} new entries are not taken in: {marks.refusal}"
+    if marks.missed_events:
         yield (
-            f"{standing.late:,} changes were found that no event had told of;"
+            f"{marks.missed_events:,} changes were found that no event had reported;"
             " the watches were set anew"
         )
 
 
 def _limits(facts: Facts, now: float) -> Iterator[str]:
-    """Yield which limits bite a corpus."""
-    standing = facts.standing
-    if standing.refused:
-        yield f"{facts.name}: {standing.refusal}"
-    if standing.crowded_at is not None and now - standing.crowded_at < _CROWDED_FOR_S:
-        yield f"{facts.name}: one look stood for more changed paths than may wait (queued_paths)"
+    """Yield which limits a corpus exceeds."""
+    marks = facts.watermarks
+    if marks.refused:
+        yield f"{facts.name}: {marks.refusal}"
+    if marks.collapsed_at is not None and now - marks.collapsed_at < _COLLAPSED_FOR_S:
+        yield f"{facts.name}: one scan stood for more changed paths than may wait (queued_paths)"
     if facts.overlong:
         yield f"{facts.name}: {facts.overlong:,} lines were too long to be read (line_bytes)"
 

@@ -1,4 +1,4 @@
-"""The process around an engine, as far as the engine may ask something of it."""
+"""The process around an engine, as far as the engine depends on it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from irclient.errors import Unavailable
-from irdaemon.engine.health import Vitals
+from irdaemon.engine.health import ProcessHealth
 
 
 class Host(Protocol):
-    """What an engine may ask of the process it runs in: its facts, and its configuration."""
+    """What an engine needs of the process it runs in: its facts, and its configuration."""
 
     @property
     def writes(self) -> bool:
-        """Say whether a thread of its own does the engine's jobs."""
+        """Return whether a thread of its own runs the engine's jobs."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what the status says of the process."""
+        """Return what the status reports of the process."""
         ...
 
-    def vitals(self) -> Vitals:
-        """Return what the process knows of its watches, threads and limits."""
+    def health(self) -> ProcessHealth:
+        """Return how the process' watches, threads and limits are."""
         ...
 
     def caught_up(self, timeout: float) -> Collection[str]:
-        """Return the real paths of roots of which every change so far has been asked for.
+        """Return the real paths of roots of which every change so far has been requested.
 
         Takes at most `timeout` seconds.
         """
@@ -45,8 +45,8 @@ class Host(Protocol):
         ...
 
 
-class Library:
-    """The host of an engine that runs in somebody's own process: no configuration to edit."""
+class InProcess:
+    """The host of an engine that runs in its caller's process: no configuration to edit."""
 
     writes = False
 
@@ -54,12 +54,12 @@ class Library:
         """Return no facts."""
         return {}
 
-    def vitals(self) -> Vitals:
-        """Return nothing: nobody watches."""
-        return Vitals()
+    def health(self) -> ProcessHealth:
+        """Return nothing: there is no watcher."""
+        return ProcessHealth()
 
     def caught_up(self, timeout: float) -> Collection[str]:
-        """Return none: nobody watches."""
+        """Return none: there is no watcher."""
         return ()
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""What waits to be done: a queue that joins equal wishes and puts the urgent ones first."""
+"""The queue of jobs: it joins equal requests and gives out the urgent ones first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.errors import NotFound
-from irdaemon.engine.lag import Fault, Standing, Standings
+from irdaemon.engine.lag import FailedJob, Lag, Watermarks
 from irdaemon.ingest.reconcile import Report
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 
-# Lower is sooner: a change somebody just made, a whole look, vectors, upkeep.
-_URGENCY = {"mend": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, "retry": 3}
+# Lower is sooner: a change just made, a whole scan, vectors, upkeep.
+_URGENCY = {"repair": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, "retry": 3}
 _URGENCY |= {"pin": 3, "calibrate": 3, "graph": 4, "image": 4, "compact": 5}
 CHANGE = 0
 _JOBS_REMEMBERED = 256
@@ -26,23 +26,27 @@ _JOBS_REMEMBERED = 256
 class Job:
     """One thing to do: `kind` is one of those above.
 
-    `first` and `last` are when it was first and last asked for. A `crowded` one stands for more
+    `first` and `last` are when it was first and last requested. A `collapsed` one stands for more
     changed paths than may wait.
     """
 
     kind: str
     corpus: str = ""
-    look: Look = field(default_factory=Look)
+    scan: ScanRequest = field(default_factory=ScanRequest)
     number: int = 0
     first: float = 0.0
     last: float = 0.0
-    crowded: bool = False
+    collapsed: bool = False
 
     @property
     def urgency(self) -> int:
-        """Return how soon this is wanted: 0 is at once."""
-        changed = self.kind == "reconcile" and self.look.under
+        """Return how soon this is to be done: 0 is at once."""
+        changed = self.kind == "reconcile" and self.scan.under
         return CHANGE if changed else _URGENCY[self.kind]
+
+    def is_scan_of(self, corpus: str) -> bool:
+        """Return whether this is a scan of a corpus."""
+        return (self.kind, self.corpus) == ("reconcile", corpus)
 
 
 @dataclass(slots=True)
@@ -57,7 +61,7 @@ class Progress:
 
     @property
     def ended(self) -> bool:
-        """Say whether the job is done or has failed."""
+        """Return whether the job is done or has failed."""
         return self.state in ("done", "failed")
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,7 +80,7 @@ class Progress:
 class JobQueue:
     """Hold the jobs to do, at most one for each kind, corpus and urgency.
 
-    Where more than `most_paths` changed paths of a corpus wait (0: no limit), a look at the
+    Where more than `most_paths` changed paths of a corpus wait (0: no limit), a scan of the
     directory around them all stands for them.
     """
 
@@ -95,17 +99,18 @@ class JobQueue:
         if waiting is None:
             job = replace(job, number=next(self._numbers), first=now, last=now)
         else:
-            job = replace(waiting, look=joined(waiting.look, job.look), last=now)
-        if self._most_paths and len(job.look.under) > self._most_paths:
-            around = os.path.commonpath(job.look.under)
-            job = replace(job, look=replace(job.look, under=(around,)), crowded=True)
+            job = replace(waiting, scan=joined(waiting.scan, job.scan), last=now)
+        if self._most_paths and len(job.scan.under) > self._most_paths:
+            around = os.path.commonpath(job.scan.under)
+            job = replace(job, scan=replace(job.scan, under=(around,)), collapsed=True)
         self._waiting[key] = job
         return job
 
     def oldest(self, corpus: str | None = None) -> float | None:
-        """Return when the oldest job, or look at a corpus, was asked for; None where none waits."""
-        asked = (job.first for job in self._waiting.values() if _concerns(job, corpus))
-        return min(asked, default=None)
+        """Return when the oldest job, or scan of a corpus, was requested; None where none waits."""
+        jobs = self._waiting.values()
+        requested = (job.first for job in jobs if corpus is None or job.is_scan_of(corpus))
+        return min(requested, default=None)
 
     def take(self, at_most: int = 99) -> Job | None:
         """Remove and return the most urgent job, of urgency `at_most` or sooner; None if none."""
@@ -117,19 +122,19 @@ class JobQueue:
         return job
 
     def paths(self, corpus: str = "") -> int:
-        """Count the changed paths that wait, of one corpus or of all, a whole look as one."""
+        """Count the changed paths that wait, of one corpus or of all, a whole scan as one."""
         return sum(
-            max(1, len(job.look.under))
+            max(1, len(job.scan.under))
             for job in tuple(self._waiting.values())  # readers come while the writer takes
             if job.kind == "reconcile" and corpus in ("", job.corpus)
         )
 
     def has(self, kind: str) -> bool:
-        """Say whether a job of a kind waits."""
+        """Return whether a job of a kind waits."""
         return any(job.kind == kind for job in self._waiting.values())
 
     def has_urgent(self) -> bool:
-        """Say whether something waits that is wanted at once."""
+        """Return whether something waits that is to be done at once."""
         return any(job.urgency == CHANGE for job in self._waiting.values())
 
     def drop(self, corpus: str) -> list[Job]:
@@ -140,16 +145,16 @@ class JobQueue:
 
 
 class Work:
-    """What is to be done and how far it is; any thread may add, one writer takes.
+    """The jobs that wait, run, or ended of late; any thread may add, one writer takes.
 
-    `breath` is when, on the monotonic clock, the writer last came by for work or during work.
+    `last_progress` is when, on the monotonic clock, the writer last took or worked on a job.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, most_paths: int = 0) -> None:
         self._clock = clock
         self._queue = JobQueue(most_paths)
-        self._standings = Standings()
-        self.breath = time.monotonic()
+        self._lag = Lag()
+        self.last_progress = time.monotonic()
         self._progress: dict[int, Progress] = {}
         lock = threading.RLock()
         self._wake, self._ended = threading.Condition(lock), threading.Condition(lock)
@@ -161,9 +166,9 @@ class Work:
             job = self._queue.add(job, self._clock())
             self._remember(job)
             if job.kind == "reconcile" and job.urgency == CHANGE:
-                self._standings.changed(job.corpus, job.last)
-            if job.crowded:
-                self._standings.crowded(job.corpus, job.last)
+                self._lag.changed(job.corpus, job.last)
+            if job.collapsed:
+                self._lag.collapsed(job.corpus, job.last)
             self._wake.notify()
         return job.number
 
@@ -172,12 +177,12 @@ class Work:
         with self._wake:
             if not len(self._queue) and timeout != 0:
                 self._wake.wait(timeout)
-            self.breath = time.monotonic()
+            self.last_progress = time.monotonic()
             return self._begun(self._queue.take())
 
     def take_before(self, running: Job) -> Job | None:
         """Remove and return a change that need not wait for the job that runs."""
-        self.breath = time.monotonic()
+        self.last_progress = time.monotonic()
         if running.urgency == CHANGE:
             return None
         with self._wake:
@@ -189,7 +194,7 @@ class Work:
         return job
 
     def end(self, number: int, state: str, report: str) -> None:
-        """Mark a job as done or failed, and tell whoever waits."""
+        """Mark a job as done or failed, and wake waiting calls."""
         with self._wake:
             progress = self._progress[number]
             progress.report, progress.state = report, state
@@ -202,55 +207,54 @@ class Work:
             return
         failed, now = progress.state == "failed", self._clock()
         why = progress.report if failed else ""
-        self._standings.ended(job.corpus, Fault(job.kind, why, now))
+        self._lag.ended(job.corpus, FailedJob(job.kind, why, now))
         if not failed and job.kind == "reconcile":
-            self._standings.indexed(job.corpus, job.last)
+            self._lag.indexed(job.corpus, job.last)
         if not failed and job.kind == "embed":
-            self._standings.embedded(job.corpus, now)
+            self._lag.embedded(job.corpus, now)
 
     def embedded(self, corpus: str) -> None:
         """Note that every record of a corpus has its vector."""
         with self._wake:
-            self._standings.embedded(corpus, self._clock())
+            self._lag.embedded(corpus, self._clock())
 
-    def looked(self, job: Job, report: Report) -> None:
-        """Note what a look came to."""
+    def scanned(self, job: Job, report: Report) -> None:
+        """Note how a scan ended."""
         with self._wake:
-            self._standings.looked(job.corpus, job.look, report)
+            self._lag.scanned(job.corpus, job.scan, report)
             if report.changed:
-                self._standings.changed(job.corpus, job.last)
+                self._lag.changed(job.corpus, job.last)
 
-    def standing(self, corpus: str) -> Standing:
-        """Return where a corpus stands."""
+    def watermarks(self, corpus: str) -> Watermarks:
+        """Return how far a corpus has come."""
         with self._wake:
-            running = [p.job.first for p in self.running() if _concerns(p.job, corpus)]
-            waiting = self._queue.oldest(corpus)
-            asked = [*running, *([] if waiting is None else [waiting])]
-            return replace(self._standings.of(corpus), waiting_since=min(asked, default=None))
+            requested = [p.job.first for p in self.running() if p.job.is_scan_of(corpus)]
+            if (waiting := self._queue.oldest(corpus)) is not None:
+                requested.append(waiting)
+            return replace(self._lag.of(corpus), waiting_since=min(requested, default=None))
 
     def oldest(self) -> float | None:
-        """Return when the oldest job that waits was asked for; None where none waits."""
+        """Return when the oldest job that waits was requested; None where none waits."""
         with self._wake:
             return self._queue.oldest()
 
-    def tell(self) -> None:
-        """Let whoever waits look again."""
+    def wake_waiting(self) -> None:
+        """Have every waiting call check again what it waits for."""
         with self._wake:
             self._ended.notify_all()
 
     def wait_until(self, happened: Callable[[], bool], timeout: float) -> bool:
-        """Wait until something is so, looking whenever a job ends; say whether it is."""
+        """Wait until something happened, checking whenever a job ends; return whether it did."""
         with self._wake:
             return self._ended.wait_for(lambda: happened() or self.stopping, timeout) and happened()
 
-    def looks(self, corpus: str) -> list[Progress]:
-        """Return the looks at a corpus that wait or run now."""
+    def scans(self, corpus: str) -> list[Progress]:
+        """Return the scans of a corpus that wait or run now."""
         with self._wake:
             return [
                 progress
                 for progress in self._progress.values()
-                if (progress.job.kind, progress.job.corpus) == ("reconcile", corpus)
-                and not progress.ended
+                if progress.job.is_scan_of(corpus) and not progress.ended
             ]
 
     def drop(self, corpus: str, why: str) -> None:
@@ -258,7 +262,7 @@ class Work:
         with self._wake:
             for job in self._queue.drop(corpus):
                 self.end(job.number, "failed", why)
-            self._standings.forget(corpus)
+            self._lag.forget(corpus)
 
     def stop(self) -> None:
         """Wake the writer for the last time."""
@@ -278,7 +282,7 @@ class Work:
         return [p for p in list(self._progress.values()) if p.state == "running"]
 
     def paths(self) -> int:
-        """Count the changed paths that wait, a whole look as one."""
+        """Count the changed paths that wait, a whole scan as one."""
         with self._wake:
             return self._queue.paths()
 
@@ -289,7 +293,7 @@ class Work:
 
     @property
     def change_waits(self) -> bool:
-        """Say whether a change that somebody just made waits."""
+        """Return whether a change that was just made waits."""
         with self._wake:
             return self._queue.has_urgent()
 
@@ -306,16 +310,11 @@ class Work:
             self._progress.pop(next(ended, 0), None)
 
 
-def joined(one: Look, other: Look) -> Look:
-    """Return the look that sees what either would."""
-    return Look(
+def joined(one: ScanRequest, other: ScanRequest) -> ScanRequest:
+    """Return the scan that sees what either would."""
+    return ScanRequest(
         under=tuple(dict.fromkeys(one.under + other.under)),
         full=one.full or other.full,
         prune=one.prune or other.prune,
         routine=one.routine and other.routine,
     )
-
-
-def _concerns(job: Job, corpus: str | None) -> bool:
-    """Say whether a job is a look at a corpus; every job concerns None."""
-    return corpus is None or (job.kind, job.corpus) == ("reconcile", corpus)

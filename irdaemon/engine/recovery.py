@@ -1,9 +1,9 @@
 """A sound ledger in the place of a damaged one: at a start, and while queries go on.
 
-Rows that do not fit are mended. A file that is none any more is set aside, and nothing is lost with
-it but what the sources no longer have. A running daemon hands over to the new one what its snapshot
-knows, term ids and vectors, so that old and new can be served side by side until every source was
-read again.
+Rows that do not fit are repaired. A file that is no database any more is set aside, and nothing is
+lost with it but what the sources no longer have. A running daemon hands over to the new one what
+its snapshot has, term ids and vectors, so that old and new can be served side by side until every
+source was read again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Made = TypeVar("Made")
 
 
 def opened(path: str, make: Callable[[Ledger], Made], now: float) -> tuple[Made, Loss | None]:
-    """Return what `make` makes of the ledger at a path; a damaged one is mended or set aside.
+    """Return what `make` makes of the ledger at a path; a damaged one is repaired or set aside.
 
     Raises LedgerError where the disk or a later format is in the way.
     """
@@ -57,7 +57,7 @@ def _made(path: str, make: Callable[[Ledger], Made]) -> Made:
 
 
 def renewed(old: Ledger, snapshot: Snapshot, why: str, now: float) -> tuple[Ledger, Loss | None]:
-    """Mend the ledger of a running daemon, or set it aside and begin a new one.
+    """Repair the ledger of a running daemon, or set it aside and begin a new one.
 
     The new one begins with what a snapshot knows.
     """

@@ -1,50 +1,45 @@
-"""What the engine holds: ledger, corpora, queue and snapshot, and what all its sides need."""
+"""What reader and writer share: ledger, corpora, queue, snapshot, and what both ask of them."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import sqlite3
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from irclient.errors import NotFound, Unavailable
+from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Ladder
 from irdaemon.discovery.impressions import Offers
 from irdaemon.embed import Embedder
+from irdaemon.embed.absent import Absent
 from irdaemon.embed.pool import Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.engine.health import Policy
-from irdaemon.engine.host import Host, Library
-from irdaemon.engine.queue import Job, Progress, Work
-from irdaemon.engine.retry import Retries, Setbacks
-from irdaemon.index import (
-    Images,
-    Snapshot,
-)
+from irdaemon.engine.host import Host, InProcess
+from irdaemon.engine.queue import Job, Work
+from irdaemon.engine.retry import JobRetries, ScanRetries
+from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.damage import is_damage
 from irdaemon.ledger.loss import Loss
-
-log = logging.getLogger(__name__)
 
 Notify = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EngineOptions:
     """How an engine works.
 
-    `images`: where large corpora are laid out, None for nowhere; `hnsw_above`: vectors from which a
-    graph helps, 0 for never; `embedder_idle_s`: after so long unused a model goes, 0 for never;
-    `calibrating`: whether floors are sought; `reranker`: its name, "" for none; `policy`: when an
-    index counts as stale; `queued_paths`: changed paths that wait before one look stands for them.
+    `images`: where large corpora are laid out, None for nowhere; `hnsw_above`: number of vectors
+    from which a graph is built, 0 for never; `embedder_idle_s`: seconds after which an unused model
+    is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
+    for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
+    that may wait before one scan stands for them all, 0 for any number.
     """
 
     images: Images | None = None
@@ -56,110 +51,78 @@ class Options:
     queued_paths: int = 0
 
 
-class State(ABC):
-    """The state that queries read and the writer changes."""
+class State:
+    """The state that queries read and the writer changes.
+
+    Readers take `snapshot` and `corpora` once per query; the writer replaces either by one
+    assignment. `work` is the only part with a lock, and no query takes it.
+    """
 
     def __init__(
-        self, ledger: Ledger, options: Options, clock: Callable[[], float], notify: Notify
+        self, ledger: Ledger, options: EngineOptions, clock: Callable[[], float], notify: Notify
     ):
         self.ledger = ledger
+        self.options = options
+        self.clock = clock
         self.notify = notify
-        self.host: Host = Library()
-        self._images = options.images
-        self.offers = Offers(clock)
-        self._hnsw_above = options.hnsw_above
-        self._calibrating = options.calibrating
-        self._embedders = Embedders(options.embedder_idle_s)
-        self._models = discovery.Models(self._embedders.vector, _reranker(options.reranker))
-        self._clock = clock
-        self._corpora: dict[str, Corpus] = {}
-        self._policy = options.policy
-        self._work = Work(clock, options.queued_paths)
-        self._setbacks = Setbacks()
-        self._retries = Retries()
-        self._rereading: set[str] = set()
-        self.loss: Loss | None = None
-        self._discovering, self._searching = Ladder(), Ladder()
-        self._published_at = 0.0
-        self._next_corpora: tuple[Corpus, ...] = ()
-        self._disclosed_now: deque[Pin] = deque(maxlen=MOST_PINS)
+        self.host: Host = InProcess()
+        self.corpora: Mapping[str, Corpus] = {}
         self.snapshot = Snapshot(ledger.generation(), {}, ledger.terms.table())
-
-    @property
-    def corpora(self) -> Mapping[str, Corpus]:
-        """Return the corpora by name."""
-        return self._corpora
+        self.work = Work(clock, options.queued_paths)
+        self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
+        self.corruption: Loss | None = None
+        self.embedders = Embedders(options.embedder_idle_s)
+        self.models = discovery.Models(self.embedders.vector, _reranker(options.reranker))
+        self.impressions = Offers(clock)
+        self.discover_tiers, self.search_tiers = Ladder(), Ladder()
+        self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
 
     def request(self, job: Job) -> int:
-        """Queue a job and return its number; equal wishes become one."""
-        if job.corpus and job.corpus not in self._corpora:
-            raise self._unknown(job.corpus)
-        return self._work.add(job)
-
-    @abstractmethod
-    def drain(self) -> None:
-        """Do all jobs there are: the engine without a writer thread."""
-
-    @abstractmethod
-    def _run(self, job: Job) -> None:
-        """Do one job."""
-
-    def stop(self) -> None:
-        """Make a waiting `step` return, and a running job end after its present transaction."""
-        self._work.stop()
-
-    def progress(self, number: int) -> Progress:
-        """Return how far a job is. Raises NotFound for one that is not remembered."""
-        return self._work.progress(number)
+        """Queue a job and return its number; equal requests become one."""
+        self.check_known(job.corpus or None)
+        return self.work.add(job)
 
     @property
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
-        looks = (look for look in self._work.running() if look.job.kind == "reconcile")
-        waiting = self._work.paths() + self._setbacks.paths() + self._retries.paths()
-        return waiting + sum(look.todo - look.done for look in looks)
+        scans = (p for p in self.work.running() if p.job.kind == "reconcile")
+        waiting = self.work.paths() + self.job_retries.paths() + self.scan_retries.paths()
+        return waiting + sum(scan.todo - scan.done for scan in scans)
 
-    @property
-    def breath(self) -> float:
-        """Return when, on the monotonic clock, the writer last got on."""
-        return self._work.breath
+    def serving(self, corpus: Corpus) -> Embedder:
+        """Return the embedder whose vectors serve a corpus now."""
+        return self.embedders.serving(corpus.embedder, self.ledger.served(corpus.name))
 
-    @property
-    def queued(self) -> int:
-        """Count the jobs that wait or run."""
-        return self._work.queued
-
-    def doze(self) -> None:
-        """Let go of what is only kept to be quick, where nobody has needed it for a while."""
-        self._embedders.doze()
-
-    def _serving(self, corpus: Corpus) -> Embedder:
-        return self._embedders.serving(corpus.embedder, self.ledger.served(corpus.name))
+    def why_no_embedder(self, corpus: Corpus) -> str:
+        """Return why a corpus' embedder cannot be used, "" where it can."""
+        target = self.embedders.named(corpus.embedder)
+        return target.error.message if isinstance(target, Absent) else ""
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[Ledger]:
-        """Give a view of the ledger. Raises Unavailable where there is none to be had."""
+    def reading(self) -> Iterator[Ledger]:
+        """Give a view of the ledger for another thread than the writer's.
+
+        Raises Unavailable where it cannot be read; a repair is then requested.
+        """
         try:
             with self.ledger.reading() as ledger:
                 yield ledger
         except (sqlite3.DatabaseError, LedgerError) as error:
             if is_damage(error.__cause__ or error):
-                self._work.add(Job("mend"))
+                self.work.add(Job("repair"))
             raise Unavailable(
                 f"the ledger cannot be read: {error}",
-                "it may mend itself in a moment; irdaemon check says more",
+                "it may be repaired in a moment; irdaemon check shows more",
             ) from error
 
-    def _check_known(self, corpus: str | None) -> None:
-        if corpus is not None and corpus not in self._corpora:
-            raise self._unknown(corpus)
-
-    def _unknown(self, name: str) -> NotFound:
-        return unknown_corpus(name, self._corpora)
+    def check_known(self, corpus: str | None) -> None:
+        """Raise NotFound, with the nearest name, for a corpus that there is not."""
+        if corpus is not None and corpus not in self.corpora:
+            raise unknown_corpus(corpus, self.corpora)
 
 
 def _reranker(name: str) -> Reranker:
-    """Return the reranker of that name; a stand-in that says why where there is none."""
+    """Return the reranker of that name; one whose error explains why where it cannot be used."""
     if not name:
         return NOT_CONFIGURED
     try:

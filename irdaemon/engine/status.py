@@ -1,92 +1,132 @@
-"""What `status`, `info`, `artifacts` and `failures` say: the ledger's rows, told as plain data."""
+"""What `status`, `info`, `artifacts` and `failures` answer: state and ledger as plain data."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.health import Facts
-from irdaemon.engine.lag import Standing
-from irdaemon.engine.retry import Trouble
-from irdaemon.index import CorpusIndex
+from irdaemon.engine.health import Facts, Health, health
+from irdaemon.engine.state import State
 from irdaemon.ledger import Ledger, Wanted
 from irdaemon.ledger.files import kept_aside
-from irdaemon.ledger.loss import Loss
+from irdaemon.runtime.profile import summary
 from irdaemon.selection.floor import trusted
-from irdaemon.source.opening import resolved
 from irdaemon.types import Floor
 
 MOST_LISTED = 1_000
 _QUARANTINED_SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a corpus' queries see now, and how many entries are still to be read.
+def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
+    """Return generation, queue and the state of every corpus; with `profile`, of every stage."""
+    return {
+        **({"profile": summary()} if profile else {}),
+        **state.host.facts(),
+        "generation": state.snapshot.generation,
+        "ledger": _of_ledger(state, ledger),
+        "queue": state.work.queued,
+        "queue_s": _queue_age(state),
+        "health": health_of(state, ledger).to_dict(),
+        "jobs": [progress.to_dict() for progress in state.work.running()],
+        "corpora": [_of_corpus(state, ledger, corpus) for corpus in state.corpora.values()],
+    }
 
-    `embedder` is the id of the configured embedder, `missing` why it cannot be used, `unwritten`
-    why what was read of the corpus cannot be stored.
-    """
 
-    index: CorpusIndex
-    unread: int
-    embedder: str
-    missing: str = ""
-    unwritten: Trouble | None = None
+def health_of(state: State, ledger: Ledger) -> Health:
+    """Judge how every corpus is by what was seen and what was done."""
+    facts = tuple(_facts(state, ledger, corpus) for corpus in state.corpora.values())
+    return health(facts, state.host.health(), state.options.policy, state.clock())
 
 
-def status(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
+def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
+    """Return the status of a corpus with what it can be queried for."""
+    corpus, index = state.corpora[name], state.snapshot.corpora[name]
+    return {
+        **_of_corpus(state, ledger, corpus),
+        "embedder": corpus.embedder,
+        "served_by": index.embedder,
+        "floors": {mode: _floor(floor) for mode, floor in index.floors.items()},
+        "recipe": corpus.recipe,
+        "fields": sorted(index.columns.names()),
+        "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
+        "skipped": ledger.entries.skipped(name),
+    }
+
+
+def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
-    rows = seen.index.rows
-    reconciled, problems = ledger.state_of(corpus.name)
-    switching = seen.embedder != seen.index.embedder and not seen.missing
-    waiting = seen.index.unembedded
+    index = state.snapshot.corpora[corpus.name]
+    rows, unembedded = index.rows, index.unembedded
+    reconciled, _ = ledger.state_of(corpus.name)
+    problems = _problems(state, ledger, corpus)
+    target, usable = state.embedders.named(corpus.embedder), not state.why_no_embedder(corpus)
+    switching = usable and target.id != index.embedder
+    waiting = unembedded
     if switching:
-        waiting = rows.n_records - ledger.counts(corpus.name, seen.embedder).vectors
-    said = [{"path": p.path, "reason": p.reason} for p in problems]
-    if seen.missing:
-        said.append({"path": corpus.embedder, "reason": seen.missing})
-    if seen.unwritten:
-        said.append({"path": ledger.path, "reason": seen.unwritten.error})
+        waiting = rows.n_records - ledger.counts(corpus.name, target.id).vectors
+    embedding = _state(reconciled is None, bool(problems), waiting)
     return {
         "name": corpus.name,
         "kind": corpus.kind,
         "roots": [root.path for root in corpus.source.roots()],
         "artifacts": rows.n_artifacts,
         "records": rows.n_records,
-        "vectors": rows.n_records - seen.index.unembedded,
+        "vectors": rows.n_records - unembedded,
         "failures": ledger.failures.count(corpus.name),
-        "pending": waiting + seen.unread,
+        "pending": waiting + _unread(state, corpus.name),
         "last_reconcile": reconciled,
-        "state": "re-embedding" if switching else _state(reconciled is None, bool(said), waiting),
-        "problems": said,
+        "state": "re-embedding" if switching else embedding,
+        "problems": problems,
     }
 
 
-def of_ledger(ledger: Ledger, trouble: Trouble | None, loss: Loss | None) -> dict[str, Any]:
+def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
+    """Return what could not be scanned of a corpus, not be embedded, or not be stored."""
+    found = [(problem.path, problem.reason) for problem in ledger.state_of(corpus.name)[1]]
+    if missing := state.why_no_embedder(corpus):
+        found.append((corpus.embedder, missing))
+    if state.job_retries.problem and state.job_retries.paths(corpus.name):
+        found.append((ledger.path, state.job_retries.problem.error))
+    return [{"path": path, "reason": reason} for path, reason in found]
+
+
+def _unread(state: State, name: str) -> int:
+    """Count the entries of a corpus still to be read; of a scan to be retried, its paths."""
+    scans = (p for p in state.work.running() if p.job.is_scan_of(name))
+    retried = state.job_retries.paths(name) + state.scan_retries.paths(name)
+    return sum(scan.todo - scan.done for scan in scans) + retried
+
+
+def _queue_age(state: State) -> float:
+    oldest = state.work.oldest()
+    return 0.0 if oldest is None else round(max(0.0, state.clock() - oldest), 1)
+
+
+def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
     """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
+    problem, corruption = state.job_retries.problem, state.corruption
     return {
         "path": ledger.path,
         "format": ledger.format,
-        "trouble": asdict(trouble) if trouble else None,
-        "rebuilt": asdict(loss) if loss else None,
+        "problem": asdict(problem) if problem else None,
+        "rebuilt": asdict(corruption) if corruption else None,
         "set_aside": kept_aside(ledger.path),
     }
 
 
-def facts(ledger: Ledger, corpus: Corpus, standing: Standing, missing: str) -> Facts:
-    """Return what a corpus' health is judged by; `missing` is why it has no embedder."""
-    looked_at, problems = ledger.state_of(corpus.name)
+def _facts(state: State, ledger: Ledger, corpus: Corpus) -> Facts:
+    """Return what a corpus' health is judged by."""
+    scanned_at, problems = ledger.state_of(corpus.name)
     return Facts(
         name=corpus.name,
-        roots={resolved(root.path): root.path for root in corpus.source.roots()},
-        standing=standing,
-        looked_at=looked_at,
+        roots={real: path for path, real in corpus.real_roots().items()},
+        watermarks=state.work.watermarks(corpus.name),
+        scanned_at=scanned_at,
         problems=problems,
         failures=tuple(ledger.failures.all(corpus.name, _QUARANTINED_SHOWN)),
-        missing=missing,
+        missing=state.why_no_embedder(corpus),
         overlong=_overlong(ledger, corpus),
     )
 
@@ -95,21 +135,6 @@ def _overlong(ledger: Ledger, corpus: Corpus) -> int:
     """Count the lines that a source which reads by lines passed over."""
     reads_lines = "max_line_bytes" in getattr(corpus.source, "limits", ())
     return ledger.entries.skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
-
-
-def info(ledger: Ledger, corpus: Corpus, seen: Seen) -> dict[str, Any]:
-    """Return the status of a corpus with what can be asked of it."""
-    rows = seen.index.rows
-    return {
-        **status(ledger, corpus, seen),
-        "embedder": corpus.embedder,
-        "served_by": seen.index.embedder,
-        "floors": {mode: _floor(floor) for mode, floor in seen.index.floors.items()},
-        "recipe": corpus.recipe,
-        "fields": sorted(seen.index.columns.names()),
-        "surfaces": sorted({rows.kind_of(at) for at in rows.positions()}),
-        "skipped": ledger.entries.skipped(corpus.name),
-    }
 
 
 def _floor(floor: Floor) -> dict[str, Any]:

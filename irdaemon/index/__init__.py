@@ -47,8 +47,8 @@ class CorpusIndex:
     """One corpus, searchable: rows, the two legs, the filter columns, and how whole it is.
 
     `embedder` names the vector space of the dense leg. `floors` are the calibrated floors that fit
-    it, by mode. `last_reconcile` is None until the first
-    full look has ended; `degraded` lists roots that could not be looked at.
+    it, by mode. `last_reconcile` is None until the first whole scan has ended; `degraded` lists
+    roots that could not be scanned.
     """
 
     corpus: str
@@ -150,13 +150,13 @@ def without_graphs(snapshot: Snapshot) -> Snapshot:
 
 
 def _fits(floor: Floor, space: Space, rows: Rows) -> bool:
-    """Say whether a floor is of this space and of (about) these artifacts."""
+    """Return whether a floor is of this space and of (about) these artifacts."""
     same = (floor.embedder, floor.recipe) == (space.embedder, space.recipe)
     return same and drift(floor, rows) <= DRIFT
 
 
 def drifted(index: CorpusIndex, labels: str = "") -> bool:
-    """Say whether new floors are due.
+    """Return whether new floors are due.
 
     There are none, the corpus has moved half as far as makes them stale, or the labelled cases
     (by their digest) have changed since.

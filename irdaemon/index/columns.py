@@ -53,7 +53,7 @@ class Column:
         return mask
 
     def mask(self, accepts: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """Return which records hold a value that `accepts` says yes to."""
+        """Return which records hold a value that `accepts` takes."""
         verdicts = np.array([accepts(value) for value in tuple(self.values)], np.bool_)
         mask: NDArray[np.bool_] = verdicts[self.codes]
         return mask
@@ -119,7 +119,7 @@ def _with_records(columns: Mapping[str, Column], rows: Rows, start: int) -> dict
     end = len(rows.present)
     grown = {name: _longer(column, end) for name, column in columns.items()}
     owner, of_artifact = -1, dict[str, Any]()
-    # Of what is buried an image may hold no more than blanks.
+    # Of what is gone an image may hold no more than blanks.
     for position in (start + np.flatnonzero(rows.present[start:end])).tolist():
         if owner != (owner := int(rows.artifact_of.array[position])):
             of_artifact = rows.cards[owner].fields

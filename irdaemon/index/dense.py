@@ -31,7 +31,7 @@ class Graph:
     """A published HNSW graph over the vectors of some records, and their keys.
 
     A key is (ledger row number of the artifact, surface index), which stays while its record does.
-    `kept` says that it lies in a file, too.
+    `kept`: it is in a file, too.
     """
 
     index: hnswlib.Index
@@ -43,7 +43,7 @@ class Graph:
 class Dense:
     """Score a query vector against the embedded records of `rows`.
 
-    With a graph, `position_of` says where its vectors are now (-1: gone) and `newer` lists the
+    With a graph, `position_of` gives where its vectors are now (-1: gone) and `newer` lists the
     positions that it has not.
     """
 
@@ -89,7 +89,7 @@ def make_dense(rows: Rows, graph: Graph | None = None) -> Dense:
 
 
 def graph_is_due(dense: Dense, above: int) -> bool:
-    """Say whether a new graph would help: there are enough vectors, and it has too few of them."""
+    """Return whether a new graph would help: there are enough vectors, and it lacks many."""
     embedded = int(np.count_nonzero(dense.rows.embedded))
     if not above or embedded < above:
         return False

@@ -93,7 +93,7 @@ class Ragged:
         )
 
     def keep(self, kept: NDArray[np.bool_]) -> Ragged:
-        """Return the rows that `kept` says, in arrays of their own."""
+        """Return the rows that `kept` selects, in arrays of their own."""
         lengths = self.lengths
         inside = np.repeat(kept, lengths)
         return Ragged.of(lengths[kept], *(values.array[inside] for values in self.values))

@@ -5,7 +5,7 @@ was made from, in a state no older than its own (a ledger may come back from a b
 last moment in a power cut), for the same vector space; what the ledger has had since is added as
 after any change. Anything odd about a file, and the index is built from the ledger as ever.
 
-Pages of an image that nobody touches stay on disk: it also keeps the memory of a large corpus low.
+Pages of an image that are not used stay on disk: it also keeps the memory of a large corpus low.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Images:
         self._above = above
 
     def due(self, rows: Rows, graph: Graph | None) -> bool:
-        """Say whether a new image would help: the one there is has too few records or no graph."""
+        """Return whether a new image would help: the present one lacks many records or a graph."""
         new_graph = graph is not None and not graph.kept
         drifted = rows.laid_out < (1 - _DRIFT) * rows.n_records
         return rows.n_records >= self._above and (new_graph or drifted)
@@ -99,8 +99,8 @@ class Images:
     def blank(self, corpus: str, gone: Callable[[int], Sequence[int]]) -> None:
         """Overwrite in the image of a corpus what it shows of artifacts that are gone.
 
-        `gone` is asked for their ledger's row numbers, from the last word on that the image has
-        heard. Nobody may read them any more. Raises OSError.
+        `gone` returns their ledger's row numbers, from the last tombstone on that the image has
+        applied. No query may read them any more. Raises OSError.
         """
         for path in map(str, self._directory.glob(f"{corpus}@*.rows")):
             with contextlib.suppress(ValueError, LookupError, TypeError, FileNotFoundError):
@@ -144,7 +144,7 @@ def _facts(image: Image) -> dict[str, Any]:
     return {
         "kind_names": list(image.rows.kind_names),
         "last": image.rows.last,
-        "buried": image.rows.buried,
+        "buried": image.rows.last_tombstone,
         "mean_length": image.lexical.mean_length,
         "based": image.lexical.based,
         "graph": image.graph is not None,
@@ -205,7 +205,7 @@ def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: 
         vectors=arrays["vectors"] if facts["graph"] else _in_memory(arrays["vectors"]),
         embedded=arrays["embedded"].array,
         last=facts["last"],
-        buried=facts["buried"],
+        last_tombstone=facts["buried"],
         laid_out=arrays["present"].size,
     )
     base = Postings(*(arrays[f"postings.{part}"].array for part in ("starts", "records", "values")))

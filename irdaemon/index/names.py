@@ -6,7 +6,7 @@ case does not matter.
 
 Short of that, a query that holds the words of a name speaks for it: coverage is the share of a
 name's words, weighted by idf, that the query has, as if the name had a little more to it. So a name
-of several rare words says more than one of a single common word.
+of several rare words is stronger evidence than one of a single common word.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Names:
         places, of = self.rows.names.of_rows(owners)
         ids = self.rows.names.values[0].array[places]
         weights = self.lexical.weights(ids)
-        asked = (ids[:, np.newaxis] == np.array(terms, np.int32)).any(axis=1)
+        wanted = (ids[:, np.newaxis] == np.array(terms, np.int32)).any(axis=1)
         whole = np.bincount(of, weights, minlength=len(owners))
-        held = np.bincount(of, weights * asked, minlength=len(owners))
+        held = np.bincount(of, weights * wanted, minlength=len(owners))
         covered: NDArray[np.float32] = (held / (whole + _MORE_TO_IT)).astype(np.float32)
         return covered
 

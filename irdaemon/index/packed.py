@@ -41,5 +41,5 @@ class Packed(Generic[Row]):
         return Packed(self.make, self.rows.append(more.rows))
 
     def keep(self, kept: NDArray[np.bool_]) -> Packed[Row]:
-        """Return the rows that `kept` says, in arrays of their own."""
+        """Return the rows that `kept` selects, in arrays of their own."""
         return Packed(self.make, self.rows.keep(kept))

@@ -1,8 +1,8 @@
 """A corpus in columns: what the ledger holds of it, laid out for scoring.
 
-`synced` gives the next rows by appending what is new and burying what is gone, so a change costs
-what it changes. Ledger row numbers only grow and are never reused, and the ledger tells which
-artifacts went; when too many lie buried, the rows are laid out anew.
+`synced` gives the next rows by appending what is new and marking what is gone, so a change costs
+what it changes. Ledger row numbers only grow and are never reused, and the ledger records which
+artifacts went; when too many are marked, the rows are laid out anew.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from irdaemon.index.growing import Growing, Ragged
 from irdaemon.index.packed import Packed
 from irdaemon.ledger import Ledger
 
-# Buried rows are carried along until they are this many, and this share of all.
-_BURIED = 256
-_BURIED_SHARE = 0.2
-# Up to so many vectors are looked up one by one; for more, all of the embedder's are read.
+# Rows of what is gone are carried along until they are this many, and this share of all.
+_MOST_GONE = 256
+_GONE_SHARE = 0.2
+# Up to so many vectors are read one by one; for more, all of the embedder's are read.
 _LOOKED_UP = 1_000
 _READ_AT_ONCE = 2_000
 
@@ -56,17 +56,17 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Artifacts and records of one corpus, position by position, buried ones among them.
+    """Artifacts and records of one corpus, position by position, those that are gone among them.
 
     `numbers` are the ledger's row numbers of the artifacts, ascending; `artifact_of` gives each
     record's artifact position. `alive` (of artifacts) and `present` (of records) are false for what
-    is buried. `terms` holds each record's term ids and counts, `names` the term ids of each
+    is gone. `terms` holds each record's term ids and counts, `names` the term ids of each
     artifact's name, `called` a number made of it (see `name_key`), `lengths` and `surfaces` each
     record's summed counts and surface index, `kinds` its place in `kind_names`, a list that is
     shared between generations and grows, `vectors` a row per record, of which only those that are
     `embedded` mean anything. `epoch` changes when positions do. `last` is the highest row number
-    ever seen, `buried` the ledger's last word on what went. `laid_out` counts the records that lie
-    in an image.
+    ever seen, `last_tombstone` the newest of the ledger's tombstones that is applied. `laid_out`
+    counts the records that lie in an image.
     """
 
     numbers: Growing
@@ -85,7 +85,7 @@ class Rows:
     vectors: Growing
     embedded: NDArray[np.bool_]
     last: int = 0
-    buried: int = 0
+    last_tombstone: int = 0
     epoch: int = 0
     laid_out: int = 0
 
@@ -165,19 +165,19 @@ class Rows:
 
     def synced(self, ledger: Ledger, corpus: str, embedder: str) -> Rows:
         """Return these rows brought level with the ledger, vectors included."""
-        gone, buried = ledger.gone_since(corpus, self.buried)
-        rows = self._bury(gone)
+        gone, last_tombstone = ledger.gone_since(corpus, self.last_tombstone)
+        rows = self._without(gone)
         # Part by part: of a large corpus the ledger's rows take several times what is kept.
         while artifacts := ledger.artifact_rows(corpus, rows.last, _READ_AT_ONCE):
             records = ledger.record_rows(corpus, rows.last, artifacts[-1][0])
             rows = rows._append(Rows._build(artifacts, records, self.vectors.buffer.shape[1]))
-        if buried != self.buried:
-            rows = replace(rows, buried=buried)
-        if rows._crowded():
+        if last_tombstone != self.last_tombstone:
+            rows = replace(rows, last_tombstone=last_tombstone)
+        if rows._too_many_gone():
             rows = rows._laid_out_anew()
         return rows._with_vectors(ledger, embedder)
 
-    def _bury(self, gone: Sequence[int]) -> Rows:
+    def _without(self, gone: Sequence[int]) -> Rows:
         """Mark artifacts as gone, by row number; those that were never here do not matter."""
         numbers = self.numbers.array
         at = np.searchsorted(numbers, gone)
@@ -192,7 +192,7 @@ class Rows:
 
     def _append(self, more: Rows) -> Rows:
         if not len(self.alive):
-            return replace(more, buried=self.buried, epoch=self.epoch)
+            return replace(more, last_tombstone=self.last_tombstone, epoch=self.epoch)
         self.kind_names.extend(kind for kind in more.kind_names if kind not in self.kind_names)
         codes = np.array([self.kind_names.index(kind) for kind in more.kind_names], np.int16)
         return replace(
@@ -214,13 +214,13 @@ class Rows:
             last=more.last,
         )
 
-    def _crowded(self) -> bool:
-        buried = len(self.present) - self.n_records + len(self.alive) - self.n_artifacts
+    def _too_many_gone(self) -> bool:
+        gone = len(self.present) - self.n_records + len(self.alive) - self.n_artifacts
         everything = len(self.present) + len(self.alive)
-        return buried > max(_BURIED, _BURIED_SHARE * everything)
+        return gone > max(_MOST_GONE, _GONE_SHARE * everything)
 
     def _laid_out_anew(self) -> Rows:
-        """Return the rows without what is buried, in arrays of their own."""
+        """Return the rows without what is gone, in arrays of their own."""
         position = np.cumsum(self.alive, dtype=np.int32) - 1
         return replace(
             self,
@@ -244,7 +244,7 @@ class Rows:
 
     def _with_vectors(self, ledger: Ledger, embedder: str) -> Rows:
         dim = self.vectors.buffer.shape[1]
-        if not dim:  # nobody can embed a query for them
+        if not dim:  # no query can be embedded for them
             return self
         waiting: dict[bytes, list[int]] = {}
         for position in np.flatnonzero(self.present & ~self.embedded).tolist():

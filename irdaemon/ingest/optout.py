@@ -12,13 +12,13 @@ MARKER = ".noirdaemon"
 
 
 class OptOuts:
-    """Look for markers, each directory once; good for one look at a corpus."""
+    """Check for markers, each directory once; good for one scan of a corpus."""
 
     def __init__(self) -> None:
         self._known: dict[str, bool] = {}
 
     def covers(self, path: str) -> bool:
-        """Say whether a marker lies in a directory or in one above it; "" has none."""
+        """Return whether a marker lies in a directory or in one above it; "" has none."""
         above: list[str] = []
         while path and path not in self._known:
             above.append(path)

@@ -1,8 +1,8 @@
 """The write path: what a source has becomes what the ledger holds.
 
-`reconcile` looks (scan), compares (diff), reads, cleans and decomposes what changed, and stores it
-a few entries a transaction. It never stops for one artifact: what cannot be read is a failure in
-the ledger. What is gone is forgotten only where the source vouches for it; a root that is missing,
+`reconcile` scans, compares (diff), reads what changed (`read`: redacted and decomposed), and stores
+it a few entries a transaction. It never stops for one artifact: what cannot be read is a failure in
+the ledger. What is gone is forgotten only where the scan is authoritative; a root that is missing,
 unreadable or suddenly empty keeps all that was known of it until it is back or a person insists.
 """
 
@@ -17,54 +17,40 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
 from irdaemon.ingest.admit import refusal
 from irdaemon.ingest.optout import OptOuts
-from irdaemon.ingest.redact import Clean, cleaned
-from irdaemon.ingest.scan import NAMELESS, Look, compare, present_roots
-from irdaemon.ledger import (
-    Decomposed,
-    Delta,
-    Failure,
-    KnownEntry,
-    Ledger,
-    Record,
-    Upsert,
-    content_hash,
-    record_id,
-    version_hash,
-)
-from irdaemon.ledger.rows import storable
+from irdaemon.ingest.read import read_entry
+from irdaemon.ingest.scan import ScanRequest, compare, present_roots
+from irdaemon.ledger import Delta, Failure, Ledger, Upsert
 from irdaemon.ledger.vectors import ALL_ROWS
-from irdaemon.source import Source
-from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.opening import at_or_under
 from irdaemon.source.redact import Cleaner
-from irdaemon.text import name_tokens, term_counts
-from irdaemon.types import Artifact, Entry, Problem, Reading, Refused, SourceError
+from irdaemon.types import Entry, Problem, Refused, SourceError
 
 # Entries read and stored in one go: few enough that a change need not wait for the rest.
 _AT_ONCE = 32
 _AT_ONCE_S = 0.05
-# A change of an older file than this should have been told of by an event.
-_TOLD_WITHIN_S = 10.0
+# An event should have reported a change of a file that is older than this.
+_REPORTED_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class NoRoom:
-    """An entry that is not taken in, because a limit bites: which."""
+class OverLimit:
+    """An entry that is not taken in because a limit is exceeded: which."""
 
     why: str
 
 
-# What reading an entry came to: what it holds, why it cannot be read, why it is not taken in, or
-# None where it is gone.
-Outcome = Upsert | SourceError | NoRoom | None
+# What reading an entry gave: what it holds, why it cannot be read, why it is not taken in, or None
+# where it is gone.
+Outcome = Upsert | SourceError | OverLimit | None
 
 
 @dataclass(slots=True)
 class Report:
-    """What one reconcile did; `progress` is called with (entries done, entries to do).
+    """What one reconcile did.
 
-    `outdated` says that something was stored by another recipe before. `refused` counts the new
-    entries that a limit kept out, `refusal` says which. `late` counts the entries with changes that
-    are older than an event would have taken to tell of them.
+    `outdated`: something was stored by another recipe before. `refused` counts the new entries that
+    a limit kept out, `refusal` names the limit. `missed_events` counts the changed entries that are
+    old enough for an event to have reported them. `new_failures` are those not known before.
     """
 
     written: int = 0
@@ -73,14 +59,14 @@ class Report:
     failed: int = 0
     refused: int = 0
     refusal: str = ""
-    late: int = 0
+    missed_events: int = 0
     problems: tuple[Problem, ...] = ()
     outdated: bool = False
-    progress: Callable[[int, int], None] = field(default=lambda done, todo: None)
+    new_failures: list[Failure] = field(default_factory=list)
 
     @property
     def changed(self) -> bool:
-        """Say whether anything that is searched has changed."""
+        """Return whether anything that is searched has changed."""
         return bool(self.written or self.removed)
 
     def __str__(self) -> str:
@@ -93,27 +79,30 @@ class Report:
 def reconcile(
     ledger: Ledger,
     corpus: Corpus,
-    look: Look,
+    request: ScanRequest,
     clock: Callable[[], float],
     progress: Callable[[int, int], None] = lambda done, todo: None,
 ) -> Report:
-    """Bring the ledger level with what the corpus' source has now."""
-    report = Report(progress=progress)
-    told_before = clock() - _TOLD_WITHIN_S
+    """Bring the ledger level with what the corpus' source has now.
+
+    `progress` is called with (entries done, entries to do) before each transaction; it may raise.
+    """
+    reported_before = clock() - _REPORTED_WITHIN_S
     optouts = OptOuts()
-    if not look.under:
+    if not request.under:
         ledger.projects.reread_changed(corpus.name, optouts.covers)
-    found, delta = compare(ledger, corpus, look, optouts)
-    scan = found.scan
+    found, delta = compare(ledger, corpus, request, optouts)
+    scan, store = found.scan, _Store(ledger, corpus, clock)
+    report = store.report
     if delta.gone:
         # First, so that a file under a new name can take over what the old name held; and before
-        # anyone is let in between, who might bring back what is about to be forgotten.
-        report.removed += ledger.entries.forget(corpus.name, delta.gone)
-        delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=look.full)
-    present = [entry.key for entry in (*scan.entries, *found.strays)]
+        # `progress` lets another job in, which might bring back what is about to be forgotten.
+        store.forget(*delta.gone)
+        delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=request.full)
+    present = [entry.key for entry in (*scan.entries, *found.outside)]
     ledger.failures.drop_absent(corpus.name, present, scan)
-    for stray in found.strays:
-        _keep(ledger, corpus, stray, refusal(stray), report, clock())
+    for entry in found.outside:
+        store.put(entry, refusal(entry))
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
     new = sum(entry.key not in delta.known for entry in delta.stale)
@@ -124,14 +113,13 @@ def reconcile(
         outcomes = _read_some(corpus, delta, done, held, optouts)
         with ledger.transaction():
             for entry, outcome in outcomes:
-                before = report.written
-                _keep(ledger, corpus, entry, outcome, report, clock())
-                written = report.written - before
+                written = store.put(entry, outcome)
                 held += written if entry.key not in delta.known else 0
-                report.late += bool(written) and 0 < entry.mtime_ns < told_before * 1e9
+                report.missed_events += bool(written) and 0 < entry.mtime_ns < reported_before * 1e9
         done += len(outcomes)
-    if not look.under:
-        ledger.reconciled(corpus.name, scan.problems, present_roots(ledger, corpus, look), clock())
+    if not request.under:
+        roots = present_roots(ledger, corpus, request)
+        ledger.reconciled(corpus.name, scan.problems, roots, clock())
     return report
 
 
@@ -149,14 +137,14 @@ def _read_some(
 ) -> list[tuple[Entry, Outcome]]:
     """Read a few stale entries: at most so many, and for no longer than a moment.
 
-    New ones are read while there is room beside the `held` artifacts.
+    New ones are read while the limits allow, with `held` artifacts there already.
     """
     until = time.monotonic() + _AT_ONCE_S
     outcomes: list[tuple[Entry, Outcome]] = []
     for entry in delta.stale[start : start + _AT_ONCE]:
         known = delta.known.get(entry.key)
         why = corpus.room.refusal(held) if known is None else ""
-        outcome = NoRoom(why) if why else _read_one(corpus, entry, known, optouts)
+        outcome = OverLimit(why) if why else read_entry(corpus, entry, known, optouts)
         outcomes.append((entry, outcome))
         held += known is None and not why
         if time.monotonic() > until:
@@ -164,60 +152,55 @@ def _read_some(
     return outcomes
 
 
-def _read_one(corpus: Corpus, entry: Entry, known: KnownEntry | None, optouts: OptOuts) -> Outcome:
-    """Return what an entry holds, or why it cannot be read; None where it is gone."""
-    same_recipe = known is not None and known.recipe == corpus.recipe
-    try:
-        reading = _read(corpus.source, entry, known.cursor if known and same_recipe else None)
-        return _decomposed(corpus, entry, cleaned(reading, entry, corpus.redaction, optouts))
-    except FileNotFoundError:
-        return None
-    except SourceError as error:
-        return error
+@dataclass(slots=True)
+class _Store:
+    """Store what was read of a corpus, and count it in the report."""
 
+    ledger: Ledger
+    corpus: Corpus
+    clock: Callable[[], float]
+    report: Report = field(default_factory=Report)
 
-def _keep(
-    ledger: Ledger,
-    corpus: Corpus,
-    entry: Entry,
-    outcome: Outcome,
-    report: Report,
-    now: float,
-) -> None:
-    if outcome is None:
-        if not _root_is_lost(corpus.source, entry.path):
-            report.removed += ledger.entries.forget(corpus.name, [entry.key])
-    elif isinstance(outcome, NoRoom):
-        report.refused += 1
-        report.refusal = outcome.why
-    elif isinstance(outcome, SourceError):
-        report.failed += 1
-        if isinstance(outcome, Refused):
-            report.removed += ledger.entries.forget(corpus.name, [entry.key])
-        reason = f"{outcome.message} ({outcome.hint})" if outcome.hint else outcome.message
+    def put(self, entry: Entry, outcome: Outcome) -> int:
+        """Store what reading an entry gave; return how many artifacts were written."""
+        if outcome is None:
+            if not _root_is_lost(self.corpus, entry.path):
+                self.forget(entry.key)
+        elif isinstance(outcome, OverLimit):
+            self.report.refused += 1
+            self.report.refusal = outcome.why
+        elif isinstance(outcome, SourceError):
+            self._fail(entry, outcome)
+        else:
+            return self._upsert(outcome)
+        return 0
+
+    def forget(self, *keys: str) -> None:
+        """Forget entries that are gone."""
+        self.report.removed += self.ledger.entries.forget(self.corpus.name, keys)
+
+    def _upsert(self, upsert: Upsert) -> int:
+        written, removed = self.ledger.entries.put(self.corpus.name, upsert, self.clock())
+        self.report.written += written
+        self.report.removed += removed
+        self.report.unchanged += not (written or removed)
+        return written
+
+    def _fail(self, entry: Entry, error: SourceError) -> None:
+        self.report.failed += 1
+        if isinstance(error, Refused):
+            self.forget(entry.key)
+        reason = f"{error.message} ({error.hint})" if error.hint else error.message
         reason = Cleaner("all").text(reason)  # it may quote what could not be read
-        ledger.failures.put(
-            Failure(corpus.name, entry.path or entry.key, entry.key, reason, entry.stamp, now)
-        )
-    else:
-        written, removed = ledger.entries.put(corpus.name, outcome, now)
-        report.written += written
-        report.removed += removed
-        report.unchanged += not (written or removed)
+        path, now = entry.path or entry.key, self.clock()
+        failure = Failure(self.corpus.name, path, entry.key, reason, entry.stamp, now)
+        if self.ledger.failures.put(failure):
+            self.report.new_failures.append(failure)
 
 
-def _read(source: Source, entry: Entry, cursor: bytes | None) -> Reading:
-    try:
-        return source.read(entry, cursor)
-    except (FileNotFoundError, SourceError):
-        raise
-    except Exception as error:  # a source of the person's own may raise anything
-        raise SourceError(f"{entry.path or entry.key}: reading failed: {error!r}") from error
-
-
-def _root_is_lost(source: Source, path: str) -> bool:
-    """Say whether a root above a path is missing or empty now: then the path proves nothing."""
-    tops = {resolved(root.path) for root in source.roots()}
+def _root_is_lost(corpus: Corpus, path: str) -> bool:
+    """Return whether a root above a path is missing or empty: then its absence proves nothing."""
+    tops = set(corpus.real_roots().values())
     return any(at_or_under(path, top) and not _has_anything(top) for top in tops)
 
 
@@ -230,62 +213,13 @@ def _has_anything(top: str) -> bool:
         return False
 
 
-def _decomposed(corpus: Corpus, entry: Entry, clean: Clean) -> Upsert:
-    reading = clean.reading
-    return Upsert(
-        entry,
-        corpus.recipe,
-        tuple(_decompose(corpus, artifact) for artifact in reading.artifacts),
-        reading.cursor,
-        reading.partial,
-        reading.skipped,
-        clean.secrets,
-        clean.projects,
-    )
-
-
-def _decompose(corpus: Corpus, artifact: Artifact) -> Decomposed:
-    try:
-        if storable(artifact.artifact_id) != artifact.artifact_id:
-            raise ValueError(NAMELESS)
-        return _planned(corpus, artifact)
-    except Exception as error:  # a strategy of the person's own may raise or return anything
-        shown = storable(artifact.artifact_id)
-        raise SourceError(f"{shown}: it could not be decomposed: {error!r}") from error
-
-
-def _planned(corpus: Corpus, artifact: Artifact) -> Decomposed:
-    plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
-    records = tuple(
-        Record(
-            record_id(artifact.artifact_id, surface.kind, index),
-            surface.kind,
-            surface.granularity,
-            index,
-            surface.text,
-            surface.metadata,
-            term_counts(surface.text, surface.lexical),
-        )
-        for index, surface in enumerate(plan.surfaces)
-    )
-    return Decomposed(
-        artifact,
-        plan.filter_fields,
-        records,
-        content_hash(plan.surfaces),
-        version_hash(artifact, plan.filter_fields, corpus.recipe),
-        # A turn is called after its first words, which name nothing.
-        tuple(name_tokens(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
-    )
-
-
 def embed(
     ledger: Ledger, corpus: str, embedder: Embedder, batch: int, above: int = 0
 ) -> Iterator[int]:
     """Embed the texts of a corpus that have no vector yet, newest first.
 
-    Only records beyond the row `above` are looked at. Yields after each batch how many records it
-    was for; whoever iterates may stop at any.
+    Only records beyond the row `above` count. Yields after each batch how many records it was for;
+    the caller may stop at any.
     """
     below = ALL_ROWS[1]
     while waiting := ledger.vectors.missing(corpus, embedder.id, batch, (above, below)):

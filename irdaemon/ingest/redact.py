@@ -1,8 +1,8 @@
-"""Cleaning: what of a reading may be kept, between reading it and decomposing it.
+"""Redaction: what of a reading may be kept, between reading it and decomposing it.
 
 An artifact about a project that opted out is left out; the texts of the others lose their private
-blocks and secrets. Where a secret lies is noted by path and line, found by looking for it in the
-file once more, while its value is still at hand.
+blocks and secrets. Where a secret lies is noted by path and line, found by a search of the
+file, while its value is still at hand.
 """
 
 from __future__ import annotations
@@ -22,38 +22,39 @@ OPTED_OUT = "opted_out"
 # A file in which more lines than this hold a secret needs no exact list.
 _MOST_PLACES = 1_000
 _NEEDLE = 200
-# A shorter value may stand in a file without being meant: it is looked for with what leads to it.
+# A shorter value may occur in a file by chance: it is searched together with what precedes it.
 _TELLING = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Clean:
-    """A reading that may be kept, where its secrets lie, and the projects it was about.
+class Redacted:
+    """What of a reading may be kept, where its secrets lie, and the projects it was about.
 
-    `projects` maps each directory to whether it had opted out at this reading.
+    `skipped` counts by reason what was left out; `projects` maps each directory to whether it had
+    opted out at this reading.
     """
 
-    reading: Reading
+    artifacts: tuple[Artifact, ...]
+    skipped: Mapping[str, int]
     secrets: tuple[Secret, ...] = ()
     projects: Mapping[str, bool] = field(default_factory=dict)
 
 
-def cleaned(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Clean:
-    """Return what of a reading may be kept. Raises Refused for what cannot be cleaned."""
+def redacted(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Redacted:
+    """Return what of a reading may be kept. Raises Refused for what cannot be redacted."""
     projects = {a.project: optouts.covers(a.project) for a in reading.artifacts if a.project}
     wanted = [a for a in reading.artifacts if not projects.get(a.project, False)]
-    artifacts, secrets = [], list[Secret]()
+    artifacts, secrets = list[Artifact](), list[Secret]()
     for artifact in wanted:
         cleaner = Cleaner(level)
-        artifacts.append(_clean_artifact(artifact, cleaner))
+        artifacts.append(_redacted_artifact(artifact, cleaner))
         secrets += _placed(cleaner.found, artifact, entry)
     out = len(reading.artifacts) - len(wanted)
     skipped = {**reading.skipped, OPTED_OUT: out} if out else reading.skipped
-    kept = replace(reading, artifacts=tuple(artifacts), skipped=skipped)
-    return Clean(kept, tuple(dict.fromkeys(secrets)), projects)
+    return Redacted(tuple(artifacts), skipped, tuple(dict.fromkeys(secrets)), projects)
 
 
-def recleaned(text: str, level: str) -> str:
+def redacted_again(text: str, level: str) -> str:
     """Return what of a text kept by an earlier version may be kept; "" where none of it may."""
     try:
         return Cleaner(level).text(text)
@@ -61,7 +62,7 @@ def recleaned(text: str, level: str) -> str:
         return ""
 
 
-def _clean_artifact(artifact: Artifact, cleaner: Cleaner) -> Artifact:
+def _redacted_artifact(artifact: Artifact, cleaner: Cleaner) -> Artifact:
     return replace(
         artifact,
         raw=cleaner.value(artifact.raw),

@@ -1,6 +1,6 @@
-"""Looking: what a source has now, held against what the ledger knows of it; nothing is written.
+"""Scanning: what a source has now, compared with what the ledger knows of it; nothing is written.
 
-A scan is believed as far as it can be: a root that is lost or suddenly empty keeps what it held.
+A scan is authoritative as far as it can be: what a lost or suddenly empty root held is kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from irdaemon.ledger import (
 )
 from irdaemon.ledger.rows import storable
 from irdaemon.source import Source
-from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.opening import at_or_under
 from irdaemon.source.redact import Cleaner
 from irdaemon.types import Problem, Scan, SourceError
 
@@ -26,11 +26,11 @@ NAMELESS = "its name is not valid UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How to look at a corpus: at which changed paths (none: everywhere), and how hard.
+class ScanRequest:
+    """How to scan a corpus: at which changed paths (none: everywhere), and how thoroughly.
 
     `full` reads every entry again; `prune` forgets what a missing or empty root no longer has;
-    `routine` is a look that the schedule asked for, in which nothing new is expected.
+    `routine` is a scan that the schedule requested, in which nothing new is expected.
     """
 
     under: tuple[str, ...] = ()
@@ -39,17 +39,19 @@ class Look:
     routine: bool = False
 
 
-def compare(ledger: Ledger, corpus: Corpus, look: Look, optouts: OptOuts) -> tuple[Admitted, Delta]:
-    """Hold what the ledger knows of a corpus against what its source has now; write nothing."""
-    scan = _vouched(ledger, corpus, look, _scan(corpus.source, look))
+def compare(
+    ledger: Ledger, corpus: Corpus, request: ScanRequest, optouts: OptOuts
+) -> tuple[Admitted, Delta]:
+    """Compare what the ledger knows of a corpus with what its source has now; write nothing."""
+    scan = _authoritative(ledger, corpus, request, _scan(corpus.source, request))
     found = admitted(corpus, scan, optouts)
-    return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=look.full)
+    return found, ledger.entries.diff(corpus.name, found.scan, corpus.recipe, full=request.full)
 
 
-def _scan(source: Source, look: Look) -> Scan:
-    if not look.under:
+def _scan(source: Source, request: ScanRequest) -> Scan:
+    if not request.under:
         return _without_nameless(_scanned(source))
-    parts = [_scanned(source, path) for path in _places(look.under)]
+    parts = [_scanned(source, path) for path in _places(request.under)]
     entries = {entry.key: entry for part in parts for entry in part.entries}
     return _without_nameless(
         Scan(
@@ -67,12 +69,12 @@ def _scanned(source: Source, under: str | None = None) -> Scan:
     except SourceError:
         raise
     except Exception as error:  # a source of the person's own may raise anything
-        said = Cleaner("all").text(repr(error))  # it may quote what was being read
-        raise SourceError(f"looking at {under or 'everything'} failed: {said}") from error
+        reason = Cleaner("all").text(repr(error))  # it may quote what was being read
+        raise SourceError(f"scanning {under or 'everything'} failed: {reason}") from error
 
 
 def _places(under: tuple[str, ...]) -> Iterable[str]:
-    """Return where to look for what changed: a marker's coming or going is about its directory."""
+    """Return where to scan for what changed: a marker's coming or going is about its directory."""
     return dict.fromkeys(about_directory(_nameable(path)) for path in under)
 
 
@@ -92,12 +94,12 @@ def _without_nameless(scan: Scan) -> Scan:
     return replace(scan, entries=named, problems=(*scan.problems, *nameless))
 
 
-def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
+def _authoritative(ledger: Ledger, corpus: Corpus, request: ScanRequest, scan: Scan) -> Scan:
     """Return the scan with every suspiciously empty root as a problem; with `prune`, none are."""
-    roots = {resolved(root.path) for root in corpus.source.roots()}
-    if look.prune:
-        insisted = () if look.under else tuple(roots)
-        return replace(scan, covered=(*scan.covered, *insisted), problems=())
+    roots = set(corpus.real_roots().values())
+    if request.prune:
+        whole = () if request.under else tuple(roots)
+        return replace(scan, covered=(*scan.covered, *whole), problems=())
     suspects = [
         Problem(root, "gone; what was in it is kept until it is back")
         for root in _lost_roots(ledger, corpus).values()
@@ -107,16 +109,16 @@ def _vouched(ledger: Ledger, corpus: Corpus, look: Look, scan: Scan) -> Scan:
         for root in sorted(filter(os.path.isdir, roots))
         if any(at_or_under(root, top) for top in scan.covered)
         and not any(at_or_under(entry.path, root) for entry in scan.entries)
-        and _lost_unseen(ledger, corpus.name, root, look.under)
+        and _lost_unseen(ledger, corpus.name, root, request.under)
     ]
     return replace(scan, problems=(*scan.problems, *suspects)) if suspects else scan
 
 
 def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
-    """Return roots of the last whole look that are no more, with where they really were.
+    """Return roots of the last whole scan that are no more, with where they really were.
 
     A source that finds its own roots no longer names one that vanished, and where a link is gone
-    nobody can tell what it led to: the ledger remembers both.
+    nothing else records what it led to: the ledger remembers both.
     """
     return {
         path: real
@@ -125,21 +127,20 @@ def _lost_roots(ledger: Ledger, corpus: Corpus) -> dict[str, str]:
     }
 
 
-def present_roots(ledger: Ledger, corpus: Corpus, look: Look) -> dict[str, str]:
+def present_roots(ledger: Ledger, corpus: Corpus, request: ScanRequest) -> dict[str, str]:
     """Return the directories that are roots now, and those that are lost but not given up.
 
     A root that is a file can be deleted like any other: nothing is mounted there.
     """
-    paths = [root.path for root in corpus.source.roots() if os.path.isdir(root.path)]
-    kept = {} if look.prune else _lost_roots(ledger, corpus)
-    return {**kept, **{path: resolved(path) for path in paths}}
+    there = {path: real for path, real in corpus.real_roots().items() if os.path.isdir(path)}
+    return there if request.prune else {**_lost_roots(ledger, corpus), **there}
 
 
 def _lost_unseen(ledger: Ledger, corpus: str, root: str, seen: tuple[str, ...]) -> bool:
-    """Say whether a root without entries had some whose going nobody saw.
+    """Return whether a root without entries had some whose deletion was not seen.
 
     A deletion that was seen, at its own path below the root, is no reason for doubt.
     """
     below = [path for path in seen if path != root and at_or_under(path, root)]
-    witnessed = sum(ledger.entries.known_under(corpus, path) for path in below)
-    return ledger.entries.known_under(corpus, root) > witnessed
+    seen_going = sum(ledger.entries.known_under(corpus, path) for path in below)
+    return ledger.entries.known_under(corpus, root) > seen_going

@@ -16,14 +16,17 @@ class Failures:
     def __init__(self, store: Store):
         self._store = store
 
-    def put(self, failure: Failure) -> None:
-        """Note a failure; one that is already known keeps its `since` and was tried once more."""
+    def put(self, failure: Failure) -> bool:
+        """Note a failure; one that is already known keeps its `since` and was tried once more.
+
+        Returns whether it is new.
+        """
         with self._store.transaction():
-            self._store.run(
+            row = self._store.one(
                 "INSERT INTO failures(corpus, key, path, reason, stamp, since)"
                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
                 " path = excluded.path, reason = excluded.reason, stamp = excluded.stamp,"
-                " tries = tries + 1",
+                " tries = tries + 1 RETURNING tries",
                 failure.corpus,
                 failure.key,
                 failure.path,
@@ -31,6 +34,7 @@ class Failures:
                 failure.stamp,
                 failure.since,
             )
+        return row == (1,)
 
     def drop_absent(self, corpus: str, found: Iterable[str], scan: Scan) -> None:
         """Drop the failures of entries that a scan no longer found where it looked."""

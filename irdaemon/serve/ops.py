@@ -19,10 +19,10 @@ from irdaemon.config.config import ServeConfig
 from irdaemon.discovery.impressions import Session
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
-from irdaemon.engine.changes import looks_at
+from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Wanted
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
@@ -71,7 +71,7 @@ def _discover(engine: Engine, args: Mapping[str, Any]) -> Any:
     query = _query(args)
     with lapped() as laps:
         answer = _watched(engine.discover(query), query, laps)
-    return engine.offers.unseen(answer, _session(args)).to_dict()
+    return engine.impressions.unseen(answer, _session(args)).to_dict()
 
 
 def _search(engine: Engine, args: Mapping[str, Any]) -> Any:
@@ -142,13 +142,13 @@ def _info(engine: Engine, args: Mapping[str, Any]) -> Any:
 
 
 def _build(engine: Engine, args: Mapping[str, Any]) -> Any:
-    look = Look(full=args.get("full", False), prune=args.get("prune", False))
+    look = ScanRequest(full=args.get("full", False), prune=args.get("prune", False))
     names = [args["corpus"]] if args.get("corpus") else list(engine.corpora)
     return [engine.request(Job("reconcile", name, look)) for name in names]
 
 
 def _hint(engine: Engine, args: Mapping[str, Any]) -> Any:
-    jobs = looks_at(args.get("path", ""), tuple(engine.corpora.values()))
+    jobs = jobs_for_hint(args.get("path", ""), tuple(engine.corpora.values()))
     return [engine.request(job) for job in jobs]
 
 
@@ -158,8 +158,8 @@ def _session(args: Mapping[str, Any]) -> Session:
 
 def _offered(engine: Engine, args: Mapping[str, Any]) -> Any:
     session = _session(args)
-    engine.offers.note(session, [str(each) for each in args.get("references", ())])
-    return [{"reference": at, "at": when} for at, when in engine.offers.of(session).items()]
+    engine.impressions.note(session, [str(each) for each in args.get("references", ())])
+    return [{"reference": at, "at": when} for at, when in engine.impressions.of(session).items()]
 
 
 def _progress(engine: Engine, args: Mapping[str, Any]) -> Any:

@@ -51,6 +51,10 @@ class Backend(Protocol):
         """Return how many directories are watched for `root`."""
         ...
 
+    def links(self) -> Mapping[str, str] | None:
+        """Return the links that are followed, with their real targets; None where not known."""
+        ...
+
     def receives_events(self, timeout: float) -> bool:
         """Return whether an event made now is read within `timeout` seconds.
 

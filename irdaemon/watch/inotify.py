@@ -86,7 +86,12 @@ class InotifyBackend:
             with contextlib.suppress(LimitReached):
                 self._watches.add(self._cookies.directory, "", "")
         self._watches.sweep()
+        self._trees.finish()
         return unwatched
+
+    def links(self) -> Mapping[str, str]:
+        """Return the links that are followed, with their real targets."""
+        return self._trees.known_links()
 
     def receives_events(self, timeout: float) -> bool:
         """Return whether an event made now is read within `timeout` seconds, if it can be tried."""
@@ -202,8 +207,7 @@ class InotifyBackend:
             self._relinked(resolved(path), root)
 
     def _unlink(self, path: str, root: str) -> None:
-        target = self._trees.links.pop(path, None)
-        if target is not None:
+        if target := self._trees.unlink(path):
             self._relinked(target, root)
 
     def _relinked(self, target: str, root: str) -> None:

@@ -56,6 +56,9 @@ class ObserverBackend(FileSystemEventHandler):
         """Return 0: the system watches whole trees."""
         return 0
 
+    def links(self) -> None:
+        """Return None: which links led to a tree is not kept."""
+
     def receives_events(self, timeout: float) -> bool:
         """Return True: this backend cannot be probed."""
         return True

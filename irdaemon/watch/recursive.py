@@ -24,6 +24,7 @@ class RecursiveWatches:
 
     def __init__(self, watches: Watches, settings: Settings):
         self.links: dict[str, str] = {}
+        self._links_before: dict[str, str] = {}
         self._watches = watches
         self._pruned = settings.pruned
         self._ignored = settings.ignored
@@ -32,9 +33,24 @@ class RecursiveWatches:
 
     def begin(self, symlinks: Mapping[str, Symlinks], unwatched: frozenset[str]) -> None:
         """Start over: which links are followed below each root, and what is not to be entered."""
-        self.links = {}
+        self._links_before, self.links = self.known_links(), {}
         self._symlinks = symlinks
         self._not_entered = unwatched
+
+    def finish(self) -> None:
+        """Drop the links of the round before that are gone."""
+        self._links_before = {}
+
+    def known_links(self) -> dict[str, str]:
+        """Return the links that are followed, or were until this round ends, with their targets."""
+        return {**self._links_before, **self.links}
+
+    def unlink(self, path: str) -> str:
+        """Drop a link that may be gone; return its target, "" where it was none."""
+        target = self.links.pop(path, "")
+        if target:
+            self._links_before[path] = target
+        return target
 
     def give_up(self, root: str) -> None:
         """Give up the watches of a root, and do not enter it again."""

@@ -126,6 +126,11 @@ class Watcher:
             return frozenset()
         return roots if self._delivery.flush(_left(until)) else frozenset()
 
+    def links(self) -> Mapping[str, str] | None:
+        """Return the links that are followed, with their real targets; None where not known."""
+        running = self._running
+        return None if running is None else running.links()
+
     def status(self) -> tuple[RootWatch, ...]:
         """Return for each root, in path order, how it is watched."""
         # Without the lock, which is held for long while a large tree is added or a disk hangs.

@@ -139,9 +139,9 @@ def test_a_root_with_a_nul_in_the_file_marks_its_corpus_and_the_others_are_serve
         assert home.irc("discover", "roll a kayak").returncode == 0
         status = home.answer("status")
         (bad,) = (each for each in status["health"]["corpora"] if each["name"] == "bad")
-        assert bad["level"] == "dark"
-        assert bad["dark"][0]["path"] == str(home.config)
-        assert "line 4: roots holds the control character U+0000" in bad["dark"][0]["reason"]
+        assert bad["level"] == "offline"
+        assert bad["offline"][0]["path"] == str(home.config)
+        assert "line 4: roots holds the control character U+0000" in bad["offline"][0]["reason"]
         doctor = home.run("irdaemon", "doctor").stdout
         assert "bad cannot be used: line 4: roots holds" in doctor
         assert home.irc("rm", "bad").returncode == 0

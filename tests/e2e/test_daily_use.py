@@ -234,8 +234,8 @@ def test_a_root_that_nobody_sees_is_told_by_status_and_its_exit_code(home, daemo
     home.skills.rename(home.path / "away")
     until(lambda: told() == (5, 5))
     (corpus,) = home.answer("status")["health"]["corpora"]
-    assert (corpus["level"], corpus["dark"][0]["path"]) == ("dark", str(home.skills))
-    assert f"dark: skills: {home.skills}: " in home.irc("status").stdout
+    assert (corpus["level"], corpus["offline"][0]["path"]) == ("offline", str(home.skills))
+    assert f"offline: skills: {home.skills}: " in home.irc("status").stdout
     (home.path / "away").rename(home.skills)
     until(lambda: told() == (0, 0))
 
@@ -272,6 +272,6 @@ def test_a_change_that_no_event_told_of_is_found_by_routine_and_said(home):
             mapped.flush()
             for each in (path, path.parent):
                 os.utime(each, (1e9, 1e9))
-            until(lambda: home.answer("status")["health"]["corpora"][0]["late"] == 1)
+            until(lambda: home.answer("status")["health"]["corpora"][0]["missed_events"] == 1)
             assert finds(home, "jackal", "silent")
             until(lambda: home.irc("status").returncode == 0)

@@ -16,7 +16,7 @@ from irclient import Query
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.config import load_config
 from irdaemon.config.corpus import corpora_of
-from irdaemon.engine import Engine, Options
+from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
 from tests.soak.edits import WORDS, Editor
@@ -202,7 +202,7 @@ class Soak:
         engine = Engine(
             Ledger(IN_MEMORY),
             corpora_of(load_config(str(self._home.config))),
-            Options(calibrating=False),
+            EngineOptions(calibrating=False),
         )
         for name in engine.corpora:
             engine.request(Job("reconcile", name))

@@ -6,7 +6,7 @@ from collections import Counter
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed.hashing import Hashing
-from irdaemon.engine import Engine, Options
+from irdaemon.engine import Engine, EngineOptions
 from irdaemon.ledger import Decomposed, Ledger, Record, Upsert, content_hash, record_id
 from irdaemon.ledger import version_hash as version_of
 from irdaemon.source.mapping import InMemory
@@ -56,7 +56,7 @@ def skills(*roots, name="s", strategy=None):
 
 
 def engine(*corpora, path=":memory:", clock=lambda: LATER, notify=None, **options):
-    return Engine(Ledger(path), corpora, Options(**options), clock, notify or _quiet)
+    return Engine(Ledger(path), corpora, EngineOptions(**options), clock, notify or _quiet)
 
 
 def _quiet(topic, data):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_LEVELS = {"ok": 0, "stale": 1, "dark": 2}
+_LEVELS = {"ok": 0, "stale": 1, "offline": 2}
 _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")
 
 
@@ -23,8 +23,8 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
         if name not in state:
             continue  # from an older daemon
         yield from _gauge(f"irdaemon_{name}", [("", state[name])])
-    troubled = int(bool(state.get("ledger", {}).get("trouble")))
-    yield from _gauge("irdaemon_ledger_trouble", [("", troubled)])
+    problem = int(bool(state.get("ledger", {}).get("problem")))
+    yield from _gauge("irdaemon_ledger_problem", [("", problem)])
     for count in _COUNTS:
         of_corpora = [(_label("corpus", c["name"]), c[count]) for c in state["corpora"]]
         yield from _gauge(f"irdaemon_{count}", of_corpora)
@@ -46,14 +46,14 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _health(health: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the level of each corpus (0 ok, 1 stale, 2 dark) and how far its index has come."""
+    """Yield the level of each corpus (0 ok, 1 stale, 2 offline) and how far its index has come."""
     corpora = health["corpora"]
     levels = [(_label("corpus", c["name"]), _LEVELS[c["level"]]) for c in corpora]
     yield from _gauge("irdaemon_health", levels)
-    for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "late"):
+    for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "missed_events"):
         known = [(_label("corpus", c["name"]), c[name]) for c in corpora if c[name] is not None]
         yield from _gauge(f"irdaemon_{name}", known)
-    yield from _gauge("irdaemon_limits_biting", [("", len(health["limits"]))])
+    yield from _gauge("irdaemon_limits_exceeded", [("", len(health["limits"]))])
     yield from _gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
 
 

@@ -23,7 +23,7 @@ def health(state: dict[str, Any]) -> list[str]:
 
 def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:
     name = corpus["name"]
-    for kind in ("dark", "polled"):
+    for kind in ("offline", "polled"):
         for place in corpus[kind]:
             yield f"{kind}: {name}: {place['path']}: {place['reason']}"
     for reason in corpus["stale"]:
@@ -31,12 +31,12 @@ def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:
 
 
 def _problems(state: dict[str, Any]) -> Iterator[str]:
-    """Yield the places within roots that could not be looked at."""
+    """Yield the places within roots that could not be scanned."""
     healths = {corpus["name"]: corpus for corpus in state["health"]["corpora"]}
     for corpus in state["corpora"]:
-        told = "\n".join(_of_corpus(healths[corpus["name"]]))
+        shown = "\n".join(_of_corpus(healths[corpus["name"]]))
         for problem in corpus["problems"]:
-            if problem["reason"] not in told:
+            if problem["reason"] not in shown:
                 yield f"{corpus['name']}: {problem['path']}: {problem['reason']}"
 
 
@@ -45,5 +45,5 @@ def _quarantined(state: dict[str, Any]) -> Iterator[str]:
         if corpus["failures"]:
             yield (
                 f"quarantined: {corpus['name']}: {corpus['failures']:,} failed;"
-                " irc status --failures tells which and why"
+                " see irc status --failures"
             )

@@ -41,13 +41,13 @@ def status(state: dict[str, Any]) -> str:
 
 
 def ledger(state: dict[str, Any]) -> list[str]:
-    """Return what is to be said of the ledger: nothing where all is well."""
+    """Return the lines about the ledger: none where all is well."""
     lines = []
-    if trouble := state.get("trouble"):
-        since = _moment(trouble["since"])
+    if problem := state.get("problem"):
+        since = _moment(problem["since"])
         lines.append(
-            f"ledger: not written since {since}: {trouble['error']}; the answers are of then,"
-            " and it is tried again by itself"
+            f"ledger: not written since {since}: {problem['error']}; answers are as of then,"
+            " and it is retried automatically"
         )
     if rebuilt := state.get("rebuilt"):
         lines.append(

@@ -75,16 +75,17 @@ def start_here(options: argparse.Namespace) -> int:
         os.environ.setdefault(name, "1")
     memory.be_modest()
     os.umask(0o077)  # before the log is made
-    from irdaemon.daemon.daemon import Daemon, Settled
+    from irdaemon.daemon.active_config import ActiveConfig
+    from irdaemon.daemon.daemon import Daemon
 
-    settled = Settled(options.config, options.fallback)
-    make_private(settled.config.state_dir)
+    settings = ActiveConfig(options.config, options.fallback)
+    make_private(settings.config.state_dir)
     try:
         logs.set_up(options.log, options.verbose)
     except OSError as error:
         message = f"{options.log} cannot be written: {error.strerror}"
         raise Unavailable(message, "name another file with --log") from error
-    return Daemon(settled, socket_path()).run()
+    return Daemon(settings, socket_path()).run()
 
 
 def start_detached(options: argparse.Namespace) -> int:

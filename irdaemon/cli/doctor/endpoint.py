@@ -74,9 +74,9 @@ def healthy(state: dict[str, Any]) -> Iterator[Finding]:
         yield wrong(message, fix=_RESTART)
     for corpus in health["corpora"]:
         name = corpus["name"]
-        for place in corpus["dark"]:
+        for place in corpus["offline"]:
             fix = f"ls -ld {shlex.quote(place['path'])}; irc build {name} --prune if it is gone"
-            yield wrong(f"{name} is dark: {place['reason']}", place["path"], fix)
+            yield wrong(f"{name} is offline: {place['reason']}", place["path"], fix)
         for reason in corpus["stale"]:
             yield wrong(f"{name} is stale: {reason}", fix=f"irc build {name}; irc status")
     for message in health["limits"]:

@@ -37,8 +37,16 @@ def status():
     corpus = {"name": NAME, "kind": "files", "state": "ready", "last_reconcile": 1.0}
     counts = dict.fromkeys(("artifacts", "records", "vectors", "failures", "pending"), 3)
     place = {"path": f"/{NAME}", "reason": REASON}
-    level = {"level": "dark", "dark": [place], "polled": [place], "stale": [REASON], "name": NAME}
-    level |= dict.fromkeys(("changed_at", "indexed_at", "embedded_at", "waiting_s", "late"))
+    level = {
+        "level": "offline",
+        "offline": [place],
+        "polled": [place],
+        "stale": [REASON],
+        "name": NAME,
+    }
+    level |= dict.fromkeys(
+        ("changed_at", "indexed_at", "embedded_at", "waiting_s", "missed_events")
+    )
     return {
         **{"version": "1", "pid": 7, "uptime_s": 9.0, "generation": 3, "queue": 1},
         "rss_bytes": 10**8,
@@ -47,10 +55,10 @@ def status():
             {**corpus, **counts, "problems": [{"path": f"/in/{NAME}", "reason": "a loop"}]}
         ],
         "ledger": {
-            "trouble": {"since": 1.0, "error": REASON},
+            "problem": {"since": 1.0, "error": REASON},
             "rebuilt": {"since": 1.0, "why": REASON, "kept": f"/{NAME}"},
         },
-        "health": {"level": "dark", "corpora": [level], "stuck": [REASON], "limits": [REASON]},
+        "health": {"level": "offline", "corpora": [level], "stuck": [REASON], "limits": [REASON]},
         "profile": {f"rung {NAME}": {"n": 1, "p50": 1.0, "p95": 1.0, "max": 1.0, "total": 1}},
     }
 

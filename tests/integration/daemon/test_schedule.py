@@ -19,7 +19,7 @@ class Asked:
 
     def request(self, job):
         self.jobs.append((job.kind, job.corpus))
-        self.routine += [job.look.routine] if job.kind == "reconcile" else []
+        self.routine += [job.scan.routine] if job.kind == "reconcile" else []
 
 
 def threads():

@@ -157,8 +157,13 @@ def test_a_ledger_is_whole_or_damaged_or_of_a_later_version(tmp_path, monkeypatc
 
 
 def test_what_the_daemon_says_is_wrong_with_it_becomes_findings():
-    corpus = {"name": "notes", "dark": [{"path": "/n", "reason": "gone"}], "stale": ["late"]}
-    health = {"level": "dark", "stuck": ["the writer died"], "limits": ["m"], "corpora": [corpus]}
+    corpus = {"name": "notes", "offline": [{"path": "/n", "reason": "gone"}], "stale": ["late"]}
+    health = {
+        "level": "offline",
+        "stuck": ["the writer died"],
+        "limits": ["m"],
+        "corpora": [corpus],
+    }
     found = list(endpoint.healthy({"config": "/c", "health": health}))
     assert [finding.level for finding in found] == ["wrong", "wrong", "wrong", "note"]
     assert [f.level for f in endpoint.healthy({"config": "/c", "health": HEALTHY})] == ["ok"]

@@ -12,7 +12,7 @@ from irdaemon.config.quota import Room
 from irdaemon.daemon import resources
 from irdaemon.daemon.resources import ResourceLimits, Usage, exceeded
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.runtime.memory import MB, resident
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
@@ -28,7 +28,7 @@ def limited(items, within):
 
 def look(made):
     made.drain()
-    made.request(Job("reconcile", "m", Look()))
+    made.request(Job("reconcile", "m", ScanRequest()))
     made.drain()
     return made.snapshot.corpora["m"].rows.n_artifacts
 
@@ -92,12 +92,12 @@ def test_the_memory_of_this_process_is_measured():
         (Usage(101 * MB, 1000, 1000), ["memory", "open files"]),
     ],
 )
-def test_a_limit_of_the_process_is_reported_from_nine_tenths_on(used, names):
+def test_a_limit_of_the_process_is_exceeded_from_nine_tenths_on(used, names):
     assert [each.name for each in exceeded(used, LIMITS)] == names
 
 
 def test_without_a_memory_limit_none_is_exceeded():
-    assert [*exceeded(Usage(10**12, 1, 1000), LimitsConfig(memory_mb=0))] == []
+    assert exceeded(Usage(10**12, 1, 1000), LimitsConfig(memory_mb=0)) == ()
 
 
 def test_near_the_memory_limit_memory_is_released_once_a_minute(monkeypatch):
@@ -110,7 +110,7 @@ def test_near_the_memory_limit_memory_is_released_once_a_minute(monkeypatch):
     assert "are released" in watching.exceeded()[0]
 
 
-def test_shedding_lets_go_of_models_and_graphs_and_changes_no_answer():
+def test_shedding_releases_models_and_graphs_and_changes_no_answer():
     made = engine(mapped({str(n): f"word{n} shared" for n in range(40)}), hnsw_above=10)
     made.drain()
     made.request(Job("reconcile", "m"))

@@ -5,7 +5,7 @@ import pytest
 from irclient.errors import NotFound
 from irclient.types import Query
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import MOST_PINS, Pin
 from tests.support.corpora import engine, ledger, mapped, skills, upsert, write_skill
 
@@ -96,7 +96,7 @@ def test_a_text_that_lies_in_the_ledger_cannot_change_and_is_not_pinned():
 def test_what_is_forgotten_is_unpinned(made, skill):
     disclosed(made)
     (skill / "SKILL.md").unlink()
-    made.request(Job("reconcile", "s", Look(prune=True)))
+    made.request(Job("reconcile", "s", ScanRequest(prune=True)))
     made.drain()
     assert made.ledger.pins.all() == []
 

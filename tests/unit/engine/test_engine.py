@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.mapping import InMemory
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
@@ -71,7 +71,7 @@ def test_a_waiting_job_is_remembered_however_many_come_and_go():
     made = engine(mapped(TOOLS))
     waiting = made.request(Job("compact"))
     for _ in range(300):
-        made.request(Job("reconcile", "m", Look(("/x",))))
+        made.request(Job("reconcile", "m", ScanRequest(("/x",))))
         made.step()
     assert made.progress(waiting).state == "queued"
 
@@ -110,13 +110,13 @@ def test_a_change_is_let_through_in_the_middle_of_a_whole_look():
         def read(self, entry, cursor=None):
             order.append(entry.key)
             if len(order) == 1:
-                made.request(Job("reconcile", "quick", Look(("/x",))))
+                made.request(Job("reconcile", "quick", ScanRequest(("/x",))))
             return super().read(entry, cursor)
 
     corpus = mapped({}, "slow")
     object.__setattr__(corpus, "source", Watched(items))
     made = engine(corpus, mapped({}, "quick"))
-    made.notify = lambda topic, data: order.append(data["corpus"]) if topic == "job" else None
+    made.state.notify = lambda topic, data: order.append(data["corpus"]) if topic == "job" else None
     made.request(Job("reconcile", "slow"))
     made.drain()
     assert "quick" in order[:50]
@@ -180,5 +180,5 @@ def test_a_ledger_that_cannot_be_written_fails_the_job_and_leaves_the_answers(mo
     made.drain()
     assert made.progress(number).state == "failed"
     assert "disk is full" in made.progress(number).report
-    assert "disk is full" in made.status()["ledger"]["trouble"]["error"]
+    assert "disk is full" in made.status()["ledger"]["problem"]["error"]
     assert made.discover(Query("pdf form")).n_selected == 1

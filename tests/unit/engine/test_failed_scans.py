@@ -2,10 +2,10 @@
 
 import pytest
 
-from irdaemon.engine.host import Library
+from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
-from irdaemon.engine.retry import Retries
-from irdaemon.ingest.scan import Look
+from irdaemon.engine.retry import ScanRetries
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.files import Files
 from irdaemon.source.mapping import InMemory
 from irdaemon.source.packages import Packages
@@ -23,7 +23,7 @@ class Clock:
         return self.now
 
 
-class Writing(Library):
+class Writing(InProcess):
     """The host of an engine that has a writer of its own."""
 
     writes = True
@@ -51,7 +51,7 @@ def made(clock):
     source = Faulty({"a": "fill a pdf form"})
     object.__setattr__(corpus, "source", source)
     made = engine(corpus, mapped({"b": "peel potatoes"}, name="other"), clock=clock)
-    made.host = Writing()
+    made.state.host = Writing()
     made.source = source
     for name in ("m", "other"):
         made.request(Job("reconcile", name))
@@ -85,7 +85,7 @@ def test_a_look_that_fails_says_so_and_is_tried_again_until_it_is_done(made, clo
         assert progress.state == "failed"
         clock.now += 60
     assert "failed" in progress.report
-    assert made.pending == 1
+    assert made.state.pending == 1
     assert look(made, "other").state == "done"
     assert made.discover(Query("fill a pdf form")).n_selected == 1
     made.source.fault = None
@@ -111,7 +111,7 @@ def test_what_the_system_cannot_do_for_a_job_is_tried_again_for_as_long_as_it_ta
     made.drain()
     assert made.progress(made.request(Job("reconcile", "m"))).state == "queued"
     made.drain()
-    assert not made._retries.due(clock.now + 1e6)
+    assert not made.state.scan_retries.due(clock.now + 1e6)
 
 
 def test_a_mistake_of_the_program_ends_the_process_once_it_repeats(made, clock, monkeypatch):
@@ -132,14 +132,14 @@ def test_a_mistake_of_the_program_ends_the_process_once_it_repeats(made, clock, 
 
 
 def test_a_library_call_hears_of_a_mistake_at_once(made, monkeypatch):
-    made.host = Library()
+    made.state.host = InProcess()
     monkeypatch.setattr(made.ledger.entries, "diff", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         look(made)
 
 
 def test_a_job_waits_longer_after_each_try_and_one_that_was_done_waits_no_more():
-    retries, job = Retries(), Job("reconcile", "c", Look(under=("/a",)))
+    retries, job = ScanRetries(), Job("reconcile", "c", ScanRequest(under=("/a",)))
     waits = []
     for _ in range(8):
         waits.append(retries.note(job, 100.0).again_at - 100.0)
@@ -147,36 +147,38 @@ def test_a_job_waits_longer_after_each_try_and_one_that_was_done_waits_no_more()
             retries.due(1e6)
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
     assert retries.due(100.0) == []
-    assert [each.look.under for each in retries.due(130.0)] == [("/a",)]
+    assert [each.scan.under for each in retries.due(130.0)] == [("/a",)]
     assert retries.due(200.0) == []  # it is being tried
-    retries.note(Job("reconcile", "c", Look(under=("/b",))), 200.0)
-    assert [each.look.under for each in retries.due(300.0)] == [("/a", "/b")]
-    retries.done(Job("reconcile", "c", Look(under=("/a", "/b"))))
+    retries.note(Job("reconcile", "c", ScanRequest(under=("/b",))), 200.0)
+    assert [each.scan.under for each in retries.due(300.0)] == [("/a", "/b")]
+    retries.done(Job("reconcile", "c", ScanRequest(under=("/a", "/b"))))
     assert retries.due(1e6) == []
 
 
 def test_a_path_whose_look_failed_is_looked_at_again_whatever_else_is_looked_at_meanwhile():
-    retries = Retries()
-    retries.note(Job("reconcile", "c", Look(under=("/a/x", "/b"))), 100.0)
-    retries.done(Job("reconcile", "c", Look(under=("/a",))))
-    assert [job.look.under for job in retries.due(200.0)] == [("/b",)]
+    retries = ScanRetries()
+    retries.note(Job("reconcile", "c", ScanRequest(under=("/a/x", "/b"))), 100.0)
+    retries.done(Job("reconcile", "c", ScanRequest(under=("/a",))))
+    assert [job.scan.under for job in retries.due(200.0)] == [("/b",)]
 
 
 def test_a_look_at_everything_that_failed_is_not_narrowed_to_a_path_that_failed_too():
-    retries = Retries()
+    retries = ScanRetries()
     retries.note(Job("reconcile", "c"), 100.0)
-    retries.note(Job("reconcile", "c", Look(under=("/a",))), 100.0)
-    assert [job.look.under for job in retries.due(200.0)] == [(), ("/a",)]
+    retries.note(Job("reconcile", "c", ScanRequest(under=("/a",))), 100.0)
+    assert [job.scan.under for job in retries.due(200.0)] == [(), ("/a",)]
 
 
 def test_a_burst_of_changes_that_fail_is_one_try():
-    retries = Retries()
-    tries = [retries.note(Job("reconcile", "c", Look(under=(f"/{n}",))), 100.0) for n in range(9)]
+    retries = ScanRetries()
+    tries = [
+        retries.note(Job("reconcile", "c", ScanRequest(under=(f"/{n}",))), 100.0) for n in range(9)
+    ]
     assert {(each.times, each.again_at) for each in tries} == {(1, 101.0)}
 
 
 def test_jobs_of_a_corpus_that_is_no_more_are_not_tried_again():
-    retries = Retries()
+    retries = ScanRetries()
     retries.note(Job("reconcile", "c"), 100.0)
     retries.note(Job("reconcile", "d"), 100.0)
     retries.forget("c")

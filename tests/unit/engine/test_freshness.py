@@ -40,12 +40,12 @@ def test_a_time_to_wait_that_is_none_is_an_error(wait_ms):
 def test_waiting_for_a_job_ends_with_it_and_at_the_latest_with_the_timeout():
     work = Work()
     number = work.add(Job("reconcile", "c"))
-    (look,) = work.looks("c")
+    (look,) = work.scans("c")
     assert not work.wait_until(lambda: look.ended, 0.01)
     work.take()
     threading.Timer(0.05, work.end, (number, "done", "")).start()
     assert work.wait_until(lambda: look.ended, 5)
-    assert work.looks("c") == []
+    assert work.scans("c") == []
 
 
 def test_a_flush_hands_over_what_waits_and_returns_when_that_was_taken():

@@ -2,60 +2,72 @@
 
 import pytest
 
-from irdaemon.engine.health import Facts, Policy, Vitals, health, lasting
-from irdaemon.engine.lag import Fault, Standing
+from irdaemon.engine.health import Facts, Policy, ProcessHealth, health, lasting
+from irdaemon.engine.lag import FailedJob, Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.types import Problem, RootWatch
 
 NOW = 1_000_000.0
-POLICY = Policy(stale_s=600, look_every_s=900)
+POLICY = Policy(stale_s=600, scan_every_s=900)
 WATCHED = RootWatch("/real/notes", "inotify")
 
 
-def facts(standing=None, **more):
-    known = {"looked_at": NOW - 300, **more}
-    return Facts("notes", {"/real/notes": "/notes"}, standing or Standing(), **known)
+def failed(kind, reason):
+    return Watermarks(failed_jobs=(FailedJob(kind, reason, NOW),))
 
 
-def judge(given, *watched, **vitals):
-    found = health((given,), Vitals(tuple(watched) or (WATCHED,), **vitals), POLICY, NOW)
+def facts(watermarks=None, **more):
+    known = {"scanned_at": NOW - 300, **more}
+    return Facts("notes", {"/real/notes": "/notes"}, watermarks or Watermarks(), **known)
+
+
+def judge(given, *watched, **process):
+    found = health((given,), ProcessHealth(tuple(watched) or (WATCHED,), **process), POLICY, NOW)
     return found, found.corpora[0]
 
 
 def test_a_corpus_that_is_watched_and_up_to_date_is_ok():
-    standing = Standing(changed_at=NOW - 5, indexed_at=NOW - 5, embedded_at=NOW - 5)
-    found, notes = judge(facts(standing))
+    watermarks = Watermarks(changed_at=NOW - 5, indexed_at=NOW - 5, embedded_at=NOW - 5)
+    found, notes = judge(facts(watermarks))
     assert (found.level, notes.level, found.sentence()) == ("ok", "ok", "ok")
     assert notes.changed_at == notes.indexed_at
 
 
 def test_a_change_that_waits_longer_than_the_policy_allows_is_stale_however_alive_the_process_is():
-    _, soon = judge(facts(Standing(waiting_since=NOW - 599)))
-    found, late = judge(facts(Standing(waiting_since=NOW - 1800)))
+    _, soon = judge(facts(Watermarks(waiting_since=NOW - 599)))
+    found, late = judge(facts(Watermarks(waiting_since=NOW - 1800)))
     assert (soon.level, soon.waiting_s) == ("ok", 599)
     assert (found.level, late.level, late.waiting_s) == ("stale", "stale", 1800)
     assert found.sentence() == "stale: notes: changes wait to be indexed since 30 min"
 
 
 @pytest.mark.parametrize(
-    ("standing", "more", "word"),
+    ("watermarks", "more", "word"),
     [
-        (Standing(faults=(Fault("reconcile", "disk full", NOW),)), {}, "look failed: disk full"),
-        (Standing(faults=(Fault("embed", "no answer", NOW),)), {}, "embedding failed: no answer"),
-        (Standing(refused=3, refusal="its limit is 5"), {}, "3 new entries are not taken in"),
-        (Standing(late=2), {}, "2 changes were found that no event had told of"),
-        (Standing(), {"missing": "no such model"}, "nothing is embedded: no such model"),
-        (Standing(), {"looked_at": NOW - 2401}, "the last whole look ended 40 min ago"),
+        (
+            Watermarks(failed_jobs=(FailedJob("reconcile", "disk full", NOW),)),
+            {},
+            "scan failed: disk full",
+        ),
+        (
+            Watermarks(failed_jobs=(FailedJob("embed", "no answer", NOW),)),
+            {},
+            "embedding failed: no answer",
+        ),
+        (Watermarks(refused=3, refusal="its limit is 5"), {}, "3 new entries are not taken in"),
+        (Watermarks(missed_events=2), {}, "2 changes were found that no event had reported"),
+        (Watermarks(), {"missing": "no such model"}, "nothing is embedded: no such model"),
+        (Watermarks(), {"scanned_at": NOW - 2401}, "the last whole scan ended 40 min ago"),
     ],
 )
-def test_what_keeps_an_index_behind_its_source_is_named(standing, more, word):
-    _, notes = judge(facts(standing, **more))
+def test_what_keeps_an_index_behind_its_source_is_named(watermarks, more, word):
+    _, notes = judge(facts(watermarks, **more))
     assert notes.level == "stale"
     assert word in notes.stale[0]
 
 
-def test_without_a_schedule_no_look_is_overdue():
-    found = health((facts(looked_at=0.0),), Vitals((WATCHED,)), Policy(600, 0), NOW)
+def test_without_a_schedule_no_scan_is_overdue():
+    found = health((facts(scanned_at=0.0),), ProcessHealth((WATCHED,)), Policy(600, 0), NOW)
     assert found.level == "ok"
 
 
@@ -65,33 +77,33 @@ def test_without_a_schedule_no_look_is_overdue():
         ((Problem("/notes", "gone"),), WATCHED, "gone"),
         ((Problem("/real/notes", "suddenly empty"),), WATCHED, "suddenly empty"),
         ((), RootWatch("/real/notes", "missing", "nothing is here"), "nothing is here"),
-        ((), RootWatch("/real/elsewhere", "inotify"), "nobody watches it"),
+        ((), RootWatch("/real/elsewhere", "inotify"), "it is not watched"),
     ],
 )
-def test_a_root_that_nobody_sees_makes_its_corpus_dark(problems, watched, reason):
+def test_a_root_that_is_not_seen_makes_its_corpus_offline(problems, watched, reason):
     found, notes = judge(facts(problems=problems), watched)
-    assert (found.level, notes.level) == ("dark", "dark")
-    assert [(place.path, place.reason) for place in notes.dark] == [("/notes", reason)]
+    assert (found.level, notes.level) == ("offline", "offline")
+    assert [(place.path, place.reason) for place in notes.offline] == [("/notes", reason)]
 
 
-def test_a_place_within_a_root_that_cannot_be_read_does_not_make_it_dark():
+def test_a_place_within_a_root_that_cannot_be_read_does_not_take_it_offline():
     _, notes = judge(facts(problems=(Problem("/notes/private", "Permission denied"),)))
     assert notes.level == "ok"
 
 
 def test_a_source_without_roots_is_dark_when_it_cannot_be_asked():
-    asked = Facts("notes", {}, Standing(), NOW, (Problem("mine:fetch", "it raised"),))
+    asked = Facts("notes", {}, Watermarks(), NOW, (Problem("mine:fetch", "it raised"),))
     _, notes = judge(asked)
-    assert notes.dark[0].reason == "it raised"
+    assert notes.offline[0].reason == "it raised"
 
 
 def test_a_root_just_added_has_a_minute_to_be_watched():
-    _, notes = judge(facts(looked_at=NOW - 1), RootWatch("/real/elsewhere", "inotify"))
+    _, notes = judge(facts(scanned_at=NOW - 1), RootWatch("/real/elsewhere", "inotify"))
     assert notes.level == "ok"
 
 
-def test_a_library_that_watches_nothing_is_not_dark_for_that():
-    assert health((facts(),), Vitals(), POLICY, NOW).level == "ok"
+def test_a_library_that_watches_nothing_is_not_offline_for_that():
+    assert health((facts(),), ProcessHealth(), POLICY, NOW).level == "ok"
 
 
 def test_a_polled_root_is_named_and_well():
@@ -111,26 +123,26 @@ def test_what_failed_is_quarantined_with_how_often_and_makes_nothing_stale():
     assert (notes.level, kept.path, kept.reason, kept.tries) == ("ok", "/notes/a", "not UTF-8", 4)
 
 
-def test_a_thread_that_gets_nowhere_is_worse_than_ok_and_told_first():
-    found, _ = judge(facts(Standing(late=1)), stuck=("the writer died",))
+def test_a_thread_that_makes_no_progress_is_worse_than_ok_and_named_first():
+    found, _ = judge(facts(Watermarks(missed_events=1)), stuck=("the writer died",))
     assert found.level == "stale"
     assert found.sentence() == "stale: the writer died (and 1 more)"
 
 
-def test_every_limit_that_bites_has_a_line():
-    standing = Standing(refused=1, refusal="its limit is 5", crowded_at=NOW - 60)
-    found, _ = judge(facts(standing, overlong=2), limits=("memory",))
+def test_every_limit_that_is_exceeded_has_a_line():
+    watermarks = Watermarks(refused=1, refusal="its limit is 5", collapsed_at=NOW - 60)
+    found, _ = judge(facts(watermarks, overlong=2), limits=("memory",))
     assert [said.split(":")[0] for said in found.limits] == ["memory", "notes", "notes", "notes"]
 
 
-def test_a_crowd_of_changes_is_forgotten_after_an_hour():
-    found, _ = judge(facts(Standing(crowded_at=NOW - 3601)))
+def test_a_scan_for_too_many_paths_is_forgotten_after_an_hour():
+    found, _ = judge(facts(Watermarks(collapsed_at=NOW - 3601)))
     assert found.limits == ()
 
 
 def test_it_is_plain_data_for_the_wire():
     _, notes = judge(facts(problems=(Problem("/notes", "gone"),)))
-    assert notes.to_dict()["dark"] == [{"path": "/notes", "reason": "gone"}]
+    assert notes.to_dict()["offline"] == [{"path": "/notes", "reason": "gone"}]
 
 
 @pytest.mark.parametrize(

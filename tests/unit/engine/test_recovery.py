@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from irclient.errors import Unavailable
 from irdaemon.engine import Engine
-from irdaemon.engine.host import Library
+from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import LedgerError
@@ -22,7 +22,7 @@ from tests.unit.ledger.test_check import GARBLED, ITEMS, change, garbled
 PAGE = 4096
 
 
-class Writing(Library):
+class Writing(InProcess):
     """The host of an engine that does its jobs by itself, and rebuilds what it loses."""
 
     writes = True
@@ -44,7 +44,7 @@ def look(made):
 
 def started(path, items=ITEMS):
     made, loss = opened(path, lambda ledger: Engine(ledger, [mapped(items)], clock=ticking()), 1.0)
-    made.host, made.loss = Writing(), loss
+    made.state.host, made.state.corruption = Writing(), loss
     return made
 
 
@@ -75,12 +75,12 @@ DAMAGES = {
 def test_a_damaged_ledger_is_set_aside_at_a_start_and_rebuilt(path, damage, caplog):
     DAMAGES[damage](path)
     made = started(path)
-    assert made.loss is not None
-    assert kept_aside(path) == [made.loss.kept]
-    assert made.loss.kept in caplog.text
+    assert made.state.corruption is not None
+    assert kept_aside(path) == [made.state.corruption.kept]
+    assert made.state.corruption.kept in caplog.text
     look(made)
     assert is_whole(made)
-    assert made.status()["ledger"]["rebuilt"]["kept"] == made.loss.kept
+    assert made.status()["ledger"]["rebuilt"]["kept"] == made.state.corruption.kept
     made.ledger.close()
 
 
@@ -90,7 +90,7 @@ TERMS_CUT = "UPDATE records SET terms = substr(terms, 2) WHERE id = 3"
 def test_a_ledger_with_rows_that_do_not_fit_is_mended_at_a_start(path, caplog):
     change(path, TERMS_CUT)
     made = started(path)
-    assert (made.loss, kept_aside(path)) == (None, [])
+    assert (made.state.corruption, kept_aside(path)) == (None, [])
     assert "it is mended" in caplog.text
     look(made)
     assert is_whole(made)
@@ -131,7 +131,7 @@ def test_damage_met_by_a_job_is_rebuilt_while_the_last_snapshot_answers(path):
     made.ledger._store.run("PRAGMA shrink_memory")
     made.request(Job("reconcile", "m"))
     made.step()
-    assert made.loss is not None
+    assert made.state.corruption is not None
     assert made.search(Query("thing number 3")).n_retrieved > 0
     assert made.snapshot.generation >= generation
     made.drain()
@@ -149,7 +149,7 @@ def test_damage_that_nobody_met_is_found_at_the_next_compaction_and_mended(path,
     made.request(Job("compact"))
     made.drain()
     assert "it is mended" in caplog.text
-    assert (made.loss, kept_aside(path)) == (None, [])
+    assert (made.state.corruption, kept_aside(path)) == (None, [])
     assert is_whole(made)
     made.ledger.close()
 
@@ -157,7 +157,7 @@ def test_damage_that_nobody_met_is_found_at_the_next_compaction_and_mended(path,
 def test_what_is_served_of_a_lost_ledger_stays_until_everything_was_read_again(path):
     items = dict(ITEMS)
     made = started(path, items)
-    made._renew("lost for the test")
+    made.writer.repair.replace_ledger("lost for the test")
     items["new"] = "peel potatoes"
     assert made.snapshot.corpora["m"].rows.n_artifacts == len(ITEMS)
     assert made.search(Query("thing number 3", mode="lexical")).n_retrieved > 0
@@ -169,7 +169,7 @@ def test_what_is_served_of_a_lost_ledger_stays_until_everything_was_read_again(p
 
 def test_a_renewed_ledger_takes_its_vectors_from_the_snapshot(path):
     made = started(path)
-    made._renew("lost for the test")
+    made.writer.repair.replace_ledger("lost for the test")
     assert made.ledger.vectors.dimension("hashing-512") == 512
     made.step()
     assert made.snapshot.corpora["m"].unembedded == 0
@@ -192,7 +192,7 @@ def test_a_deleted_ledger_is_put_back_from_what_is_still_open(path):
     for end in ("", "-wal", "-shm"):
         os.unlink(path + end)
     made.step()
-    assert made.loss is None
+    assert made.state.corruption is None
     assert Path(path).stat().st_mode & 0o777 == 0o600
     assert made.records("m/t3")
     with closing(sqlite3.connect(path)) as db:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from irdaemon.engine.queue import Job
-from irdaemon.engine.retry import Setbacks
-from irdaemon.ingest.scan import Look
+from irdaemon.engine.retry import JobRetries
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Query
 from tests.support.corpora import contents, engine, mapped
 from tests.support.ledgers import everything
@@ -60,8 +60,8 @@ def found(made, text):
     return [hit.artifact_id for hit in made.search(Query(text, mode="lexical")).results]
 
 
-def trouble(made):
-    return made.status()["ledger"]["trouble"]
+def problem(made):
+    return made.status()["ledger"]["problem"]
 
 
 def grow(items):
@@ -73,10 +73,10 @@ def test_a_full_disk_leaves_the_answers_and_the_status_says_since_when(made, ite
     full(made.ledger)
     assert FULL in look(made).report
     assert found(made, "thing number 3")
-    assert trouble(made) == {"since": 1000.0, "error": FULL}
+    assert problem(made) == {"since": 1000.0, "error": FULL}
     clock.now += 5
     look(made)
-    assert trouble(made)["since"] == 1000.0
+    assert problem(made)["since"] == 1000.0
 
 
 def test_what_waits_for_room_is_pending_in_every_answer(made, items):
@@ -99,7 +99,7 @@ def test_it_goes_on_by_itself_once_there_is_room(made, items, clock, caplog):
     clock.now += 5
     made.drain()
     assert found(made, "potatoes") == ["large"]
-    assert trouble(made) is None
+    assert problem(made) is None
     assert "cannot be written" in caplog.text
     assert "written again" in caplog.text
 
@@ -168,10 +168,10 @@ def test_whichever_write_fails_all_is_as_if_it_had_not_once_it_was_tried_again(
         Failing.left = number
         look(made)
         Failing.left = -1
-        failures += trouble(made) is not None
+        failures += problem(made) is not None
         clock.now += 5
         made.drain()
-        assert trouble(made) is None
+        assert problem(made) is None
         assert [each for each in made.ledger.faults() if each.grave] == []
         assert everything(made.ledger, "hashing-512") == everything(wanted.ledger, "hashing-512")
         assert made.search(Query("potatoes", mode="lexical")).results[0].artifact_id == "t2"
@@ -188,35 +188,35 @@ def test_failed_compaction_is_no_trouble_and_comes_again_by_itself(made, monkeyp
     monkeypatch.setattr(made.ledger, "vacuum", no_room)
     made.request(Job("compact"))
     made.drain()
-    assert trouble(made) is None
+    assert problem(made) is None
 
 
 def test_tries_come_at_longer_and_longer_intervals_until_one_succeeds():
-    setbacks, now = Setbacks(), 0.0
+    retries, now = JobRetries(), 0.0
     waits = []
     for _ in range(8):
-        setbacks.note(Job("reconcile", "m"), FULL, now)
+        retries.note(Job("reconcile", "m"), FULL, now)
         began = now
-        while not setbacks.due(now):
+        while not retries.due(now):
             now += 0.5
         waits.append(now - began)
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
-    setbacks.tried(7)
-    assert setbacks.trouble
-    setbacks.end(7)
-    assert setbacks.trouble is None
+    retries.tried(7)
+    assert retries.problem
+    retries.end(7)
+    assert retries.problem is None
 
 
 def test_equal_wishes_that_failed_are_tried_as_one():
-    setbacks = Setbacks()
+    retries = JobRetries()
     for path in ("/a", "/b"):
-        setbacks.note(Job("reconcile", "m", Look((path,))), FULL, 0.0)
-    assert setbacks.paths() == 2
-    (job,) = setbacks.due(9.0)
-    assert job.look.under == ("/a", "/b")
+        retries.note(Job("reconcile", "m", ScanRequest((path,))), FULL, 0.0)
+    assert retries.paths() == 2
+    (job,) = retries.due(9.0)
+    assert job.scan.under == ("/a", "/b")
 
 
 def test_a_clock_that_is_set_back_does_not_stop_the_tries():
-    setbacks = Setbacks()
-    setbacks.note(Job("reconcile", "m"), FULL, 1e9)
-    assert setbacks.due(1000.0)
+    retries = JobRetries()
+    retries.note(Job("reconcile", "m"), FULL, 1e9)
+    assert retries.due(1000.0)

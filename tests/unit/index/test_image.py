@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from irdaemon.engine.queue import Job
 from irdaemon.index import Images, Origin, rows
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped
@@ -45,7 +45,7 @@ class Kept:
 
     def hold(self, items):
         self.engine.reconfigure([mapped(items)])
-        self.engine.request(Job("reconcile", "m", Look(prune=True)))
+        self.engine.request(Job("reconcile", "m", ScanRequest(prune=True)))
         self.engine.drain()
 
     def files(self):
@@ -72,8 +72,8 @@ def kept(tmp_path):
 def test_answers_after_any_changes_and_restarts_are_those_of_a_fresh_build(
     steps, hnsw_above, thresholds
 ):
-    before = rows._BURIED, rows._BURIED_SHARE
-    rows._BURIED, rows._BURIED_SHARE = thresholds
+    before = rows._MOST_GONE, rows._GONE_SHARE
+    rows._MOST_GONE, rows._GONE_SHARE = thresholds
     try:
         with tempfile.TemporaryDirectory() as directory:
             items, made = {"a": "pdf form"}, Kept(directory, hnsw_above)
@@ -93,7 +93,7 @@ def test_answers_after_any_changes_and_restarts_are_those_of_a_fresh_build(
                 assert answers(made.engine) == answers(fresh)
             made.engine.ledger.close()
     finally:
-        rows._BURIED, rows._BURIED_SHARE = before
+        rows._MOST_GONE, rows._GONE_SHARE = before
 
 
 def test_a_start_maps_the_image_there_is(kept):

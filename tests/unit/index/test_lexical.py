@@ -10,7 +10,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.index import lexical, rows
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
 from irdaemon.text import tokenize
@@ -57,18 +57,18 @@ steps = st.lists(st.tuples(st.sampled_from("abcdef"), texts | st.none()), min_si
 @settings(max_examples=40, deadline=None)
 @given(steps, texts, st.sampled_from([(0, 0.0, 0), (256, 0.2, 1_000), (0, 0.9, 1)]))
 def test_scores_after_any_changes_are_exactly_those_of_a_fresh_build(steps, query, thresholds):
-    kept = rows._BURIED, rows._BURIED_SHARE, lexical._TAIL
-    rows._BURIED, rows._BURIED_SHARE, lexical._TAIL = thresholds
+    kept = rows._MOST_GONE, rows._GONE_SHARE, lexical._TAIL
+    rows._MOST_GONE, rows._GONE_SHARE, lexical._TAIL = thresholds
     try:
         items, made = {}, built({"a": "pdf form"})
         for id, text in steps:
             items = {**items, id: text} if text else {k: v for k, v in items.items() if k != id}
             made.reconfigure([Corpus("m", "mapping", InMemory(items), WholeText(), "hashing")])
-            made.request(Job("reconcile", "m", Look(prune=True)))
+            made.request(Job("reconcile", "m", ScanRequest(prune=True)))
             made.drain()
             assert scores_of(made, query) == scores_of(built(items), query)
     finally:
-        rows._BURIED, rows._BURIED_SHARE, lexical._TAIL = kept
+        rows._MOST_GONE, rows._GONE_SHARE, lexical._TAIL = kept
 
 
 def test_an_older_snapshot_scores_as_it_did_after_newer_ones_were_published():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.reconcile import reconcile
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
 from irdaemon.source.guidance.rules import Rules
 from irdaemon.source.mapping import InMemory
@@ -33,7 +33,7 @@ class Watched:
 
     def look(self, *under, now=LATER, **how):
         self.ledger.declare(self.corpus.name, "k", self.corpus.recipe, "hashing-512")
-        look = Look(tuple(map(str, under)), **how)
+        look = ScanRequest(tuple(map(str, under)), **how)
         return reconcile(self.ledger, self.corpus, look, lambda: now)
 
     @property
@@ -57,12 +57,12 @@ def test_a_change_older_than_an_event_takes_is_late_and_one_just_made_is_not(tmp
     for path in (old / "SKILL.md", old):
         os.utime(path, (1000, 1000))
     corpus = Watched(skills(tmp_path))
-    assert corpus.look(now=new.stat().st_mtime + 1).late == 1
-    assert corpus.look(now=new.stat().st_mtime + 1).late == 0
+    assert corpus.look(now=new.stat().st_mtime + 1).missed_events == 1
+    assert corpus.look(now=new.stat().st_mtime + 1).missed_events == 0
 
 
 def test_a_change_of_unknown_age_is_never_late():
-    assert Watched(mapped({"a": "x"})).look().late == 0
+    assert Watched(mapped({"a": "x"})).look().missed_events == 0
 
 
 def test_a_change_of_metadata_alone_is_written():
@@ -109,6 +109,18 @@ def test_a_failure_ends_when_the_strategy_is_changed():
     corpus.corpus = mapped(items)
     assert corpus.look().written == 1
     assert corpus.failures == {}
+
+
+def test_a_failure_is_new_once_and_again_after_it_had_ended():
+    items = {"b": "bad"}
+    corpus = Watched(mapped(items, strategy=Fussy()))
+    assert [failure.key for failure in corpus.look().new_failures] == ["b"]
+    again = corpus.look(full=True)
+    assert (again.failed, again.new_failures) == (1, [])
+    corpus.corpus = mapped(items)
+    corpus.look()
+    corpus.corpus = mapped(items, strategy=Fussy())
+    assert [failure.key for failure in corpus.look(full=True).new_failures] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +209,7 @@ def test_a_root_that_is_lost_while_it_is_read_loses_nothing(tmp_path):
             shutil.rmtree(tmp_path / "root")
             (tmp_path / "root").mkdir()
 
-    reconcile(corpus.ledger, corpus.corpus, Look(full=True), lambda: LATER, unmount)
+    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, unmount)
     assert len(corpus.held) == 3
 
 
@@ -223,7 +235,7 @@ def test_what_comes_back_during_a_long_look_is_not_forgotten(tmp_path):
             write_skill(tmp_path / "root" / "a", "a")
             corpus.look(tmp_path / "root" / "a")
 
-    reconcile(corpus.ledger, corpus.corpus, Look(full=True), lambda: LATER, restore)
+    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, restore)
     assert corpus.held == before
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.optout import MARKER, OptOuts
-from irdaemon.ingest.redact import cleaned
+from irdaemon.ingest.redact import redacted
 from irdaemon.ledger import Ledger, Secret
 from irdaemon.source.files import Files
 from irdaemon.source.sessions import Sessions
@@ -146,7 +146,7 @@ def test_a_secret_in_a_file_without_lines_is_told_by_the_file_alone(tmp_path):
     path = tmp_path / "a.db"
     path.write_bytes(b"\n\0 " + AWS.encode())
     reading = Reading((Artifact("a", AWS, "a", str(path)),))
-    made = cleaned(reading, Entry("a", str(path), "1"), "tokens", OptOuts())
+    made = redacted(reading, Entry("a", str(path), "1"), "tokens", OptOuts())
     assert made.secrets == (Secret(str(path), 0, "AWS Access Key"),)
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger, LedgerError
 from tests.support.corpora import contents, engine, mapped
 
@@ -28,7 +28,7 @@ def path(tmp_path):
 
 def built(path):
     made = engine(mapped(ITEMS), path=path)
-    made.request(Job("reconcile", "m", Look()))
+    made.request(Job("reconcile", "m", ScanRequest()))
     made.drain()
     return made
 

@@ -42,7 +42,7 @@ def unpacked(file, directory):
 
 def started(path, notes=NOTES, tools=TOOLS):
     made, loss = opened(path, lambda ledger: Engine(ledger, corpora(notes, tools)), 1.0)
-    made.host, made.loss = Writing(), loss
+    made.state.host, made.state.corruption = Writing(), loss
     return made
 
 
@@ -80,7 +80,7 @@ def test_an_older_ledger_answers_at_once_and_after_a_look_is_as_one_built_anew(f
     assert first(made, "fill in pdf forms") == "pdf"
     assert [failure.key for failure in made.ledger.failures.all()] == ["broken"]
     assert made.ledger.faults() == []
-    assert (made.loss, kept_aside(path)) == (None, [])
+    assert (made.state.corruption, kept_aside(path)) == (None, [])
     made.ledger.close()
 
 
@@ -113,8 +113,8 @@ def test_the_first_ledgers_whose_format_cannot_be_told_from_the_next_are_rebuilt
     made = started(path)
     assert first(made, "fill in pdf forms") == "pdf"
     assert is_as_built_anew(level(made))
-    assert "corpora" in made.loss.why
-    assert kept_aside(path) == [made.loss.kept]
+    assert "corpora" in made.state.corruption.why
+    assert kept_aside(path) == [made.state.corruption.kept]
     made.ledger.close()
 
 
@@ -130,7 +130,7 @@ def test_a_token_that_an_earlier_version_kept_is_gone_after_the_first_look(tmp_p
     made = Engine(Ledger(path), (printed,))
     assert [pin.text for pin in made.ledger.pins.all()] == [PRINTED]
     embedded = []
-    embedder = made._embedders.named("hashing")
+    embedder = made.state.embedders.named("hashing")
     embed = type(embedder).embed
     monkeypatch.setattr(
         type(embedder), "embed", lambda self, texts: embedded.extend(texts) or embed(self, texts)

@@ -8,9 +8,9 @@ import irdaemon as ir
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.discover import Models, discover, search
-from irdaemon.engine import Engine, Options
+from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
-from irdaemon.ingest.scan import Look
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill
@@ -24,7 +24,7 @@ def engine_of(items, hnsw_above=0, **more):
     engine = Engine(
         Ledger(IN_MEMORY),
         [Corpus(n, "mapping", InMemory(i), Skill(), "hashing") for n, i in corpora.items()],
-        Options(hnsw_above=hnsw_above),
+        EngineOptions(hnsw_above=hnsw_above),
     )
     for name in corpora:
         engine.request(Job("reconcile", name))
@@ -148,7 +148,7 @@ def test_the_ranking_after_any_updates_is_that_of_a_fresh_build(steps, hnsw_abov
         items = changed(items, step)
         corpus = Corpus("tools", "mapping", InMemory(items), Skill(), "hashing")
         engine.reconfigure([corpus])
-        engine.request(Job("reconcile", "tools", Look(prune=True)))
+        engine.request(Job("reconcile", "tools", ScanRequest(prune=True)))
         engine.drain()
     fresh = engine_of(items, hnsw_above)
     for text in ("pdf form", "deploy python test", "invoice"):

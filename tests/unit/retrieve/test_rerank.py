@@ -8,7 +8,7 @@ import pytest
 
 from irclient.errors import QueryError, Unavailable
 from irdaemon.embed.rerankers import check_reranker, make_reranker
-from irdaemon.engine import Engine, Options
+from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.text import tokenize
@@ -32,7 +32,9 @@ class Shared:
 def engine(reranker, items=TOOLS):
     from irdaemon.strategy import Skill
 
-    made = Engine(Ledger(IN_MEMORY), [mapped(items, "tools", Skill())], Options(reranker=reranker))
+    made = Engine(
+        Ledger(IN_MEMORY), [mapped(items, "tools", Skill())], EngineOptions(reranker=reranker)
+    )
     made.request(Job("reconcile", "tools"))
     made.drain()
     return made

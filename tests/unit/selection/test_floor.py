@@ -121,7 +121,7 @@ def test_words_alone_have_no_plain_floor():
 
 
 def rebuilt(engine, corpus):
-    engine.set_corpora([corpus])
+    engine.writer.publisher.set_corpora([corpus])
     engine.request(Job("reconcile", corpus.name))
 
 
@@ -235,7 +235,7 @@ def test_changed_labels_set_the_floor_anew_and_the_same_ones_do_not(tmp_path):
     path = tmp_path / "cases.jsonl"
     made = built(replace(mapped(TOOLS, "tools", Skill()), cases=labelled(path, 20, 20)))
     jobs = []
-    made.notify = lambda topic, data: jobs.append(data.get("kind"))
+    made.state.notify = lambda topic, data: jobs.append(data.get("kind"))
     for size, calibrated in ((20, 1), (20, 1), (25, 2)):
         labelled(path, size, size)
         made.request(Job("reconcile", "tools"))

@@ -325,6 +325,26 @@ def test_a_database_that_is_a_root_is_heard_through_its_log(watching, root):
 
 
 @linux_only
+def test_the_links_that_are_followed_are_known_until_the_watches_are_set_without_them(
+    watching, root
+):
+    outside, link = root.parent / "outside", root / "link"
+    outside.mkdir()
+    link.symlink_to(outside)
+    w = watching().roots(root)
+    assert w.watcher.links() == {str(link): str(outside)}
+    link.unlink()
+    w.heard(outside)
+    assert w.watcher.links() == {str(link): str(outside)}
+    w.later(1)
+    assert w.watcher.links() == {}
+
+
+def test_a_backend_that_keeps_no_links_says_so(watching, root):
+    assert watching(backend=ObserverBackend).roots(root).watcher.links() is None
+
+
+@linux_only
 def test_a_ring_of_symlinks_is_walked_once(watching, root):
     (root / "sub").mkdir()
     (root / "sub" / "up").symlink_to(root)

@@ -1,0 +1,81 @@
+"""The configuration that a daemon runs on, and what follows from it for the daemon's parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from irdaemon.config.config import Config, load_config
+from irdaemon.config.corpus import Corpus, corpora_of, wanted
+from irdaemon.config.edit import add_corpus, remove_corpus
+from irdaemon.engine import EngineOptions
+from irdaemon.engine.health import Policy
+from irdaemon.index import Images
+from irdaemon.serve.listen import rules_of
+from irdaemon.source.opening import resolved
+from irdaemon.watch import Settings
+
+
+class ActiveConfig:
+    """The configuration in use: the person's file, or a fallback where that names no corpus."""
+
+    def __init__(self, path: str | None, fallback: str | None):
+        self._path = path
+        self._fallback = fallback
+        self.config = self._read()
+        self.rules = rules_of(self.config)
+
+    def _read(self) -> Config:
+        return self._or_fallback(load_config(self._path))
+
+    def _or_fallback(self, config: Config) -> Config:
+        if self._fallback is None or wanted(config):
+            return config
+        return replace(config, corpora=load_config(self._fallback).corpora)
+
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> None:
+        """Write a corpus into the file."""
+        self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots))
+
+    def remove(self, name: str) -> None:
+        """Take a corpus out of the file."""
+        self.config = self._or_fallback(remove_corpus(self._file(), name))
+
+    def _file(self) -> str:
+        """Return the file to edit. Raises ConfigError where the one that was named is gone."""
+        return load_config(self._path).path
+
+    def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
+        """Return the corpora of the configuration; `held` are those the ledger has."""
+        return corpora_of(self.config, held)
+
+    def reload(self, held: Collection[str]) -> None:
+        """Read the file again; one that cannot be used leaves everything as it was."""
+        config = self._read()
+        corpora_of(config, held)
+        self.config, self.rules = config, rules_of(config)
+
+
+def engine_options(config: Config) -> EngineOptions:
+    """Return how the configuration wants the engine to work."""
+    return EngineOptions(
+        images=Images(os.path.join(config.state_dir, "index")),
+        hnsw_above=config.index.hnsw_above,
+        embedder_idle_s=60 * config.index.idle_minutes,
+        reranker=config.reranker,
+        policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
+        queued_paths=config.limits.queued_paths,
+    )
+
+
+def watch_settings(config: Config, socket: str) -> Settings:
+    """Return how the configuration wants the roots to be watched."""
+    return Settings(
+        ignored=(resolved(config.state_dir), resolved(os.path.dirname(socket))),
+        polling=config.watch.polling,
+        poll_interval=config.watch.poll_s,
+        settle=config.watch.settle_ms / 1e3,
+        max_wait=config.watch.max_wait_ms / 1e3,
+        cookies=os.path.join(os.path.dirname(socket), "cookies"),
+    )

@@ -1,0 +1,80 @@
+"""Calibration: the job that finds a corpus' floors, and when it is due."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+from irclient.errors import QueryError
+from irdaemon.config.corpus import Corpus
+from irdaemon.embed import QueryVector
+from irdaemon.engine.context import JobContext
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.evaluate import load_cases
+from irdaemon.index import CorpusIndex, drifted
+from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
+from irdaemon.selection.floor import of_this_formula
+
+
+def calibrate_if_due(state: State, corpus: Corpus) -> None:
+    """Request new floors where there are none, or where the corpus has drifted from them."""
+    index = state.snapshot.corpora[corpus.name]
+    whole = index.last_reconcile is not None and not index.unembedded
+    enough = index.rows.n_artifacts >= FEWEST_ARTIFACTS
+    if state.options.calibrating and whole and enough and _floors_are_due(index, corpus):
+        state.request(Job("calibrate", corpus.name))
+
+
+def _floors_are_due(index: CorpusIndex, corpus: Corpus) -> bool:
+    usable = len(of_this_formula(index.floors)) == len(index.floors)
+    return not usable or drifted(index, _digest(corpus.cases))
+
+
+def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Find and keep the floors of a corpus, by labelled queries or by made-up ones."""
+    state = context.state
+    index = state.snapshot.corpora[corpus.name]
+
+    def vector(text: str) -> QueryVector | None:
+        return state.embedders.fresh_vector(text, index.embedder)
+
+    reranker = state.models.reranker if state.models.reranker.id else None
+    trial = try_out(state.snapshot, corpus.name, vector, context.pause, reranker)
+    if trial is None:
+        return "too small to calibrate"
+    # Noted even where it cannot be used, so that it is tried again only once it has changed.
+    trial = replace(trial, labels=_digest(corpus.cases))
+    if labelled := _labelled(state, corpus):
+        trial = with_labels(trial, labelled, vector)
+    made = floors(trial, index, corpus.recipe, state.clock())
+    state.ledger.put_floors(corpus.name, made)
+    context.publisher.publish(corpus)
+    return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())
+
+
+def _labelled(state: State, corpus: Corpus) -> Labelled | None:
+    """Return the labelled queries that the configuration names for a corpus."""
+    if not corpus.cases:
+        return None
+    try:
+        cases = load_cases(corpus.cases)
+    except QueryError as error:
+        data = {"corpus": corpus.name, "path": corpus.cases, "reason": str(error)}
+        state.notify("failure", data)
+        return None
+    return Labelled(
+        state.snapshot,
+        corpus.name,
+        tuple(case.query for case in cases if case.gold),
+        tuple(case.query for case in cases if not case.gold),
+    )
+
+
+def _digest(path: str) -> str:
+    """Return the digest of a file's content; "" for none, or for one that cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16] if path else ""
+    except OSError:
+        return ""

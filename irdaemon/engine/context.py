@@ -1,0 +1,31 @@
+"""The context of a job: what it works on while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine.publish import Publisher
+from irdaemon.engine.queue import Job, Progress
+from irdaemon.engine.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """A running job. `pause()` lets a more urgent job go first; a long job calls it often.
+
+    `pause` raises Unavailable where the engine stops or the ledger was replaced, NotFound where the
+    job's corpus is gone.
+    """
+
+    state: State
+    publisher: Publisher
+    job: Job
+    progress: Progress
+    pause: Callable[[], None]
+
+    def publish_and_pause(self, corpus: Corpus) -> None:
+        """Publish what there is so far where that is due, and let others go first."""
+        self.publisher.publish_if_due(corpus)
+        self.pause()

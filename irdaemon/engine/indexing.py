@@ -1,0 +1,77 @@
+"""Indexing: the jobs that bring the ledger level with a source, and every record to its vector."""
+
+from __future__ import annotations
+
+import contextlib
+
+from irclient.errors import Unavailable
+from irdaemon.config.corpus import Corpus
+from irdaemon.embed.absent import Absent
+from irdaemon.engine.calibrate import calibrate_if_due
+from irdaemon.engine.context import JobContext
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.ingest.reconcile import embed, reconcile
+from irdaemon.ingest.redact import redacted_again
+
+# Texts embedded in one go: short enough that a change need not wait for the rest.
+_EMBEDDED_AT_ONCE = 512
+# A change this small gets its vectors before it is published.
+_EMBEDDED_WITH_CHANGE = 64
+
+
+def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Scan a corpus' source, store what changed, and publish it."""
+    state, job = context.state, context.job
+
+    def advance(done: int, todo: int) -> None:
+        context.progress.done, context.progress.todo = done, todo
+        context.publish_and_pause(corpus)
+
+    above = state.ledger.last_record()
+    report = reconcile(state.ledger, corpus, job.scan, state.clock, advance)
+    state.work.scanned(job, report)
+    context.progress.done = context.progress.todo
+    _embed_few(state, corpus, above)
+    if report.changed or not job.scan.under:
+        context.publisher.publish(corpus)
+    index = state.snapshot.corpora[corpus.name]
+    if index.unembedded or index.embedder != state.embedders.named(corpus.embedder).id:
+        state.request(Job("embed", corpus.name))
+    else:
+        state.work.embedded(corpus.name)
+    calibrate_if_due(state, corpus)
+    if report.outdated:
+        state.ledger.pins.rewrite(corpus.name, lambda text: redacted_again(text, corpus.redaction))
+        # What an earlier version stored otherwise is not to linger in free pages.
+        state.request(Job("compact"))
+    for failure in report.new_failures:
+        data = {"corpus": corpus.name, "path": failure.path, "reason": failure.reason}
+        state.notify("failure", data)
+    return str(report)
+
+
+def _embed_few(state: State, corpus: Corpus, above: int) -> None:
+    """Embed what a small change brought, so that it is published with its vectors."""
+    for embedder in {state.serving(corpus), state.embedders.named(corpus.embedder)}:
+        # One that cannot embed now fails in the embed job, and holds up no change.
+        with contextlib.suppress(Unavailable):
+            next(embed(state.ledger, corpus.name, embedder, _EMBEDDED_WITH_CHANGE, above), 0)
+
+
+def embed_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Embed what has no vector yet, and serve by those vectors from then on."""
+    state, progress = context.state, context.progress
+    embedder = state.embedders.named(corpus.embedder)
+    index = state.snapshot.corpora[corpus.name]
+    switching = index.embedder != embedder.id
+    progress.todo = index.rows.n_records if switching else index.unembedded
+    for batch in embed(state.ledger, corpus.name, embedder, _EMBEDDED_AT_ONCE):
+        progress.done += batch
+        progress.todo = max(progress.todo, progress.done)
+        context.publish_and_pause(corpus)
+    if not isinstance(embedder, Absent):
+        state.ledger.serve(corpus.name, corpus.embedder, embedder.id)
+    context.publisher.publish(corpus)
+    calibrate_if_due(state, corpus)
+    return f"{progress.done} records embedded"

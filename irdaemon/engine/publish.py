@@ -1,0 +1,170 @@
+"""Publishing: from the ledger to the next snapshot, and large corpora into images."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.embed.absent import Absent
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.index import (
+    CorpusIndex,
+    Graph,
+    Origin,
+    Snapshot,
+    Space,
+    graph_is_due,
+    index_corpus,
+    without_graphs,
+)
+
+_PUBLISHED_EVERY_S = 0.5
+GONE = "the corpus is gone"
+
+
+class Publisher:
+    """Bring indexes level with the ledger and replace the snapshot. Only the writer may use it."""
+
+    def __init__(self, state: State):
+        self._state = state
+        self._graph_above = state.options.hnsw_above
+        self._images = state.options.images
+        self._not_reread: set[str] = set()
+        self._due_at = 0.0
+
+    def set_corpora(self, corpora: Iterable[Corpus]) -> None:
+        """Make these the corpora: new ones are served from the ledger, dropped ones forgotten.
+
+        A corpus whose recipe or embedder changed becomes stale by itself at its next scan.
+        """
+        state, ledger = self._state, self._state.ledger
+        state.embedders.try_absent_again()
+        chosen = {corpus.name: corpus for corpus in corpora}
+        for corpus in chosen.values():
+            self._declare(corpus)
+        indexes = {name: self._index(corpus) for name, corpus in chosen.items()}
+        for name in ledger.corpora():
+            if name not in chosen:
+                self._forget(name)
+        state.corpora = chosen
+        generation = ledger.generation()
+        if state.snapshot.corpora and set(state.snapshot.corpora) != set(indexes):
+            generation = ledger.next_generation()
+        state.snapshot = Snapshot(generation, indexes, ledger.terms.table())
+
+    def _declare(self, corpus: Corpus) -> None:
+        ledger, embedder = self._state.ledger, self._state.embedders.named(corpus.embedder)
+        ledger.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)
+        if ledger.served(corpus.name) is None and not isinstance(embedder, Absent):
+            ledger.serve(corpus.name, corpus.embedder, embedder.id)
+
+    def _forget(self, name: str) -> None:
+        self._state.work.drop(name, GONE)
+        self._state.scan_retries.forget(name)
+        self._state.ledger.forget_corpus(name)
+        if self._images:
+            self._images.drop(name)
+
+    def publish_if_due(self, corpus: Corpus) -> None:
+        """Publish during a long job, but spend no more than a fifth of the time on it."""
+        if time.monotonic() >= self._due_at:
+            started = time.monotonic()
+            self.publish(corpus)
+            took = time.monotonic() - started
+            self._due_at = started + max(_PUBLISHED_EVERY_S, 5 * took)
+
+    def publish(self, corpus: Corpus, graph: Graph | None = None) -> None:
+        """Replace the snapshot by one with this corpus as the ledger has it now.
+
+        `graph` takes the place of the index's. A graph or an image that is due is requested.
+        """
+        state = self._state
+        if corpus.name not in state.corpora:
+            return
+        index = self._index(corpus, graph)
+        if graph_is_due(index.dense, self._graph_above):
+            state.request(Job("graph", corpus.name))
+        elif self._image_is_due(index):
+            state.request(Job("image", corpus.name))
+        indexes = {**state.snapshot.corpora, corpus.name: index}
+        generation = state.ledger.next_generation()
+        state.snapshot = Snapshot(generation, indexes, state.ledger.terms.table())
+        state.work.wake_waiting()
+        state.notify("generation", {"generation": generation, "corpus": corpus.name})
+
+    def _index(self, corpus: Corpus, graph: Graph | None = None) -> CorpusIndex:
+        state = self._state
+        previous = state.snapshot.corpora.get(corpus.name)
+        if previous and corpus.name in self._not_reread:
+            if state.ledger.state_of(corpus.name)[0] is None:
+                return previous
+            self._not_reread.discard(corpus.name)
+            previous = None
+        embedder = state.serving(corpus)
+        space = Space(corpus.recipe, embedder.id, embedder.dim)
+        known = previous or self._imaged(corpus.name, space)
+        index = index_corpus(state.ledger, corpus.name, space, known, graph)
+        if known is None:
+            self.drop_tombstones(index)
+        return index
+
+    def keep_until_reread(self) -> None:
+        """Serve each corpus as it is until a new, empty ledger has it whole."""
+        self._not_reread = set(self._state.corpora)
+
+    # -- graphs ----------------------------------------------------------------------------------
+
+    def graph_is_due(self, index: CorpusIndex) -> bool:
+        """Return whether a new graph would help."""
+        return graph_is_due(index.dense, self._graph_above)
+
+    def drop_graphs(self) -> None:
+        """Search exactly everywhere; until the next start no graph is built again."""
+        self._graph_above = 0
+        self._state.snapshot = without_graphs(self._state.snapshot)
+
+    # -- images ----------------------------------------------------------------------------------
+
+    def _imaged(self, corpus: str, space: Space) -> CorpusIndex | None:
+        if self._images is None:
+            return None
+        origin = Origin(self._state.ledger.identity(), corpus, space.embedder, space.dim)
+        image = self._images.load(origin, self._state.ledger.generation())
+        return CorpusIndex.imaged(origin, image) if image else None
+
+    def drop_tombstones(self, index: CorpusIndex) -> None:
+        """Drop the ledger's tombstones of a corpus, unless an image has still to apply them."""
+        if not index.rows.laid_out:
+            if self._images:
+                self._images.drop(index.corpus)
+            self._state.ledger.forget_gone(index.corpus, index.rows.last_tombstone)
+
+    def save_image(self, corpus: str) -> str:
+        """Lay a large corpus out in files, and go on from those; return what was done."""
+        state = self._state
+        index = state.snapshot.corpora.get(corpus)
+        if index is None or self._images is None or not self._image_is_due(index):
+            return "the image there is will do"
+        origin, generation = self._origin(index), state.snapshot.generation
+        try:
+            self._images.save(origin, generation, index.image)
+        except OSError as error:
+            return f"no image: {error}"
+        state.ledger.forget_gone(corpus, index.rows.last_tombstone)
+        if image := self._images.load(origin, generation):
+            indexes = {**state.snapshot.corpora, corpus: index.on(image)}
+            state.snapshot = replace(state.snapshot, corpora=indexes)
+        return f"an image of {index.rows.n_records} records"
+
+    def _image_is_due(self, index: CorpusIndex) -> bool:
+        if index.corpus in self._not_reread:  # these are still the rows of the ledger before
+            return False
+        whole = index.last_reconcile is not None and not index.unembedded
+        return bool(self._images and whole and self._images.due(index.rows, index.dense.graph))
+
+    def _origin(self, index: CorpusIndex) -> Origin:
+        dim = index.rows.vectors.buffer.shape[1]
+        return Origin(self._state.ledger.identity(), index.corpus, index.embedder, dim)

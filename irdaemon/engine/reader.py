@@ -1,0 +1,208 @@
+"""The reader: it answers queries from the snapshot, read once, and never waits for the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from irdaemon.disclosure.audit import audit, pin_of
+from irdaemon.disclosure.disclose import check_level, disclose_artifact, disclose_hit
+from irdaemon.disclosure.expand import parse_expand
+from irdaemon.disclosure.references import resolve
+from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.budget import Ladder
+from irdaemon.discovery.explain import explain
+from irdaemon.discovery.query import asked, check_query
+from irdaemon.engine import status as overview
+from irdaemon.engine.freshness import catch_up
+from irdaemon.engine.health import Health
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.evaluate import (
+    Case,
+    Catalogue,
+    evaluate_discovery,
+    plain_bm25,
+    report,
+)
+from irdaemon.ledger import Wanted
+from irdaemon.selection.strategies import Selector
+from irdaemon.types import Disclosure, Query, Selection
+
+
+class Reader:
+    """Answer queries, and report what there is and how it is. Any thread may use it.
+
+    `drain` runs all waiting jobs; it is called, before an answer that is to be fresh, where no
+    writer thread does that.
+    """
+
+    def __init__(self, state: State, drain: Callable[[], None]):
+        self._state = state
+        self._drain = drain
+
+    def discover(self, query: Query, custom: Selector | None = None) -> Selection:
+        """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
+        state = self._state
+
+        def run(query: Query) -> Selection:
+            return discovery.discover(state.snapshot, query, state.models, state.pending, custom)
+
+        return self._answered(query, run, state.discover_tiers)
+
+    def search(self, query: Query) -> Selection:
+        """Return the ranked candidates of a query, without selection."""
+        state = self._state
+
+        def run(query: Query) -> Selection:
+            return discovery.search(state.snapshot, query, state.models, state.pending)
+
+        return self._answered(query, run, state.search_tiers)
+
+    def _answered(
+        self, query: Query, run: Callable[[Query], Selection], tiers: Ladder
+    ) -> Selection:
+        """Run a query, on the tier that fits its budget, and read its payloads."""
+        check_query(query)
+        unproved = self._catch_up(query)
+        found = tiers.answer(query, run) if query.budget_ms else run(query)
+        return self._disclosed(_with_proof(found, unproved), query)
+
+    def _catch_up(self, query: Query) -> tuple[str, ...] | None:
+        """Wait until a fresh answer can be given, where wanted; return the roots not proved."""
+        if not query.fresh:
+            return None
+        state, host = self._state, self._state.host
+        names = [index.corpus for index in asked(state.snapshot, query.corpora)]
+        corpora = [corpus for name in names if (corpus := state.corpora.get(name))]
+        wait = state.work.wait_until if host.writes else self._drained
+        return catch_up(corpora, state.work, host.caught_up, wait, query.wait_ms / 1e3)
+
+    def _drained(self, happened: Callable[[], bool], timeout: float) -> None:
+        self._drain()
+
+    def wait(self, generation: int, timeout: float) -> int:
+        """Wait, at most `timeout` seconds, for a generation; return the one there is then."""
+        state = self._state
+        if not state.host.writes:
+            self._drain()
+        state.work.wait_until(lambda: state.snapshot.generation >= generation, timeout)
+        return state.snapshot.generation
+
+    def explain(self, query: Query, item: str = "") -> dict[str, Any]:
+        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
+        return explain(self._state.snapshot, query, self._state.models, item)
+
+    def evaluate(
+        self, cases: Sequence[Case], query: Query, baseline: bool = False
+    ) -> dict[str, Any]:
+        """Ask every case, shaped as `query` is, and return how good the answers are.
+
+        With `baseline`, also what plain BM25 finds.
+        """
+        snapshot, catalogue = self._state.snapshot, Catalogue()
+        indexes = asked(snapshot, query.corpora)
+        for index in indexes:
+            cards = [index.rows.cards[owner] for owner in index.rows.owners()]
+            catalogue.add((card.artifact_id, card.name) for card in cards)
+        measured = report(self, cases, query, catalogue)
+        if baseline:
+            resolved = [catalogue.resolved(case) for case in cases]
+            plain = plain_bm25(indexes, snapshot.vocabulary, resolved)
+            measured["baseline"] = evaluate_discovery(plain)["measures"]
+        return measured
+
+    def disclose(
+        self, references: Sequence[str], level: str = "body", expand: str = "none"
+    ) -> list[Disclosure]:
+        """Return the payload of artifacts named CORPUS/ID, or CORPUS/NAME where that is unique.
+
+        `expand` is as on a Query, around the artifact's first record. Raises NotFound naming what
+        there is, QueryError for an ambiguous name.
+        """
+        check_level(level)
+        expansion = parse_expand(expand)
+        with self._state.reading() as ledger:
+            found = [resolve(ledger, each, self._state.corpora) for each in references]
+            disclosed = [
+                disclose_artifact(
+                    ledger, self._state.corpora[corpus], artifact_id, level, expansion
+                )
+                for corpus, artifact_id in found
+            ]
+        self._note_disclosed(disclosed)
+        return disclosed
+
+    def _note_disclosed(self, disclosed: Iterable[Disclosure]) -> None:
+        """Have the writer keep what was disclosed, without waiting for it."""
+        pins = [pin for each in disclosed if (pin := pin_of(each, self._state.clock()))]
+        if pins:
+            self._state.disclosed.extend(pins)
+            self._state.request(Job("pin"))
+
+    def _disclosed(self, found: Selection, query: Query) -> Selection:
+        expand = parse_expand(query.expand)
+        if (query.level == "metadata" and expand is None) or not found.results:
+            return found
+        corpora = self._state.corpora
+        with self._state.reading() as ledger:
+            hits = tuple(
+                disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)
+                for hit in found.results
+                if hit.corpus in corpora
+            )
+        self._note_disclosed(hit.disclosure for hit in hits if hit.disclosure)
+        return replace(found, results=hits)
+
+    def records(self, reference: str) -> list[dict[str, Any]]:
+        """Return the records of one artifact, in plan order."""
+        with self._state.reading() as ledger:
+            corpus, artifact_id = resolve(ledger, reference, self._state.corpora)
+            return ledger.records_for_artifact(corpus, artifact_id)
+
+    def artifacts(self, wanted: Wanted) -> list[dict[str, Any]]:
+        """Return a page of the artifacts that are held, in the order of their references."""
+        self._state.check_known(wanted.corpus or None)
+        with self._state.reading() as ledger:
+            return overview.artifacts(ledger, wanted)
+
+    def failures(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return what could not be read: corpus, path, reason, and since when."""
+        self._state.check_known(corpus)
+        with self._state.reading() as ledger:
+            return overview.failures(ledger, corpus)
+
+    def secrets(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return where secrets lie in what was indexed: corpus, path, line and kind."""
+        self._state.check_known(corpus)
+        with self._state.reading() as ledger:
+            return overview.secrets(ledger, corpus)
+
+    def audit(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """Return the artifacts whose text changed since it was last disclosed, with a diff."""
+        self._state.check_known(corpus)
+        with self._state.reading() as ledger:
+            return audit(ledger, self._state.corpora, corpus)
+
+    def info(self, name: str) -> dict[str, Any]:
+        """Return what is known of one corpus."""
+        self._state.check_known(name)
+        with self._state.reading() as ledger:
+            return overview.info(self._state, ledger, name)
+
+    def status(self, profile: bool = False) -> dict[str, Any]:
+        """Return generation, queue, and the state of every corpus; on request, of every stage."""
+        with self._state.reading() as ledger:
+            return overview.status(self._state, ledger, profile)
+
+    def health(self) -> Health:
+        """Judge how every corpus is by what was seen and what was done."""
+        with self._state.ledger.reading() as ledger:
+            return overview.health_of(self._state, ledger)
+
+
+def _with_proof(found: Selection, unproved: tuple[str, ...] | None) -> Selection:
+    if unproved is None:
+        return found
+    return replace(found, freshness={**found.freshness, "unproved": list(unproved)})

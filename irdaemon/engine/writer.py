@@ -1,0 +1,144 @@
+"""The writer: it takes jobs from the queue and runs them, one after another."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from irclient.errors import IRError, NotFound, Unavailable
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine import upkeep
+from irdaemon.engine.calibrate import calibrate_corpus
+from irdaemon.engine.context import JobContext
+from irdaemon.engine.erase import Eraser
+from irdaemon.engine.indexing import embed_corpus, reconcile_corpus
+from irdaemon.engine.publish import GONE, Publisher
+from irdaemon.engine.queue import CHANGE, Job, Progress
+from irdaemon.engine.repair import Repair
+from irdaemon.engine.state import State
+from irdaemon.runtime.profile import note
+from irdaemon.types import SourceError
+
+_OF_A_CORPUS: Mapping[str, Callable[[JobContext, Corpus], str]] = {
+    "reconcile": reconcile_corpus,
+    "embed": embed_corpus,
+    "calibrate": calibrate_corpus,
+    "graph": upkeep.build_corpus_graph,
+    "image": upkeep.save_image,
+}
+_OF_THE_ENGINE: Mapping[str, Callable[[JobContext], str]] = {
+    "retry": upkeep.retry_failures,
+    "pin": upkeep.note_disclosures,
+    "compact": upkeep.compact,
+    "shed": upkeep.shed,
+}
+# Long jobs that read no rows of an older snapshot, whose image may be blanked meanwhile.
+_LEVEL_WITH_SNAPSHOT = ("reconcile", "embed")
+# So frequent that a line in the ledger for each would push out all others.
+_NOT_LOGGED = ("embed", "pin")
+
+
+class Writer:
+    """Run jobs. All of it belongs to one thread: the daemon's writer, or a library's caller.
+
+    `reconfigure` and `shed` only queue jobs; any thread may call them.
+    """
+
+    def __init__(self, state: State):
+        self._state = state
+        self._next_corpora: tuple[Corpus, ...] = ()
+        self.publisher = Publisher(state)
+        self.repair = Repair(state, self.publisher)
+        self._eraser = Eraser(state)
+
+    def reconfigure(self, corpora: Iterable[Corpus]) -> list[int]:
+        """Have these made the corpora and each scanned; return the jobs' numbers."""
+        self._next_corpora = tuple(corpora)
+        return [self._state.request(Job("configure"))]
+
+    def shed(self) -> None:
+        """Have the memory released that only makes things faster."""
+        self._state.request(Job("shed"))
+
+    def step(self, timeout: float | None = 0) -> bool:
+        """Run the most urgent job, waiting up to `timeout` seconds for one; return if one was."""
+        self.repair.request_due()
+        self._eraser.tick()
+        job = self._state.work.take(timeout)
+        if job is None:
+            return False
+        self._run(job)
+        return True
+
+    def drain(self) -> None:
+        """Run all jobs there are: the engine without a writer thread."""
+        while self.step():
+            pass
+
+    def _run(self, job: Job) -> None:
+        state, progress = self._state, self._state.work.progress(job.number)
+        started = state.clock()
+        outcome, report = "failed", "interrupted"
+        try:
+            report = self._report_of(job, progress)
+            outcome = "done"
+            state.scan_retries.done(job)
+        except SourceError as error:  # the scan itself failed
+            report = error.message
+            state.scan_retries.note(job, state.clock())
+        except IRError as error:
+            report = error.message
+        except Exception as error:
+            report = _without_text(error)
+            if not self.repair.handles(job, error):
+                raise
+        finally:
+            state.job_retries.end(job.number)
+            state.work.end(job.number, outcome, report)
+            took_ms = (state.clock() - started) * 1e3
+            note(f"job {job.kind}", took_ms)
+            state.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
+        if job.kind not in _NOT_LOGGED and job.urgency != CHANGE:
+            with contextlib.suppress(sqlite3.DatabaseError):  # the next job meets it again
+                state.ledger.log_job(job.kind, job.corpus, progress.report, started, took_ms)
+
+    def _report_of(self, job: Job, progress: Progress) -> str:
+        if job.kind == "repair":
+            return self.repair.run()
+        if job.kind == "configure":
+            return self._configure()
+        context = JobContext(self._state, self.publisher, job, progress, partial(self._pause, job))
+        if job.kind in _OF_THE_ENGINE:
+            return _OF_THE_ENGINE[job.kind](context)
+        corpus = self._state.corpora.get(job.corpus)
+        return _OF_A_CORPUS[job.kind](context, corpus) if corpus else GONE
+
+    def _configure(self) -> str:
+        corpora = self._next_corpora
+        self.publisher.set_corpora(corpora)
+        for corpus in corpora:
+            self._state.request(Job("reconcile", corpus.name))
+        data = {"generation": self._state.snapshot.generation, "corpus": ""}
+        self._state.notify("generation", data)
+        return f"{len(corpora)} corpora"
+
+    def _pause(self, job: Job) -> None:
+        """Run what is more urgent than a long job; end that where it must not go on."""
+        state, ledger = self._state, self._state.ledger
+        if state.work.stopping:
+            raise Unavailable("stopped; the next start goes on from here")
+        while urgent := state.work.take_before(job):
+            self._run(urgent)
+        if job.kind in _LEVEL_WITH_SNAPSHOT:
+            self._eraser.tick()
+        if state.ledger is not ledger:
+            raise Unavailable("the ledger was replaced; every corpus is scanned anew")
+        if job.corpus not in state.corpora:
+            raise NotFound(GONE)
+
+
+def _without_text(error: Exception) -> str:
+    """Return how a job's report names an error: what may quote a document is left out."""
+    return repr(error) if isinstance(error, sqlite3.Error) else f"an error: {type(error).__name__}"
