@@ -51,17 +51,20 @@ def check_packages(package, module, path):
 
 
 def check_room(package, module, path):
-    """Check that a module imports only what stands left of it in its room."""
-    room, _, inside = module.partition(".")
-    if room not in RULES["rooms"][package] or not any(imports(path)):
-        return
-    line = RULES["rooms"][package][room].split()
-    mine = place(line, inside.partition(".")[0] or ".", f"the room {room}")
-    for target in imported(package, imports(path)):
-        its_room, _, its_inside = target.partition(".")
-        if its_room == room:
-            name = its_inside.partition(".")[0] or "."
-            assert place(line, name, room) <= mine, f"room {room}: {module} imports {target}"
+    """Check that a module imports only what stands left of it in its room and inner rooms."""
+    for room, line in RULES["rooms"][package].items():
+        if within(module, room) and any(imports(path)):
+            mine = place(line.split(), name_in(room, module), f"the room {room}")
+            for target in imported(package, imports(path)):
+                left = not within(target, room) or (
+                    place(line.split(), name_in(room, target), room) <= mine
+                )
+                assert left, f"room {room}: {module} imports {target}"
+
+
+def name_in(room, module):
+    """Return the name by which a room's line has a module; "." is the room itself."""
+    return module.removeprefix(room).removeprefix(".").partition(".")[0] or "."
 
 
 def check_apart(module, path):
@@ -136,6 +139,11 @@ def test_the_clients_library_imports_no_sdk_of_a_server():
         roots = {name.partition(".")[0] for name in imports(path)}
         asks = module.startswith("mcp")
         assert asks or not roots & {"mcp", "pydantic", "starlette", "uvicorn", "anyio"}, path
+
+
+def test_packages_on_the_way_of_every_prompt_import_nothing_themselves():
+    for room in ("agents", "agents/hook", "agents/hook/formats", "fast", "terminal", "hook"):
+        assert not [*imports(PACKAGES["irclient"] / room / "__init__.py")], room
 
 
 @pytest.mark.parametrize(

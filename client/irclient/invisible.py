@@ -1,7 +1,7 @@
-"""Characters that nobody sees or a terminal obeys, and how texts and names are shown without them.
+"""Invisible and control characters, and how texts and names are shown without them.
 
 Text from indexed files is data. One table says which characters are hidden, for the terminal, JSON,
-`hidden` in answers, MCP and the hook alike. Nothing heavy is imported: this is on the way of every
+`hidden` in answers, MCP and the hook alike. Nothing heavy is imported: this runs at every
 prompt.
 """
 
@@ -59,7 +59,7 @@ _REPLACEMENT = "\ufffd"
 
 
 def is_hidden(char: str) -> bool:
-    """Say whether a character is one that a terminal obeys, or does not show.
+    """Return whether a character is one that a terminal executes, or does not show.
 
     The line end and the tab are not: they belong to texts. In names they are spelt all the same.
     """
@@ -109,7 +109,7 @@ def _marks(text: str) -> set[str]:
 
 
 def safe(text: str) -> str:
-    """Replace hidden characters, so that a terminal shows what is there and obeys nothing.
+    """Replace hidden characters, so that a terminal shows what is there and executes nothing.
 
     Line ends and tabs stay: this is for texts of many lines.
     """

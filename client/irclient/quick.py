@@ -1,8 +1,8 @@
-"""The entry of `irc`: `hook` and a plain `discover` by the shortest way, all else by the whole one.
+"""The entry point of `irc`: `hook` and a plain `discover` without heavy imports, else `cli.main`.
 
-The shortest way loads neither argparse nor pyzmq, which take longer than asking does. It knows
-words, `-c CORPUS` and `--json`; whatever else comes up (keys, a token, a daemon that does not
-answer, an error) is left to `irclient.cli.main`, which does it again and says all there is to say.
+The fast path loads neither argparse nor pyzmq, which take longer than the request. It supports
+words, `-c CORPUS` and `--json`; anything else (keys, a token, a daemon that does not answer, an
+error) is left to `irclient.cli.main`, which runs the command again and reports every error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> int:
         return whole()
     from irclient.terminal.exits import exit_of
 
-    # All is said: the interpreter's own clearing up would take two more milliseconds.
+    # The answer is written: the interpreter's own shutdown would take two more milliseconds.
     os._exit(exit_of(answer))
 
 
@@ -54,7 +54,7 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
     """Return the text, corpora and form that a plain discover asks for; None for anything else."""
     if not words or words[0] != "discover":
         return None
-    said: list[str] = []
+    query: list[str] = []
     corpora: list[str] = []
     as_json = False
     rest = iter(words[1:])
@@ -64,10 +64,10 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
         elif word == "--json":
             as_json = True
         else:
-            said.append(word)
-    if not said or any(word.startswith("-") for word in said + corpora):
+            query.append(word)
+    if not query or any(word.startswith("-") for word in query + corpora):
         return None
-    return {"text": " ".join(said), "corpora": corpora, "json": as_json}
+    return {"text": " ".join(query), "corpora": corpora, "json": as_json}
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
@@ -96,8 +96,8 @@ def _too_late(as_json: bool) -> int:
     from irclient.cli.main import failed
     from irclient.errors import Timeout
 
-    said = f"the daemon did not answer within {_TIMEOUT_S:g} s"
-    return failed(Timeout(said, "irc status shows its load"), as_json)
+    message = f"the daemon did not answer within {_TIMEOUT_S:g} s"
+    return failed(Timeout(message, "irc status shows its load"), as_json)
 
 
 def _show(answer: dict[str, Any], as_json: bool) -> None:

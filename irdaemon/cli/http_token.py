@@ -1,4 +1,4 @@
-"""A secret in a file: made when it is first wanted, readable by its owner only."""
+"""A secret in a file: made on first use, readable by its owner only."""
 
 from __future__ import annotations
 

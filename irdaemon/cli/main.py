@@ -37,8 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
-    about = "Keep what an agent could use indexed, and answer discover about it."
-    irdaemon = parser("irdaemon", about, _MORE)
+    irdaemon = parser("irdaemon", _ABOUT, _MORE)
     irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
     commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):
@@ -46,25 +45,33 @@ def program(words: Sequence[str] = ()) -> Parser:
     return irdaemon
 
 
+_ABOUT = """\
+Run irdaemon: a daemon that keeps the skills, packages, past sessions and
+documents of this machine indexed while they change, and tells coding agents
+which of them apply to a task. `irc` asks it; see irc --help."""
 _MORE = """\
 irdaemon COMMAND --help has the options of a command, with examples.
-irc asks the daemon that runs; see irc --help.
+
+words:
+  corpus  what is indexed as one: skills, packages, a directory of notes
+  root    a directory or file that a corpus indexes and watches
+  ledger  the SQLite file with everything that was indexed
 
 exit codes:
   0  done
   1  failed
   2  wrong usage or configuration
   3  not running
-  5  (status) something is stale or offline
+  5  (status) a corpus is stale (behind its files) or offline (a root is gone)
 
 environment:
-  IRDAEMON_CONFIG   the configuration file, if it is not at the usual place
-  IRDAEMON_SOCKET   the socket to serve at
+  IRDAEMON_CONFIG   the configuration file, if it is not at the default path
+  IRDAEMON_SOCKET   the path of the socket to serve at
 
 examples:
-  # serve in the background, and return when everything is indexed
+  # start in the background, and return when everything is indexed
   irdaemon start --detach --wait
 
-  # serve from login on
+  # start at every login
   irdaemon service install
 """

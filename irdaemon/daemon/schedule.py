@@ -50,11 +50,13 @@ class Schedule:
                 self._scheduler = scheduler
 
     def revive(self) -> None:
-        """Begin anew if the scheduler's thread died."""
+        """Start a new scheduler if the thread of the present one died."""
+        # A private name: apscheduler 3 has no public way to its thread, and `running` stays true
+        # when that dies. Without the name nothing is restarted.
         thread = getattr(self._scheduler, "_thread", None)
         if self._stopped or thread is None or thread.is_alive():
             return
-        log.error("the scheduler died; starting it anew")
+        log.error("the scheduler died; restarting it")
         self._scheduler = None
         self.start()
 

@@ -103,4 +103,4 @@ class SupervisorThread(threading.Thread):
         for corpus in health.corpora:
             if corpus.missed_events and self._missed_at.get(corpus.name) != corpus.scanned_at:
                 self._missed_at[corpus.name] = corpus.scanned_at
-                self._watcher.distrust()
+                self._watcher.rewatch()

@@ -1,4 +1,4 @@
-"""The seam between the watcher and a system's way to tell of changes."""
+"""The interface between the watcher and a system's file notifications."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import WatchMode
-from irdaemon.watch.limits import Refusal
+from irdaemon.watch.limits import Unwatchable
 from irdaemon.watch.settings import Report, Settings
 
 
 class Backend(Protocol):
     """Watch trees and report what changes in them.
 
-    `stale` says that events were lost or the watches are no longer the right ones: call `sync`,
+    `stale` means that events were lost or that the watches no longer match the tree: call `sync`,
     then rescan. A backend that is not `alive` is replaced by a new one.
     """
 
@@ -23,7 +23,7 @@ class Backend(Protocol):
     stale: bool
 
     def start(self) -> None:
-        """Begin reading events. Raises OSError when the system has no more to give."""
+        """Begin reading events. Raises OSError if a limit of the system is reached."""
         ...
 
     def stop(self) -> None:
@@ -31,13 +31,15 @@ class Backend(Protocol):
         ...
 
     def alive(self) -> bool:
-        """Say whether events are being read."""
+        """Return whether events are being read."""
         ...
 
-    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
+    def sync(
+        self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
+    ) -> dict[str, Unwatchable]:
         """Watch exactly these real paths, and what the links below each lead to.
 
-        Those `apart` are not entered. Returns the paths that are refused.
+        Those `excluded` are not entered. Returns the paths that cannot be watched, with the cause.
         """
         ...
 
@@ -53,15 +55,15 @@ class Backend(Protocol):
         """Return the links that are followed, with their real targets; None where not known."""
         ...
 
-    def hears(self, timeout: float) -> bool:
-        """Say whether an event made now is read within `timeout` seconds, where that can be tried.
+    def receives_events(self, timeout: float) -> bool:
+        """Return whether an event made now is read within `timeout` seconds.
 
-        Otherwise, True.
+        True where this cannot be probed.
         """
         ...
 
     def caught_up(self, timeout: float) -> bool:
-        """Say whether, within `timeout` seconds, every event up to now was seen to be reported."""
+        """Return whether, within `timeout` seconds, every event up to now has been reported."""
         ...
 
 
@@ -69,9 +71,9 @@ def native(report: Report, settings: Settings) -> Backend:
     """Return the backend of this system."""
     # Imported here because watchdog's inotify module cannot be imported where there is none.
     if sys.platform == "linux":
-        from irdaemon.watch.inotify import Trees
+        from irdaemon.watch.inotify import InotifyBackend
 
-        return Trees(report, settings)
-    from irdaemon.watch.portable import Observed
+        return InotifyBackend(report, settings)
+    from irdaemon.watch.portable import ObserverBackend
 
-    return Observed(report, settings)
+    return ObserverBackend(report, settings)

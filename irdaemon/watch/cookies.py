@@ -1,8 +1,8 @@
 """Cookies: proof that every event up to a moment has been read.
 
 The kernel queues the events of all watches of one inotify descriptor in the order they happen. So
-once the creation of a file in a directory of our own is read, everything that anybody changed
-before it has been read too. (watchman puts such files into the watched trees; one queue needs none
+once the creation of a file in the daemon's own directory is read, every earlier change has been
+read too. (watchman puts such files into the watched trees; one queue needs none
 there.)
 """
 
@@ -25,7 +25,7 @@ class Cookies:
         self._awaited: dict[str, threading.Event] = {}
 
     def make_directory(self) -> bool:
-        """Make the directory; say whether there is one."""
+        """Make the directory; return whether there is one."""
         if not self.directory:
             return False
         try:
@@ -35,12 +35,12 @@ class Cookies:
         return True
 
     def seen(self, name: str) -> None:
-        """Note that the event of a cookie has been read."""
+        """Record that the event of a cookie has been read."""
         if (event := self._awaited.get(name)) is not None:
             event.set()
 
     def wait(self, timeout: float) -> bool:
-        """Put a cookie, and say whether its event is read within `timeout` seconds.
+        """Put a cookie, and return whether its event is read within `timeout` seconds.
 
         Raises OSError where no cookie can be put.
         """

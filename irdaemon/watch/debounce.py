@@ -34,7 +34,7 @@ class Debouncer:
     _urgent: float = inf
 
     def add(self, path: str, now: float, top: str = "") -> None:
-        """Note that `path` changed; `top` is the ancestor that may stand in for it ("": none)."""
+        """Add a path that changed; `top` is the ancestor that may replace it ("": none)."""
         self._time(path, now)
         if path in self._waiting or _covered(path, self._waiting):
             return
@@ -54,7 +54,7 @@ class Debouncer:
         self._urgent = inf
         return tuple(paths)
 
-    def hasten(self, now: float) -> None:
+    def make_due(self, now: float) -> None:
         """Make what waits due now."""
         self._urgent = min(self._urgent, now)
 

@@ -1,4 +1,4 @@
-"""What inotify's events mean: hints, and directories that come and go."""
+"""Turn inotify events into hints, and keep a watch on every directory that comes and goes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import WatchMode
 from irdaemon.watch.cookies import Cookies
-from irdaemon.watch.limits import LimitReached, Refusal, watch_budget, watches_refusal
-from irdaemon.watch.plant import LOG_ENDING, Planter
+from irdaemon.watch.limits import LimitReached, Unwatchable, too_many_directories, watch_budget
+from irdaemon.watch.recursive import LOG_ENDING, RecursiveWatches
 from irdaemon.watch.settings import Report, Settings
 from irdaemon.watch.watches import Watch, Watches
 
@@ -23,15 +23,15 @@ log = logging.getLogger(__name__)
 
 ARRIVED = InotifyConstants.IN_CREATE | InotifyConstants.IN_MOVED_TO
 LEFT = InotifyConstants.IN_DELETE | InotifyConstants.IN_MOVED_FROM
-UPROOTED = (
+SELF_GONE = (
     InotifyConstants.IN_DELETE_SELF | InotifyConstants.IN_MOVE_SELF | InotifyConstants.IN_UNMOUNT
 )
 
 
-class Trees:
+class InotifyBackend:
     """Watch directory trees by one inotify watch per directory.
 
-    `stale` says that the watches may no longer be the right ones: `sync` again and rescan.
+    `stale` means that the watches may no longer match the tree: `sync` again and rescan.
     """
 
     mode: WatchMode = "inotify"
@@ -45,18 +45,18 @@ class Trees:
         self._cookies = Cookies(settings.cookies)
 
     def start(self) -> None:
-        """Open inotify. Raises OSError when there is none to be had."""
+        """Open inotify. Raises OSError if the system allows no more."""
         if self._settings.max_watches is None:
             self._budget = watch_budget()
         self._watches = Watches(self, self._budget)
-        self._planter = Planter(self._watches, self._settings)
+        self._trees = RecursiveWatches(self._watches, self._settings)
 
     def stop(self) -> None:
         """Drop every watch and stop reading events."""
         self._watches.close()
 
     def alive(self) -> bool:
-        """Say whether events are being read."""
+        """Return whether events are being read."""
         return self._watches.alive()
 
     def directories(self, root: str) -> int:
@@ -67,39 +67,41 @@ class Trees:
         """Drop the watches on a path that now holds something else."""
         self._watches.drop_tree(root)
 
-    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
-        """Watch exactly these real paths, not entering those `apart`; return the refused ones."""
+    def sync(
+        self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
+    ) -> dict[str, Unwatchable]:
+        """Watch exactly these real paths, without those `excluded`; return those that cannot be."""
         self.stale = False
         self._roots = tuple(roots)
         self._watches.next_generation()
-        self._planter.begin(roots, apart)
-        refused: dict[str, Refusal] = {}
+        self._trees.begin(roots, excluded)
+        unwatched: dict[str, Unwatchable] = {}
         # Innermost first: a directory within nested roots belongs to the nearest.
         for root in sorted(roots, reverse=True):
-            refusal = self._plant_root(root)
-            if refusal is not None:
-                refused[root] = refusal
-                self._planter.refuse(root)
+            cause = self._add_root(root)
+            if cause is not None:
+                unwatched[root] = cause
+                self._trees.give_up(root)
         if self._cookies.make_directory():
             with contextlib.suppress(LimitReached):
                 self._watches.add(self._cookies.directory, "", "")
         self._watches.sweep()
-        self._planter.finish()
-        return refused
+        self._trees.finish()
+        return unwatched
 
     def links(self) -> Mapping[str, str]:
         """Return the links that are followed, with their real targets."""
-        return self._planter.known_links()
+        return self._trees.known_links()
 
-    def hears(self, timeout: float) -> bool:
-        """Say whether an event made now is read within `timeout` seconds; True if none can be."""
+    def receives_events(self, timeout: float) -> bool:
+        """Return whether an event made now is read within `timeout` seconds, if it can be tried."""
         try:
             return not self._has_cookies() or self._cookies.wait(timeout)
         except OSError:
             return True
 
     def caught_up(self, timeout: float) -> bool:
-        """Say whether, within `timeout` seconds, every event up to now was seen to be reported."""
+        """Return whether, within `timeout` seconds, every event up to now has been reported."""
         try:
             return self._has_cookies() and self._cookies.wait(timeout) and not self.stale
         except OSError:
@@ -112,13 +114,15 @@ class Trees:
     def on_event(self, event: InotifyEvent) -> None:
         """Turn one kernel event into a hint; called by the reading thread.
 
-        A fault costs a look at everything, never the thread.
+        An exception causes a full rescan, and never ends the thread.
         """
         try:
             self._on_event(event)
         except Exception as fault:
             if not self.stale:
-                log.error("an event was not understood, looking at everything: %s", where(fault))
+                log.error(
+                    "an event could not be processed; rescanning every root: %s", where(fault)
+                )
             self.stale = True
 
     def _on_event(self, event: InotifyEvent) -> None:
@@ -127,8 +131,8 @@ class Trees:
             return
         if watch.path == self._cookies.directory:
             self._cookie(event)
-        elif event.mask & UPROOTED:
-            self._uprooted(event, watch)
+        elif event.mask & SELF_GONE:
+            self._directory_gone(event, watch)
         elif event.name:
             self._changed(event, watch, os.fsdecode(event.name))
 
@@ -137,33 +141,33 @@ class Trees:
         self._watches.ended(wd)
 
     def on_queue_overflow(self) -> None:
-        """Ask for a rescan of everything: nobody knows which events were lost."""
-        log.warning("the kernel's queue of events overflowed; looking at everything again")
+        """Request a rescan of every root: which events were lost is unknown."""
+        log.warning("the kernel's queue of events overflowed; rescanning every root")
         self.stale = True
         for root in self._roots:
             self._report(root, root, root)
 
     def _cookie(self, event: InotifyEvent) -> None:
-        if event.mask & UPROOTED:
+        if event.mask & SELF_GONE:
             self._watches.drop_one(self._cookies.directory)
             self.stale = True  # the next sync makes it again
         else:
             self._cookies.seen(os.fsdecode(event.name or b""))
 
-    def _plant_root(self, root: str) -> Refusal | None:
+    def _add_root(self, root: str) -> Unwatchable | None:
         try:
-            self._planter.plant_root(root)
+            self._trees.add_root(root)
         except LimitReached:
-            return watches_refusal(self._planter.count(root), self._budget)
+            return too_many_directories(self._trees.count(root), self._budget)
         if os.path.isdir(root) and not self._watches.holds(root):
-            return Refusal("the directory cannot be read")
+            return Unwatchable("the directory cannot be read")
         return None
 
-    def _plant(self, path: str, root: str, top: str) -> None:
+    def _add_tree(self, path: str, root: str, top: str) -> None:
         try:
-            self._planter.plant(path, root, top)
+            self._trees.add_tree(path, root, top)
         except LimitReached:
-            self.stale = True  # the next sync finds the whole root refused, and says why
+            self.stale = True  # the next sync polls the whole root, and reports the reason
 
     def _changed(self, event: InotifyEvent, watch: Watch, name: str) -> None:
         path = os.path.join(watch.path, name)
@@ -172,7 +176,7 @@ class Trees:
             root, top = watch.names.get(name, ""), path
         elif event.is_directory and name in self._settings.pruned:
             return
-        if not root or self._planter.excluded(path):
+        if not root or self._trees.excluded(path):
             return
         if event.is_close_write and name.endswith(LOG_ENDING):
             return  # what was written, if anything, has had its own event
@@ -185,9 +189,9 @@ class Trees:
     def _left(self, event: InotifyEvent, path: str, root: str) -> None:
         if not event.is_directory:
             self._unlink(path, root)
-        elif event.is_moved_from:  # before its arrival elsewhere plants it anew
+        elif event.is_moved_from:  # before its arrival elsewhere adds it again
             self._watches.drop_tree(path)
-            for link in [link for link in list(self._planter.links) if at_or_under(link, path)]:
+            for link in [link for link in list(self._trees.links) if at_or_under(link, path)]:
                 self._unlink(link, root)
         else:
             # It was empty. Searching for descendants at every deletion would make `rm -r` of a
@@ -197,13 +201,13 @@ class Trees:
     def _arrived(self, event: InotifyEvent, path: str, root: str, top: str) -> None:
         self._unlink(path, root)
         if event.is_directory:
-            self._plant(path, root, top)
+            self._add_tree(path, root, top)
         elif os.path.islink(path):
-            self._plant(path, root, top)
+            self._add_tree(path, root, top)
             self._relinked(resolved(path), root)
 
     def _unlink(self, path: str, root: str) -> None:
-        if target := self._planter.unlink(path):
+        if target := self._trees.unlink(path):
             self._relinked(target, root)
 
     def _relinked(self, target: str, root: str) -> None:
@@ -212,7 +216,7 @@ class Trees:
             self._report(target, "", root)
             self.stale = True
 
-    def _uprooted(self, event: InotifyEvent, watch: Watch) -> None:
+    def _directory_gone(self, event: InotifyEvent, watch: Watch) -> None:
         if event.is_delete_self:
             self._watches.drop_one(watch.path)
         else:
@@ -221,5 +225,5 @@ class Trees:
             self.stale = True
             return
         if os.path.isdir(watch.path):  # already made again, or a move seen late
-            self._plant(watch.path, watch.root, watch.top)
+            self._add_tree(watch.path, watch.root, watch.top)
         self._report(watch.path, watch.top, watch.root)

@@ -1,4 +1,4 @@
-"""What the system lets inotify see: watches per user, and file systems it is blind on."""
+"""The limits of inotify: watches per user, and file systems whose changes raise no event."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOUNTS = "/proc/self/mounts"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Unwatchable:
     """Why a root cannot be watched, and how many directories it holds (0: not counted)."""
 
     reason: str
@@ -34,7 +34,7 @@ class Refusal:
 
 
 class LimitReached(Exception):
-    """There are no more watches to be had."""
+    """The system allows no more watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ def watch_budget(limit_file: str = _WATCHES) -> int | None:
         return None
 
 
-def watches_refusal(directories: int, budget: int | None) -> Refusal:
-    """Say that a root of so many directories does not fit, and what to raise."""
+def too_many_directories(directories: int, budget: int | None) -> Unwatchable:
+    """Return the reason that a root of so many directories cannot be watched, and what to raise."""
     room = f"than the {budget:,} this daemon may take"
     if budget is None or directories <= budget:
         room = "than other programs of this user have left"
     wanted = max(524_288, 2 * directories)
-    return Refusal(
+    return Unwatchable(
         f"{directories:,} directories need more inotify watches {room};"
         f" raise it with: {raised_to(wanted)}",
         directories,
@@ -72,12 +72,14 @@ def raised_to(watches: int) -> str:
     return f"sudo sysctl fs.inotify.max_user_watches={watches}"
 
 
-def start_refusal(error: OSError) -> Refusal:
-    """Say why inotify could not be started at all."""
+def no_inotify(error: OSError) -> Unwatchable:
+    """Return the reason that inotify could not be started."""
     if error.errno == errno.EMFILE:
         raised = "sudo sysctl fs.inotify.max_user_instances=1024"
-        return Refusal(f"no inotify instance or file descriptor is left; raise it with: {raised}")
-    return Refusal(f"inotify is not available: {error.strerror or error}")
+        return Unwatchable(
+            f"no inotify instance or file descriptor is left; raise it with: {raised}"
+        )
+    return Unwatchable(f"inotify is not available: {error.strerror or error}")
 
 
 def network_kind(path: str, mounts: tuple[Mount, ...]) -> str:

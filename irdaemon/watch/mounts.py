@@ -1,4 +1,4 @@
-"""Notice that file systems were mounted or unmounted below the roots: no event tells of that."""
+"""Detect mounts and unmounts below the roots, for which inotify has no event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irdaemon.watch.limits import MOUNTS, Mount, mounted
 
 
 class MountTable:
-    """Remember what is mounted below some roots, and say where that has changed."""
+    """Keep the mounts below some roots, and report where they change."""
 
     def __init__(self, mounts_file: str = MOUNTS):
         self._path = mounts_file
@@ -30,11 +30,11 @@ class MountTable:
             self._file.close()
 
     def may_have_changed(self) -> bool:
-        """Say whether anything was mounted or unmounted anywhere since this was last asked."""
+        """Return whether anything was mounted or unmounted anywhere since the last call."""
         return self._poller is not None and bool(self._poller.poll(0))
 
     def changed(self, roots: Iterable[str]) -> tuple[str, ...]:
-        """Return where below the roots something was mounted or unmounted since the last asking."""
+        """Return where below the roots something was mounted or unmounted since the last call."""
         before, tops = self._below, tuple(roots)
         self._below = frozenset(
             mount

@@ -17,13 +17,13 @@ from watchdog.observers.api import BaseObserver, ObservedWatch
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, at_or_under
 from irdaemon.types import WatchMode
-from irdaemon.watch.limits import Refusal
+from irdaemon.watch.limits import Unwatchable
 from irdaemon.watch.settings import Report, Settings
 
 COUNTED = frozenset({"created", "modified", "deleted", "moved", "closed"})
 
 
-class Observed(FileSystemEventHandler):
+class ObserverBackend(FileSystemEventHandler):
     """Watch directory trees through a watchdog observer."""
 
     mode: WatchMode = "observer"
@@ -36,7 +36,7 @@ class Observed(FileSystemEventHandler):
         self._root_of: dict[str, str] = {}
 
     def start(self) -> None:
-        """Start the observer. Raises OSError when the system has none to give."""
+        """Start the observer. Raises OSError if the system allows none."""
         self._scheduled = {}
         self._observer: BaseObserver = Observer()
         self._observer.start()
@@ -48,7 +48,7 @@ class Observed(FileSystemEventHandler):
             self._observer.join()
 
     def alive(self) -> bool:
-        """Say whether the observer and every emitter run."""
+        """Return whether the observer and every emitter run."""
         emitters = list(self._observer.emitters)
         return self._observer.is_alive() and all(emitter.is_alive() for emitter in emitters)
 
@@ -59,12 +59,12 @@ class Observed(FileSystemEventHandler):
     def links(self) -> None:
         """Return None: which links led to a tree is not kept."""
 
-    def hears(self, timeout: float) -> bool:
-        """Return True: nothing shows the contrary."""
+    def receives_events(self, timeout: float) -> bool:
+        """Return True: this backend cannot be probed."""
         return True
 
     def caught_up(self, timeout: float) -> bool:
-        """Return False: nothing shows how far these events are."""
+        """Return False: this backend cannot show how far its events have been read."""
         return False
 
     def forget(self, root: str) -> None:
@@ -72,20 +72,22 @@ class Observed(FileSystemEventHandler):
         for top in [top for top in self._scheduled if at_or_under(top, root)]:
             self._observer.unschedule(self._scheduled.pop(top))
 
-    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
-        """Watch exactly these real paths and what they link to; return the refused ones."""
+    def sync(
+        self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
+    ) -> dict[str, Unwatchable]:
+        """Watch exactly these real paths and what they link to; return those that cannot be."""
         self.stale = False
         tops = dict(self._tops(roots))
         for gone in self._scheduled.keys() - tops.keys():
             self._observer.unschedule(self._scheduled.pop(gone))
         self._root_of = tops
-        refused: dict[str, Refusal] = {}
+        unwatched: dict[str, Unwatchable] = {}
         for top in sorted(tops.keys() - self._scheduled.keys()):
             try:
                 self._scheduled[top] = self._observer.schedule(self, top, recursive=True)
             except OSError as error:
-                refused[tops[top]] = Refusal(error.strerror or str(error))
-        return refused
+                unwatched[tops[top]] = Unwatchable(error.strerror or str(error))
+        return unwatched
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Turn one event into hints for its source and its destination."""

@@ -1,4 +1,4 @@
-"""What can be set about watching, and what it says about itself."""
+"""The watcher's settings, and the callback for its hints."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Settings:
 
     `ignored` are absolute paths never watched nor hinted (the daemon's own state). `pruned` are
     directory names not descended into. `cookies` is a directory of the daemon's own, in which a
-    file shows that all earlier events have been read ("": nothing can be shown). `polling` polls
-    every root. Every `probe_interval` it is tried whether events are still read; a backend that
-    fails `deaf_after` times in a row is replaced. `max_watches` overrides the share of the user's
+    file proves that all earlier events have been read ("": no proof). `polling` polls every root.
+    Every `probe_interval` a probe checks that events are still read; a backend that fails
+    `failed_probes` probes in a row is replaced. `max_watches` overrides the share of the user's
     inotify watches that may be taken.
     `settle`, `max_wait`, `eager` and `limit` are the Debouncer's.
     """
@@ -31,7 +31,7 @@ class Settings:
     poll_interval: float = 5.0
     retry_interval: float = 300.0
     probe_interval: float = 30.0
-    deaf_after: int = 3
+    failed_probes: int = 3
     settle: float = 0.02
     max_wait: float = 2.0
     eager: int = 4

@@ -2,7 +2,9 @@
 
 watchdog's own recursive watch cannot leave directories out, keeps stale paths after a move and
 swallows a reached limit; so the directories are registered one by one with its `InotifyFD`, which
-owns the file descriptor and the reading thread.
+owns the file descriptor and the reading thread. Its module, `inotify_c`, is not documented, but
+watchdog's public interface has no watch of a single directory with a mask of its own. So
+pyproject.toml requires watchdog 7, and tests/unit/watch cover every call.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ class Watches:
             self._inotify.join()
 
     def alive(self) -> bool:
-        """Say whether events are being read."""
+        """Return whether events are being read."""
         return self._inotify.is_alive()
 
     def find(self, descriptor: int) -> Watch | None:
@@ -89,7 +91,7 @@ class Watches:
         return self._by_descriptor.get(descriptor)
 
     def holds(self, path: str) -> bool:
-        """Say whether a directory is watched as a whole."""
+        """Return whether a directory is watched as a whole."""
         watch = self._by_path.get(path)
         return watch is not None and watch.names is None
 
@@ -101,7 +103,7 @@ class Watches:
     def add(self, path: str, root: str, top: str) -> bool:
         """Watch a whole directory; return whether its content is still to be walked.
 
-        Raises LimitReached. One that vanished or cannot be read is passed over.
+        Raises LimitReached. One that vanished or cannot be read is skipped.
         """
         with self._lock:
             watch = self._by_path.get(path)
@@ -114,7 +116,7 @@ class Watches:
             return not walked
 
     def add_name(self, path: str, root: str) -> None:
-        """Watch the directory above `path`, for the sake of that one child."""
+        """Watch the directory above `path` for events of that one child."""
         directory, name = os.path.split(path)
         with self._lock:
             watch = self._by_path.get(directory) or self._register(directory, root, directory, {})
@@ -125,7 +127,7 @@ class Watches:
             watch.names[name] = root
 
     def next_generation(self) -> None:
-        """Begin a round at whose end `sweep` drops what was not added again."""
+        """Begin a generation at whose end `sweep` drops the watches that were not added again."""
         with self._lock:
             self._generation += 1
 
@@ -166,8 +168,8 @@ class Watches:
         descriptor = self._ask_kernel(path, callback)
         if descriptor is None:
             return None
-        # The same inode under another path: a directory seen at its new place before the event
-        # that tells of its move.
+        # The same inode under another path: a directory found at its new path before the event of
+        # its move.
         former = self._by_descriptor.get(descriptor)
         if former is not None:
             self._drop([former])

@@ -122,3 +122,20 @@ def test_the_command_that_install_writes_answers_from_anywhere_and_fails_nowhere
     assert run(handler["command"].replace(sys.executable, "/gone/python")) == ""
     assert home.irc("uninstall", "claude").returncode == 0
     assert not (home.path / ".claude" / "settings.json").exists()
+
+
+def test_a_hook_that_cannot_start_is_named_by_status_and_doctor(home, daemon):
+    (home.path / "bin").mkdir()
+    (home.path / "bin" / "irc").touch(mode=0o755)
+    home.env["PATH"] = f"{home.path}/bin:{home.env['PATH']}"
+    home.irc("install", "claude", "--hooks")
+    assert "hook" not in home.irc("status").stderr
+    settings = home.path / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace(START, "/gone/irclient/hook/start.py"))
+    status = home.irc("status")
+    said = "the hook of claude cannot start: /gone/irclient/hook/start.py is gone"
+    assert f"irc: {said}; irc install claude --hooks writes it again" in status.stderr
+    doctor = home.run("irdaemon", "doctor").stdout
+    assert f"hooks: {settings}: {said}\n         -> irc install claude --hooks" in doctor
+    home.irc("install", "claude", "--hooks")
+    assert "hook" not in home.irc("status").stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irclient.terminal.status import table
+from irclient.terminal.tables import table
 from irclient.terminal.width import clipped
 
 _SHOWN = 10

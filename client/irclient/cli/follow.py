@@ -1,4 +1,4 @@
-"""Follow jobs to their end, drawing how far they are."""
+"""Follow jobs to their end, drawing their progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POLL_S = 0.1
 
 def add_no_wait(parser: argparse.ArgumentParser) -> None:
     """Add the choice not to follow."""
-    parser.add_argument("--no-wait", action="store_true", help="do not wait for the end")
+    parser.add_argument("--no-wait", action="store_true", help="return at once")
 
 
 def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from irclient.client import Client
 from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
 from irclient.terminal.exits import UNKNOWN, UNREACHABLE, WRONG
 from irclient.terminal.help import Parser, add_command, needed, parsed, parser
-from irclient.terminal.output import add_output, note, say_json
+from irclient.terminal.output import add_output, note, print_json
 from irclient.terminal.width import spell_the_rest
 
 
@@ -41,10 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def failed(error: IRError, as_json: bool) -> int:
-    """Say what went wrong, and return the exit code for it."""
+    """Print an error, and return its exit code."""
     if as_json:
-        said = {"code": error.code, "message": error.message, "hint": error.hint}
-        say_json({"error": said})
+        report = {"code": error.code, "message": error.message, "hint": error.hint}
+        print_json({"error": report})
     note(f"irc: {error.message}")
     if error.hint:
         note(f"     {error.hint}")
@@ -55,7 +55,7 @@ def failed(error: IRError, as_json: bool) -> int:
 
 def program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
-    irc = parser("irc", "Find the skills, packages, past sessions and documents that apply.", _MORE)
+    irc = parser("irc", _ABOUT, _MORE)
     irc.add_argument("--version", action="version", version=f"irc {__version__}")
     commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):
@@ -64,21 +64,32 @@ def program(words: Sequence[str] = ()) -> Parser:
     return irc
 
 
+_ABOUT = """\
+Find out which skills, packages, past sessions and documents on this machine
+apply to a task. The daemon irdaemon keeps them indexed while they change; irc
+asks it, for you or for a coding agent."""
 _MORE = """\
 irc COMMAND --help has the options of a command, with examples.
 
+words:
+  corpus      what is indexed as one: skills, packages, a directory of notes
+  artifact    an item of a corpus: a skill, a document; CORPUS/ID names it
+  record      a piece of an artifact that queries are matched with
+  generation  the number of a state of the index; each change raises it
+  floor       the confidence below which a corpus gives no answer
+
 exit codes:
-  0  committed, or done
+  0  something applies, or done
   1  abstained: nothing applies
   2  wrong usage or query
-  3  no daemon, or it is too slow; irdaemon start --detach
+  3  the daemon is too slow, or not running (irdaemon start --detach)
   4  unknown corpus or artifact, or nothing indexed
-  5  (status) something is stale or offline
+  5  (status) a corpus is stale (behind its files) or offline (a root is gone)
 
 environment:
-  IRDAEMON_SOCKET   the daemon's socket, if it is not at the usual place
+  IRDAEMON_SOCKET   the path of the daemon's socket, if it is not the default
   NO_COLOR          no colours, even on a terminal
-  FORCE_COLOR       colours, even off a terminal; 0: none
+  FORCE_COLOR       colours, even if stdout is no terminal; 0: none
   FORCE_HYPERLINK   paths as links, whatever the terminal; 0: none
   COLUMNS           how wide lines may be, if not as wide as the terminal
 
@@ -86,7 +97,7 @@ examples:
   # what applies here?
   irc discover "fill in a PDF form"
 
-  # what is indexed, and is it fresh?
+  # what is indexed, and is it up to date?
   irc status
 """
 

@@ -1,4 +1,8 @@
-"""The status as Prometheus reads it: one figure a line."""
+"""The status as Prometheus reads it: one figure a line.
+
+Written here and not with prometheus_client: its registry and collectors are for programs that count
+in their own process, it would be longer, and a dependency of the client for twenty lines of text.
+"""
 
 from __future__ import annotations
 
@@ -22,32 +26,32 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
     problem = int(bool(state.get("ledger", {}).get("problem")))
     yield from _gauge("irdaemon_ledger_problem", [("", problem)])
     for count in _COUNTS:
-        of_corpora = [(_labels(corpus=c["name"]), c[count]) for c in state["corpora"]]
+        of_corpora = [(_label("corpus", c["name"]), c[count]) for c in state["corpora"]]
         yield from _gauge(f"irdaemon_{count}", of_corpora)
-    looks = [
-        (_labels(corpus=c["name"]), c["last_reconcile"])
+    scans = [
+        (_label("corpus", c["name"]), c["last_reconcile"])
         for c in state["corpora"]
         if c["last_reconcile"] is not None
     ]
-    yield from _gauge("irdaemon_last_reconcile_seconds", looks)
+    yield from _gauge("irdaemon_last_reconcile_seconds", scans)
     if (resident := state.get("rss_bytes")) is not None:
         yield from _gauge("irdaemon_resident_bytes", [("", resident)])
-    totals = [(_labels(stage=n), f.get("total", 0)) for n, f in state.get("profile", {}).items()]
+    totals = [(_label("stage", n), f.get("total", 0)) for n, f in state.get("profile", {}).items()]
     yield from _figures("irdaemon_stage_total", "counter", totals)
     if "health" in state:
         yield from _health(state["health"])
     for quantile in ("p50", "p95"):
-        stages = [(_labels(stage=n), f[quantile]) for n, f in state.get("profile", {}).items()]
+        stages = [(_label("stage", n), f[quantile]) for n, f in state.get("profile", {}).items()]
         yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)
 
 
 def _health(health: Mapping[str, Any]) -> Iterator[str]:
     """Yield the level of each corpus (0 ok, 1 stale, 2 offline) and how far its index has come."""
     corpora = health["corpora"]
-    levels = [(_labels(corpus=c["name"]), _LEVELS[c["level"]]) for c in corpora]
+    levels = [(_label("corpus", c["name"]), _LEVELS[c["level"]]) for c in corpora]
     yield from _gauge("irdaemon_health", levels)
     for name in ("changed_at", "indexed_at", "embedded_at", "waiting_s", "missed_events"):
-        known = [(_labels(corpus=c["name"]), c[name]) for c in corpora if c[name] is not None]
+        known = [(_label("corpus", c["name"]), c[name]) for c in corpora if c[name] is not None]
         yield from _gauge(f"irdaemon_{name}", known)
     yield from _gauge("irdaemon_limits_exceeded", [("", len(health["limits"]))])
     yield from _gauge("irdaemon_threads_stuck", [("", len(health["stuck"]))])
@@ -63,9 +67,6 @@ def _figures(name: str, kind: str, samples: Sequence[tuple[str, float]]) -> Iter
     yield from (f"{name}{labels} {value}" for labels, value in samples)
 
 
-def _labels(**labels: str) -> str:
-    escaped = (
-        (name, value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n"))
-        for name, value in labels.items()
-    )
-    return "{" + ",".join(f'{name}="{value}"' for name, value in escaped) + "}"
+def _label(name: str, value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'{{{name}="{escaped}"}}'

@@ -1,4 +1,4 @@
-"""What happened between two looks at a daemon: answers and jobs a second, and their times."""
+"""The rates between two samples of the status: answers and jobs a second, and their times."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Sample:
     """The daemon's status at one moment, and the rates since the moment before."""
 
     state: Mapping[str, Any]
     rates: tuple[Rate, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the look as plain data."""
+        """Return the sample as plain data."""
         return {**self.state, "rates": [asdict(rate) for rate in self.rates]}
 
     def per_second(self, kind: str) -> float:
@@ -39,11 +39,11 @@ class Look:
         return max(busy, key=lambda rate: rate.per_second, default=None)
 
 
-def look_at(state: Mapping[str, Any], before: Look | None, seconds: float) -> Look:
-    """Return a look at a status with its profile, so many seconds after another of the same."""
+def take_sample(state: Mapping[str, Any], before: Sample | None, seconds: float) -> Sample:
+    """Return a sample of a status with its profile, `seconds` after another of the same daemon."""
     known = before is not None and before.state["pid"] == state["pid"] and seconds > 0
     totals = _totals(before.state) if before is not None and known else _totals(state)
-    return Look(state, tuple(_rates(state, totals, seconds)))
+    return Sample(state, tuple(_rates(state, totals, seconds)))
 
 
 _KINDS = {"tier ": "answer", "job ": "job"}

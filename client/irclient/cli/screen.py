@@ -18,69 +18,69 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from irclient.cli.rates import Look, look_at
+from irclient.cli.rates import Sample, take_sample
 from irclient.cli.summary import answers
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.invisible import spelled
-from irclient.terminal.status import duration
+from irclient.terminal.tables import duration
 
 _COLUMNS = ("artifacts", "records", "vectors", "pending", "failures")
 _NARROW, _COLUMNS_IF_NARROW = 60, ("artifacts", "pending")
 _STYLES = {"ready": "green", "degraded": "red"}
 
 
-def watch(client: Client, look: Look, options: argparse.Namespace) -> None:
-    """Draw look after look until a key or an interrupt ends it.
+def watch(client: Client, sample: Sample, options: argparse.Namespace) -> None:
+    """Draw sample after sample until a key or an interrupt ends it.
 
-    A daemon that goes away is said so above the last look; the screen goes on with the next one.
+    While the daemon does not answer, the error stands above the last sample.
     """
     with (
         contextlib.suppress(KeyboardInterrupt),
         _keys(),
         Live(screen=True, auto_refresh=False) as live,
     ):
-        live.update(drawn(look, live.console.width), refresh=True)
-        looks, seen = 1, time.monotonic()
-        while looks != options.count and not _told_to_quit(options.every):
-            trouble = ""
+        live.update(drawn(sample, live.console.width), refresh=True)
+        drawn_count, seen = 1, time.monotonic()
+        while drawn_count != options.count and not _quit_pressed(options.every):
+            error_text = ""
             try:
                 state = client.status(profile=True).to_dict()
-                look = look_at(state, look, time.monotonic() - seen)
+                sample = take_sample(state, sample, time.monotonic() - seen)
                 seen = time.monotonic()
             except IRError as error:
-                trouble = error.message
-            live.update(drawn(look, live.console.width, trouble), refresh=True)
-            looks += 1
+                error_text = error.message
+            live.update(drawn(sample, live.console.width, error_text), refresh=True)
+            drawn_count += 1
 
 
-def drawn(look: Look, width: int, trouble: str = "") -> RenderableType:
-    """Return a look as what Rich draws, on so many cells a line."""
-    parts: list[RenderableType] = [_head(look), Text()]
-    if trouble:
-        parts = [Text(spelled(trouble), style="bold red"), Text()]
-    parts += [_corpora(look, _COLUMNS_IF_NARROW if width < _NARROW else _COLUMNS), Text()]
-    if look.rates:
-        parts += [_rates(look), Text()]
-    parts += [Text(_job(job)) for job in look.state["jobs"]]
+def drawn(sample: Sample, width: int, error_text: str = "") -> RenderableType:
+    """Return a sample as Rich draws it, `width` cells a line."""
+    parts: list[RenderableType] = [_head(sample), Text()]
+    if error_text:
+        parts = [Text(spelled(error_text), style="bold red"), Text()]
+    parts += [_corpora(sample, _COLUMNS_IF_NARROW if width < _NARROW else _COLUMNS), Text()]
+    if sample.rates:
+        parts += [_rates(sample), Text()]
+    parts += [Text(_job(job)) for job in sample.state["jobs"]]
     return Group(*parts, Text("q quits", style="dim"))
 
 
-def _head(look: Look) -> Text:
-    state = look.state
+def _head(sample: Sample) -> Text:
+    state = sample.state
     memory = f", {state['rss_bytes'] / 1e6:,.0f} MB" if state.get("rss_bytes") else ""
     up = duration(state["uptime_s"])
     return Text(
         f"irdaemon {state['version']}, pid {state['pid']}, up {up}{memory}\n"
-        f"generation {state['generation']}, queue {state['queue']}, {answers(look)}"
+        f"generation {state['generation']}, queue {state['queue']}, {answers(sample)}"
     )
 
 
-def _corpora(look: Look, columns: Sequence[str]) -> Table:
+def _corpora(sample: Sample, columns: Sequence[str]) -> Table:
     table = Table("corpus", "state", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, justify="right")
-    for corpus in look.state["corpora"]:
+    for corpus in sample.state["corpora"]:
         state = corpus["state"]
         figures = (f"{corpus[column]:,}" for column in columns)
         style = _STYLES.get(state, "yellow")
@@ -88,11 +88,11 @@ def _corpora(look: Look, columns: Sequence[str]) -> Table:
     return table
 
 
-def _rates(look: Look) -> Table:
+def _rates(sample: Sample) -> Table:
     table = Table("", "", box=None, pad_edge=False)
     for column in ("a second", "p50 ms", "p95 ms"):
         table.add_column(column, justify="right", no_wrap=True)
-    for rate in look.rates:
+    for rate in sample.rates:
         figures = (f"{rate.per_second:.1f}", f"{rate.p50:.1f}", f"{rate.p95:.1f}")
         table.add_row(rate.kind, Text(spelled(rate.name)), *figures)
     return table
@@ -105,9 +105,9 @@ def _job(job: dict[str, object]) -> str:
 
 @contextlib.contextmanager
 def _keys() -> Iterator[None]:
-    """Let single keys be read, unseen, until the end.
+    """Read single keys without echo until the end.
 
-    Being told to end is an interrupt, and being told to pause is ignored: the screen would stay.
+    SIGTERM is an interrupt, and SIGTSTP is ignored: it would leave the screen as it is.
     """
     before = termios.tcgetattr(sys.stdin)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -119,8 +119,8 @@ def _keys() -> Iterator[None]:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-def _told_to_quit(within: float) -> bool:
-    """Wait so many seconds for a key; say whether it was q, or the terminal is gone."""
+def _quit_pressed(within: float) -> bool:
+    """Wait so many seconds for a key; return whether it was q, or the terminal is gone."""
     deadline = time.monotonic() + within
     while (left := deadline - time.monotonic()) > 0:
         if select.select([sys.stdin], [], [], left)[0]:

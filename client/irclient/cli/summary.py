@@ -1,30 +1,30 @@
-"""One look at a daemon as one line of text."""
+"""One sample of a daemon's status as one line of text."""
 
 from __future__ import annotations
 
 import time
 
-from irclient.cli.rates import Look
+from irclient.cli.rates import Sample
 
 
-def line(look: Look) -> str:
-    """Return the time, generation, queue, rates and memory of a look."""
-    state = look.state
+def line(sample: Sample) -> str:
+    """Return the time, generation, queue, rates and memory of a sample."""
+    state = sample.state
     parts = [
         time.strftime("%H:%M:%S"),
         f"generation {state['generation']}",
         f"{state['queue']} jobs waiting or running",
-        f"{look.per_second('job'):.1f} jobs/s",
-        answers(look),
+        f"{sample.per_second('job'):.1f} jobs/s",
+        answers(sample),
     ]
     if state.get("rss_bytes") is not None:
         parts.append(f"{state['rss_bytes'] / 1e6:,.0f} MB")
     return "  ".join(parts)
 
 
-def answers(look: Look) -> str:
+def answers(sample: Sample) -> str:
     """Return the answers a second, and how long the most frequent kind takes."""
-    said = f"{look.per_second('answer'):.1f} answers/s"
-    if most := look.busiest("answer"):
-        said += f" ({most.name}: p50 {most.p50:.1f} ms, p95 {most.p95:.1f} ms)"
-    return said
+    text = f"{sample.per_second('answer'):.1f} answers/s"
+    if most := sample.busiest("answer"):
+        text += f" ({most.name}: p50 {most.p50:.1f} ms, p95 {most.p95:.1f} ms)"
+    return text

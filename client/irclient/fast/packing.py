@@ -19,7 +19,7 @@ PROTOCOL = 2
 
 
 def same_protocol(version: object) -> bool:
-    """Say whether a message's `v` is this protocol's; true is a number to Python, and is not."""
+    """Return whether a message's `v` is this protocol's; true is a number to Python, and is not."""
     return type(version) is int and version == PROTOCOL
 
 

@@ -1,4 +1,4 @@
-"""One request over ZMTP 3.0, spoken by hand: what `irc discover` and the hooks use.
+"""One request over ZMTP 3.0, for `irc discover` and the hooks.
 
 Importing pyzmq takes 25 ms, several times the answer itself. This is the least of the protocol that
 a DEALER needs for one request and one reply of one frame each over a Unix socket with the NULL
@@ -21,8 +21,8 @@ _LONGEST = 64 * 1024 * 1024
 def exchange(path: str, request: bytes, timeout: float) -> bytes:
     """Send one message to the ROUTER at a socket path and return its answer.
 
-    `timeout` is in seconds, for all of it. Raises OSError (TimeoutError among them) where nobody
-    answers in time, or not in this protocol.
+    `timeout` is in seconds, for all of it. Raises OSError (TimeoutError among them) without an
+    answer in time, or with one that is not ZMTP.
     """
     line = _Line(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM), timeout)
     try:
@@ -32,9 +32,9 @@ def exchange(path: str, request: bytes, timeout: float) -> bytes:
 
 
 def post(path: str, message: bytes, timeout: float) -> None:
-    """Send one message and wait for no answer; the peer reads it after we have gone.
+    """Send one message without waiting for an answer; the peer may read it after this returns.
 
-    Raises OSError where nobody takes it within `timeout` seconds.
+    Raises OSError if it cannot be sent within `timeout` seconds.
     """
     line = _Line(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM), timeout)
     try:
@@ -78,7 +78,7 @@ class _Line:
         flags = self._take(1)[0]
         size = int.from_bytes(self._take(8 if flags & _LONG else 1), "big")
         if flags & _MORE or size > _LONGEST:
-            raise OSError("the peer sent what no answer looks like")
+            raise OSError("the peer sent no single frame")
         body = self._take(size)
         return None if flags & _COMMAND else body
 

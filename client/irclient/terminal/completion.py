@@ -1,16 +1,16 @@
 """Scripts with which shells complete a command line, made of its parser by shtab.
 
-What an argument's metavar names is what it is completed with: CORPUS by the corpora there are, FILE
-and ROOT by paths. Choices complete themselves.
+An argument's metavar decides what completes it: CORPUS the names of the corpora, FILE and ROOT
+paths. Choices complete themselves.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from typing import Any
 
 from irclient.errors import Unavailable
+from irclient.terminal.help import actions
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -39,7 +39,7 @@ def script(program: argparse.ArgumentParser, shell: str) -> str:
         "CASES.jsonl": shtab.FILE,
         "ROOT": shtab.FILE,
     }
-    for action in _actions(program):
+    for action in actions(program):
         if action.metavar in completed:
             action.complete = completed[action.metavar]  # type: ignore[attr-defined]
     return str(shtab.complete(program, shell))
@@ -48,11 +48,3 @@ def script(program: argparse.ArgumentParser, shell: str) -> str:
 def add_shell(parser: argparse.ArgumentParser) -> None:
     """Add for which shell."""
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
-
-
-def _actions(program: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    for action in program._actions:
-        yield action
-        if isinstance(action, argparse._SubParsersAction):
-            for page in action.choices.values():
-                yield from _actions(page)

@@ -1,17 +1,30 @@
-"""The parsers of both command lines: pages with examples, and the nearest word for a wrong one."""
+"""The parsers of both command lines: pages with examples, and the nearest word for a wrong one.
+
+argparse has no public way to change the message for a wrong value, to list a parser's options or
+its actions. What is private of it is used in this module and nowhere else in `terminal`.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
 from irclient.invisible import spelled
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keep the paragraphs of a page, and each command and its help on one line."""
+
+    def __init__(self, prog: str):
+        super().__init__(prog)
+        # argparse measures commands without their indentation, and so breaks the longest ones.
+        self._action_max_length = 14
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser that says briefly what is wrong and where to look, and names the nearest word."""
+    """A parser whose errors are short: what is wrong, the nearest known word, where the help is."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2, without the whole usage before what matters."""
@@ -25,8 +38,8 @@ class Parser(argparse.ArgumentParser):
 
             known = [str(choice) for choice in action.choices]
             kind = str(action.metavar or action.dest).lower()
-            said = f"unknown {kind} {value!r} ({', '.join(known)})"
-            raise argparse.ArgumentError(None, said + did_you_mean(value, known))
+            message = f"unknown {kind} {value!r} ({', '.join(known)})"
+            raise argparse.ArgumentError(None, message + did_you_mean(value, known))
 
 
 def parser(name: str, about: str, epilog: str) -> Parser:
@@ -35,7 +48,7 @@ def parser(name: str, about: str, epilog: str) -> Parser:
         prog=name,
         description=about,
         epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
 
 
@@ -59,7 +72,7 @@ def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
         help=command.HELP,
         description=command.ABOUT.strip(),
         epilog=f"examples:\n{_indented(command.EXAMPLES)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     page.set_defaults(run=command.run, page=page)
     command.add_options(page)
@@ -67,7 +80,7 @@ def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
 
 
 def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options of a command line, or exit with 2 and say what is wrong with it."""
+    """Return the options of a command line, or exit with 2 and an error."""
     options, unknown = program.parse_known_args(argv)
     if unknown:
         options.page.error(_unknown(options.page, unknown[0]))
@@ -84,6 +97,15 @@ def _unknown(page: argparse.ArgumentParser, word: str) -> str:
     known = [name[2:] for name in page._option_string_actions if name.startswith("--")]
     near = nearest(word.partition("=")[0].lstrip("-"), known)
     return f"unknown option {word!r}" + (f"; did you mean '--{near}'?" if near else "")
+
+
+def actions(program: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield every argument of a parser and of its commands."""
+    for action in program._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for page in action.choices.values():
+                yield from actions(page)
 
 
 def _indented(text: str) -> str:

@@ -1,6 +1,6 @@
-"""What a command prints: data as JSON where it was asked for, else as text.
+"""Print what a command returns: as JSON if requested, else as text.
 
-Every line for a person goes through here, so that nothing named in it can begin another line.
+Every line for a person passes through here, so that no name in it can begin another line.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from irclient.types import plain_data
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add what every command takes."""
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    """Add the options that every command has."""
+    parser.add_argument("--json", action="store_true", help="print data as JSON")
     parser.add_argument(
         "--timeout", type=float, default=10.0, metavar="S", help="give up after S seconds (10)"
     )
@@ -36,17 +36,17 @@ def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str])
     """
     value = plain_data(value)
     if options.json:
-        say_json(value)
-    elif said := text(shown(value)):
-        print(said, flush=True)
+        print_json(value)
+    elif readable := text(shown(value)):
+        print(readable, flush=True)
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as a line of JSON."""
     print(as_json(value), flush=True)
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print one line to stdout, whatever it names."""
     print(spelled(line), flush=True)
 
@@ -56,7 +56,7 @@ def note(line: str) -> None:
     print(spelled(line), file=sys.stderr, flush=True)
 
 
-def say_text(text: str) -> None:
+def print_text(text: str) -> None:
     """Print a text of many lines, made of what may be shown, to stdout."""
     print(safe(text), flush=True)
 

@@ -12,14 +12,14 @@ _BAR = 24
 
 
 class ProgressLine:
-    """Draw `label [#####     ] done/todo` in place, and take it away at the end."""
+    """Draw `label [#####     ] done/todo` in place, and erase it at the end."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
         self._drawn = False
 
     def draw(self, label: str, done: int, todo: int) -> None:
-        """Show how far things are; `todo` of 0 shows the label alone."""
+        """Show the progress; `todo` of 0 shows the label alone."""
         if not self._live:
             return
         filled = round(_BAR * min(done, todo) / todo) if todo else 0
@@ -30,7 +30,7 @@ class ProgressLine:
         self._drawn = True
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

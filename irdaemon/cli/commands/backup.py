@@ -1,34 +1,40 @@
-"""`irdaemon backup`: write the ledger into one file, whether or not the daemon runs."""
+"""`irdaemon backup`: write a backup of the ledger, whether or not the daemon runs."""
 
 from __future__ import annotations
 
 import argparse
 import os
 
-from irclient.terminal.output import note, say
+from irclient.terminal.output import note, print_line
 from irdaemon.cli.commands import DONE, NOT_RUNNING, WRONG
 
-HELP = "write the ledger into one file, whether or not the daemon runs"
+HELP = "write a backup of the ledger"
 ABOUT = """
-Write the ledger into one file, whether or not the daemon runs. Exit codes:
-0 done, 1 failed, 2 wrong usage, 3 no ledger yet.
+Write the ledger (the SQLite file with everything that was indexed) into one
+file, whether or not the daemon runs. Exit codes: 0 done, 1 failed, 2 wrong
+usage, 3 no ledger yet.
 """
 EXAMPLES = """
+# write one
 irdaemon backup ~/irdaemon-ledger.db
 
-# over the last one
+# replace the last one
 irdaemon backup --force ~/irdaemon-ledger.db
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add where to write it, and whether over another."""
-    parser.add_argument("file", metavar="FILE", help="it holds what was indexed: keep it private")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="where to write it; it has the indexed texts, so keep it private",
+    )
     parser.add_argument("--force", action="store_true", help="replace an existing file")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the backup and say how large it is."""
+    """Write the backup and print its size."""
     from irdaemon.config.config import load_config
     from irdaemon.ledger.backups import back_up
 
@@ -40,5 +46,5 @@ def run(options: argparse.Namespace) -> int:
         note(f"irdaemon: {options.file} exists already; --force replaces it")
         return WRONG
     size = back_up(path, options.file, replace=options.force)
-    say(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
+    print_line(f"{options.file}: {size:,} bytes; irdaemon restore {options.file} brings it back")
     return DONE

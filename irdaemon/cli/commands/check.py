@@ -1,4 +1,4 @@
-"""`irdaemon check`: hold the ledger against itself, the index and the disk, and mend it."""
+"""`irdaemon check`: check the ledger for damage and against the files; repair it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.places import socket_path
-from irclient.terminal.output import note, say, say_json
+from irclient.terminal.output import note, print_json, print_line
 from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.daemon.lock import alone
 
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from irdaemon.config.config import Config
     from irdaemon.ledger import IntegrityProblem
 
-HELP = "hold the ledger against itself, the index and the disk, and mend it"
+HELP = "check the ledger for damage and missing changes; repair it"
 ABOUT = """
-Hold the ledger against itself, against an index made of it and against the
-disk, and say what is not as it should be. It may run beside the daemon; to
-repair, the daemon must not run. Exit codes: 0 sound, 1 something is wrong,
-2 wrong usage, 3 no ledger yet.
+Check the ledger (the SQLite file with everything that was indexed) for damage,
+and against the files on disk. It can be checked while the daemon runs; to
+repair it, stop the daemon. Exit codes: 0 nothing is wrong, 1 something is, 2
+wrong usage, 3 no ledger yet.
 """
 EXAMPLES = """
+# is anything wrong?
 irdaemon check
 
-# mend it
+# repair it
 irdaemon stop
 irdaemon check --repair
 irdaemon start --detach
@@ -39,14 +40,14 @@ irdaemon start --detach
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add whether to mend, and the form."""
-    parser.add_argument("--repair", action="store_true", help="mend it; the daemon must not run")
+    """Add whether to repair, and the output format."""
+    parser.add_argument("--repair", action="store_true", help="repair it; the daemon must not run")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     parser.add_argument("--config", metavar="FILE", help="read this configuration")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is not as it should be, each with what to do; mend it if asked to."""
+    """Print what is wrong, each with what to do; repair it if requested."""
     from irdaemon.config.config import load_config
     from irdaemon.ledger import IntegrityProblem
 
@@ -61,29 +62,29 @@ def run(options: argparse.Namespace) -> int:
         _print(path, found, options.json)
         return FAILED if any(each.severe for each in found) else DONE
     with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
-        said = _repaired(path)
+        done = _repaired(path)
         found = _found(config) if os.path.exists(path) else []
-    _print(path, [IntegrityProblem("mended", each, "") for each in said] + found, options.json)
+    _print(path, [IntegrityProblem("repaired", each, "") for each in done] + found, options.json)
     left = (each for each in found if each.part in ("sqlite", "itself"))
     return FAILED if any(each.severe for each in left) else DONE
 
 
 def _found(config: Config) -> list[IntegrityProblem]:
-    from irdaemon.cli.check import against_daemon, checkup
+    from irdaemon.cli.consistency import check_ledger, compare_with_daemon
     from irdaemon.ledger import Ledger
 
     with closing(Ledger(config.ledger_path, read_only=True)) as ledger:
-        found = checkup(ledger, config)
+        found = check_ledger(ledger, config)
         if not any(each.part == "sqlite" for each in found):
             # Without a daemon, or with an older one, there is nothing to hold it against.
             with suppress(IRError), Client() as client:
                 if (client.status().ledger or {}).get("path") == config.ledger_path:
-                    found += against_daemon(ledger, client.status)
+                    found += compare_with_daemon(ledger, client.status)
     return found
 
 
 def _repaired(path: str) -> list[str]:
-    """Mend a ledger, or set it aside where that is of no use; return what was done."""
+    """Repair a ledger, or set it aside if it cannot be; return what was done."""
     from irdaemon.ledger import Ledger
     from irdaemon.ledger.corruption import set_corrupt_aside
 
@@ -101,12 +102,12 @@ def _repaired(path: str) -> list[str]:
 def _print(path: str, found: Sequence[IntegrityProblem], as_json: bool) -> None:
     if as_json:
         sound = not any(each.severe for each in found)
-        told = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
-        say_json(told)
+        report = {"ledger": path, "sound": sound, "findings": [asdict(each) for each in found]}
+        print_json(report)
         return
     for each in found:
         corpus = f"{each.corpus}: " if each.corpus else ""
         advice = f"; {each.advice}" if each.advice else ""
-        say(f"{each.part:<7} {corpus}{each.what}{advice}")
+        print_line(f"{each.part:<8} {corpus}{each.what}{advice}")
     if not any(each.severe for each in found):
-        say(f"sound   {path}")
+        print_line(f"sound    {path}")

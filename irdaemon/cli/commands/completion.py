@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from irclient.terminal.completion import add_shell, script
-from irclient.terminal.output import say_text
+from irclient.terminal.output import print_text
 from irdaemon.cli.commands import DONE
 
-HELP = "a script with which a shell completes irdaemon"
+HELP = "print a script with which a shell completes irdaemon"
 ABOUT = """
-Print a script that makes bash, zsh or fish complete commands, options and
+Print a script with which bash, zsh or fish completes commands, options and
 files. `irc completion` does the same for irc.
 """
 EXAMPLES = """
@@ -32,5 +32,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
-    say_text(script(options.program, options.shell))
+    print_text(script(options.program, options.shell))
     return DONE

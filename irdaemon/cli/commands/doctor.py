@@ -1,4 +1,4 @@
-"""`irdaemon doctor`: what is wrong with this machine, and what mends it."""
+"""`irdaemon doctor`: find what is wrong on this machine, and how to fix it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from irclient.terminal.output import printed
 from irdaemon.cli.commands import DONE, FAILED
 
-HELP = "what is wrong with this machine, and the command that mends it"
+HELP = "find what is wrong on this machine, and how to fix it"
 ABOUT = """
-What is wrong with this machine for the daemon: limits of the system, places and
-permissions, roots, versions, socket, service, ledger and disk space, each with
-the command that mends it. Exit codes: 0 nothing is wrong, 1 something is.
+Find what is wrong on this machine for the daemon: limits of the system,
+directories and permissions, roots, versions, socket, agents' hooks, service,
+ledger and disk space, each with the command that fixes it. Exit codes: 0
+nothing is wrong, 1 something is.
 """
 EXAMPLES = """
 irdaemon doctor
@@ -23,9 +24,9 @@ irdaemon doctor --json
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the form, and which configuration."""
+    """Add the output format, and which configuration."""
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
-    parser.add_argument("--config", metavar="FILE", help="examine with this configuration")
+    parser.add_argument("--config", metavar="FILE", help="check with this configuration")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,7 +48,9 @@ def run(options: argparse.Namespace) -> int:
 def _text(findings: Sequence[dict[str, str]]) -> str:
     """Return a line or two for each finding, and how many things are wrong."""
     broken = sum(each["level"] == "wrong" for each in findings)
-    verdict = f"{broken} things are wrong" if broken else "nothing is wrong"
+    verdict = (
+        f"{broken} thing{'s are' if broken > 1 else ' is'} wrong" if broken else "nothing is wrong"
+    )
     return "\n".join([*map(_line, findings), "", verdict])
 
 

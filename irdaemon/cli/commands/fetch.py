@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.output import note, say
+from irclient.terminal.output import note, print_line
 from irdaemon.cli.commands import DONE
 
-HELP = "download an embedder's model: the only command that uses the network"
+HELP = "download an embedding model (the only use of the network)"
 ABOUT = """
-Download the model of an embedder. No other command uses the network.
+Download the model of an embedder, which turns texts into vectors. No other
+command uses the network.
 """
 EXAMPLES = """
-# a small one that needs no torch
+# a small one, without torch
 irdaemon fetch model2vec:minishlab/potion-base-8M
 
 # one of sentence-transformers
@@ -28,10 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Download the model and say what came."""
+    """Download the model and print what it is."""
     from irdaemon.embed import make_embedder
 
     embedder = make_embedder(options.embedder, download=True)
-    say(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
+    print_line(f"{options.embedder} is here: {embedder.id}, {embedder.dim} dimensions")
     note(f'embedder = "{options.embedder}" in the configuration uses it')
     return DONE

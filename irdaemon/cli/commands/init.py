@@ -1,19 +1,19 @@
-"""`irdaemon init`: write a configuration file with what was found here."""
+"""`irdaemon init`: write a configuration file with the corpora found here."""
 
 from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.output import note, say, say_text
+from irclient.terminal.output import note, print_line, print_text
 from irdaemon.cli.commands import DONE, WRONG
 
-HELP = "write a configuration file with what was found here"
+HELP = "write a configuration file with the corpora found here"
 ABOUT = """
 Write a commented configuration file with the corpora found on this machine.
-Without one they are indexed all the same: the file is for changing that.
+They are indexed without one, too: the file is for changing that.
 """
 EXAMPLES = """
-# only look
+# only show it
 irdaemon init --print
 
 # write it
@@ -30,17 +30,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the file, or print it."""
-    # Not sooner: they load numpy, and `start` has something to say to it first.
+    # Not sooner: they load numpy, for which `start` sets the environment first.
     from irdaemon.config.edit import begin
     from irdaemon.config.template import initial_config
 
     path, text = initial_config(options.config)
     if options.print:
-        say_text(text.removesuffix("\n"))
+        print_text(text.removesuffix("\n"))
         return DONE
     if not begin(path, text, replace=options.force):
         note(f"irdaemon: {path} exists already")
         note("          --force replaces it, --print shows what would be written")
         return WRONG
-    say(path)
+    print_line(path)
     return DONE

@@ -1,4 +1,4 @@
-"""`irdaemon keys`: the keys of the daemon and of its clients."""
+"""`irdaemon keys`: manage the keys of the daemon and of its clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irclient.errors import IRError
-from irclient.terminal.output import note, say
+from irclient.terminal.output import note, print_line
 from irdaemon.cli.commands import DONE, WRONG
 
 if TYPE_CHECKING:
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from irdaemon.config.clients import ClientConfig
     from irdaemon.config.config import Config
 
-HELP = "the keys of the daemon and of its clients: make, show, add, rm"
+HELP = "manage the keys and tokens of clients"
 ABOUT = """
-Keys and tokens of clients. Over TCP the daemon answers only those whose key it
-knows; a token or a key may be limited to some corpora, levels, and to reading.
+Manage the keys and tokens of clients. Over TCP the daemon answers only clients
+whose key it has; a key or a token can be limited to some corpora, to some
+levels of disclosure, and to reading.
 """
 EXAMPLES = """
 # the daemon's own keys, then a laptop's; copy its file there
@@ -39,18 +40,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="action", required=True, metavar="ACTION", help="what to do"
     )
     make = actions.add_parser("make", help="make the daemon's own keys")
-    make.add_argument("--force", action="store_true", help="replace those there are")
+    make.add_argument("--force", action="store_true", help="replace existing keys")
     actions.add_parser("show", help="print the daemon's public key, and its clients")
-    add = actions.add_parser("add", help="let a client in, and write its file")
-    add.add_argument("name", help="what to call the client")
+    add = actions.add_parser("add", help="admit a client, and write its key file")
+    add.add_argument("name", metavar="NAME", help="a name for the client")
     how = add.add_mutually_exclusive_group()
     how.add_argument("--key", metavar="KEY", help="the client's own public key: write no file")
     how.add_argument("--token", action="store_true", help="a token for a socket, not a key for TCP")
-    add.add_argument("--corpus", action="append", metavar="NAME", help="show it only this corpus")
-    add.add_argument("--level", action="append", metavar="LEVEL", help="disclose only this level")
-    add.add_argument("--read-only", action="store_true", help="let it change nothing")
-    remove = actions.add_parser("rm", help="let a client in no more")
-    remove.add_argument("name", help="what the client is called")
+    add.add_argument(
+        "--corpus",
+        action="append",
+        metavar="NAME",
+        help="show it only this corpus; may be repeated",
+    )
+    add.add_argument(
+        "--level",
+        action="append",
+        metavar="LEVEL",
+        help="disclose only this level; may be repeated",
+    )
+    add.add_argument("--read-only", action="store_true", help="deny it all changes")
+    remove = actions.add_parser("rm", help="admit a client no longer")
+    remove.add_argument("name", metavar="NAME", help="the client's name")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,7 +85,7 @@ def _make(config: Config, options: argparse.Namespace) -> int:
         return WRONG
     keys = _new_keys()
     write_privately(path, keys.to_toml())
-    say(keys.public)
+    print_line(keys.public)
     note(f'the secret one is in {path}; [serve] tcp = "HOST:PORT" serves')
     return DONE
 
@@ -83,12 +94,12 @@ def _show(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.serve.listen import server_keys_path
 
     has_keys = os.path.exists(server_keys_path(config))
-    say(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
+    print_line(f"daemon: {_own(config).public if has_keys else 'no keys; irdaemon keys make'}")
     for client in config.clients:
         known_by = client.key or client.token or f"uid {client.uid}"
         corpora = "all corpora" if client.corpora is None else ", ".join(client.corpora) or "none"
         limits = f"{corpora}; {', '.join(client.levels)}{'; read only' * client.read_only}"
-        say(f"{client.name}: {known_by} ({limits})")
+        print_line(f"{client.name}: {known_by} ({limits})")
     return DONE
 
 
@@ -100,10 +111,10 @@ def _add(config: Config, options: argparse.Namespace) -> int:
     if text:
         path = client.token or _beside(config, f"{client.name}.client")
         write_privately(path, text)
-        say(path)
+        print_line(path)
         variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
         note(f"the client sets {variable} to its copy of this file")
-    return _told()
+    return _applied()
 
 
 def _new_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
@@ -134,11 +145,11 @@ def _remove(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.config.edit import remove_client
 
     remove_client(config.path, options.name)
-    return _told()
+    return _applied()
 
 
-def _told() -> int:
-    note("a running daemon learns of it by SIGHUP, or irdaemon restart")
+def _applied() -> int:
+    note("a running daemon reads it at SIGHUP, or irdaemon restart")
     return DONE
 
 

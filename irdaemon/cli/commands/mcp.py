@@ -16,11 +16,11 @@ from irdaemon.config.config import state_dir
 if TYPE_CHECKING:
     from irclient.mcp.tools import Tools
 
-HELP = "serve MCP clients, in a process beside the daemon"
+HELP = "serve MCP clients over HTTP or stdio"
 ABOUT = """
-Serve MCP clients in a process beside the daemon: over streamable HTTP on this
-machine's loopback address, with a token, or over stdio as irc mcp does. Needs
-the extra irdaemon[mcp].
+Serve clients of the Model Context Protocol in a process beside the daemon: over
+streamable HTTP on this machine's loopback address, with a token, or over stdio
+as `irc mcp` does. Needs the extra irdaemon[mcp].
 """
 EXAMPLES = """
 # on http://127.0.0.1:7411/mcp; the token's file is printed
@@ -32,20 +32,26 @@ _TIMEOUT_S = 10.0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add over what, and which tools."""
+    """Add the transport, and which tools."""
     parser.add_argument(
-        "--http", action="store_true", help="over streamable HTTP, on this machine only (stdio)"
+        "--http",
+        action="store_true",
+        help="serve over streamable HTTP, on this machine only (stdio)",
     )
     parser.add_argument(
-        "--port", type=int, default=_PORT, metavar="N", help=f"for HTTP ({_PORT}; 0: any)"
+        "--port", type=int, default=_PORT, metavar="N", help=f"the port for HTTP ({_PORT}; 0: any)"
     )
     parser.add_argument(
-        "--profile", choices=PROFILES, default="discover", help="which tools (discover)"
+        "--profile",
+        choices=PROFILES,
+        default="discover",
+        metavar="PROFILE",
+        help=f"which tools: {', '.join(PROFILES)} (discover)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until stdin ends, or over HTTP until told to stop."""
+    """Serve until stdin ends, or over HTTP until stopped."""
     require_sdk()
     from irclient.mcp import stdio
     from irclient.mcp.daemon import DaemonCaller

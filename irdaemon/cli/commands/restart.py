@@ -1,4 +1,4 @@
-"""`irdaemon restart`: stop, then start detached."""
+"""`irdaemon restart`: stop the daemon, then start it detached."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from irdaemon.cli.commands.start import add_options as add_options  # the same o
 from irdaemon.cli.commands.start import start_detached
 from irdaemon.cli.commands.stop import stop_running
 
-HELP = "stop, then start detached"
+HELP = "stop the daemon, then start it detached"
 ABOUT = """
-Stop the daemon if it runs, and start one in the background. A configuration
-that cannot be used leaves the running one alone.
+Stop the daemon if it runs, and start one in the background. If the
+configuration has an error, the running daemon is left alone.
 """
 EXAMPLES = """
 # after an upgrade

@@ -1,20 +1,22 @@
-"""`irdaemon restore`: put a backup in the ledger's place."""
+"""`irdaemon restore`: replace the ledger by a backup."""
 
 from __future__ import annotations
 
 import argparse
 
 from irclient.places import socket_path
-from irclient.terminal.output import say
+from irclient.terminal.output import print_line
 from irdaemon.cli.commands import DONE
 from irdaemon.daemon.lock import alone
 
-HELP = "put a backup in the ledger's place; the daemon must not run"
+HELP = "replace the ledger by a backup; the daemon must not run"
 ABOUT = """
-Put a backup in the ledger's place; the daemon must not run. The backup is
-checked first, and the ledger that was there is kept beside it.
+Replace the ledger (the SQLite file with everything that was indexed) by a
+backup; the daemon must not run. The backup is checked first, and the ledger
+that was there is kept beside it.
 """
 EXAMPLES = """
+# the daemon must not run
 irdaemon stop
 irdaemon restore ~/irdaemon-ledger.db
 irdaemon start --detach
@@ -23,18 +25,20 @@ irdaemon start --detach
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which backup."""
-    parser.add_argument("file", metavar="FILE", help="what irdaemon backup wrote")
+    parser.add_argument("file", metavar="FILE", help="a file written by irdaemon backup")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the backup, put it in place, and say where the old ledger lies."""
+    """Check the backup, put it in place, and print where the old ledger is kept."""
     from irdaemon.config.config import load_config
     from irdaemon.ledger.backups import restore
 
     config = load_config()
     with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
         old = restore(options.file, config.ledger_path)
-    say(f"{config.ledger_path} is the one of {options.file}; the next start brings it level")
+    print_line(
+        f"{config.ledger_path} is now {options.file}; the next start indexes what changed since"
+    )
     if old:
-        say(f"the one before lies in {old}")
+        print_line(f"the one before is kept in {old}")
     return DONE

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.output import say, say_text
+from irclient.terminal.output import print_line, print_text
 from irdaemon.cli.commands import DONE, NOT_RUNNING
 from irdaemon.daemon import service
 
-HELP = "run as a service of this user"
+HELP = "install, remove or show the user service"
 ABOUT = """
 Run the daemon as a service of this user, from login on: a systemd user unit, or
 a launchd agent on macOS.
 """
 EXAMPLES = """
-# from now on
+# install and start it
 irdaemon service install
 
-# how is it?
+# show its state
 irdaemon service status
 
-# no more
+# stop and remove it
 irdaemon service uninstall
 """
 
@@ -36,10 +36,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Install, take away or show the service."""
+    """Install, remove or show the service."""
     if options.action == "status":
         found = service.status()
-        say_text(found.output)
+        print_text(found.output)
         return DONE if found.code == 0 else NOT_RUNNING
-    say(service.install() if options.action == "install" else service.uninstall())
+    print_line(service.install() if options.action == "install" else service.uninstall())
     return DONE

@@ -1,4 +1,4 @@
-"""`irdaemon start`: serve, here or detached."""
+"""`irdaemon start`: start the daemon, in the foreground or detached."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from irclient.errors import IRError, ProtocolError, Unavailable, Unreachable
 from irclient.invisible import shown, spelled
 from irclient.places import socket_path
 from irclient.results import Status
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
 from irclient.types import plain_data
 from irdaemon import __version__
-from irdaemon.cli.commands import DONE, FAILED, SUPERVISED, supervisor
+from irdaemon.cli import process_supervisor
+from irdaemon.cli.commands import DONE, FAILED, SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
 from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory, worker
 
-HELP = "serve, here or detached"
+HELP = "start the daemon, in the foreground or detached"
 ABOUT = """
-Serve until told to stop; with --detach in the background, started again when it
-crashes. A daemon that runs already is left alone; with --detach one of another
-version is stopped first.
+Start the daemon and serve until stopped; with --detach in the background, where
+it is restarted when it crashes. If one is running already, nothing happens; with
+--detach one of another version is stopped first.
 """
 EXAMPLES = """
 # in the foreground, with the log on the terminal
@@ -36,7 +37,7 @@ irdaemon start
 # in the background, until everything is indexed
 irdaemon start --detach --wait
 
-# on a configuration of its own
+# with another configuration
 irdaemon start --config ./irdaemon.toml --verbose
 """
 
@@ -47,25 +48,33 @@ _POLL_S = 0.05
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add how to start, and on which configuration."""
-    parser.add_argument("--detach", action="store_true", help="return once it serves")
-    parser.add_argument("--wait", action="store_true", help="with --detach: until all is indexed")
+    parser.add_argument(
+        "--detach", action="store_true", help="run in the background; return once it serves"
+    )
+    parser.add_argument(
+        "--wait", action="store_true", help="with --detach: return once everything is indexed"
+    )
     parser.add_argument("--config", metavar="FILE", help="read this configuration")
     parser.add_argument(
-        "--fallback", metavar="FILE", help="corpora to serve where none is found or configured"
+        "--fallback",
+        metavar="FILE",
+        help="a configuration to use if no corpus is found or configured",
     )
-    parser.add_argument("--log", metavar="FILE", help="log here, not to stderr or the usual file")
-    parser.add_argument("--verbose", action="store_true", help="log more")
+    parser.add_argument(
+        "--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"
+    )
+    parser.add_argument("--verbose", action="store_true", help="log debug messages, too")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until told to stop, or detached."""
+    """Serve until stopped, or detached."""
     return start_detached(options) if options.detach else start_here(options)
 
 
 def start_here(options: argparse.Namespace) -> int:
-    """Serve in this process until told to stop."""
-    # Numeric libraries start a thread per core unless told before they load; for matrices this
-    # small the threads spin against each other and against everybody else.
+    """Serve in this process until stopped."""
+    # Numeric libraries start a thread per core unless configured before they load; for matrices
+    # this small the threads spin against each other and against other processes.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     memory.tune_allocator()
@@ -78,8 +87,8 @@ def start_here(options: argparse.Namespace) -> int:
     try:
         logs.set_up(options.log, options.verbose)
     except OSError as error:
-        said = f"{options.log} cannot be written: {error.strerror}"
-        raise Unavailable(said, "name another file with --log") from error
+        message = f"{options.log} cannot be written: {error.strerror}"
+        raise Unavailable(message, "name another file with --log") from error
     return Daemon(settings, socket_path()).run()
 
 
@@ -99,9 +108,8 @@ def start_detached(options: argparse.Namespace) -> int:
         if stop_running() == FAILED:
             return FAILED
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
-    process = worker.start_detached(
-        [sys.executable, "-I", "-S", supervisor.__file__, supervised, log, *_command(options, log)]
-    )
+    program = [sys.executable, "-I", "-S", process_supervisor.__file__]
+    process = worker.start_detached([*program, supervised, log, *_command(options, log)])
     pid = int(process.stdout.readline() or 0) if process.stdout else 0
     code = _wait_serving(process, pid, log)
     if process.stdin is not None:
@@ -138,8 +146,8 @@ def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
     with Client(timeout=1.0) as client:
         while time.monotonic() < deadline:
             if process.poll() is not None:
-                said = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
-                note_text(said.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
+                message = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
+                note_text(message.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
                 return process.returncode or FAILED
             try:
                 if client.ping().pid == pid:

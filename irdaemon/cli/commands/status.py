@@ -1,21 +1,22 @@
-"""`irdaemon status`: how the daemon is."""
+"""`irdaemon status`: show the state of the daemon."""
 
 from __future__ import annotations
 
 import argparse
 
 from irclient.client import Client
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.exits import exit_of_status
 from irclient.terminal.output import printed
 
-HELP = "how it is"
+HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
-How the daemon and its corpora are, as `irc status` says it. Exit code 5
-when something is stale or offline.
+Show how the daemon and its corpora are, as `irc status` does. Exit code 5 if a
+corpus is stale (behind its files) or offline (a root is missing or cannot be
+watched).
 """
 EXAMPLES = """
-# is it well?
+# is everything up to date?
 irdaemon status
 
 # as data
@@ -29,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask the daemon and print what it says."""
+    """Print the daemon's status."""
     with Client() as client:
         state = client.status().to_dict()
     printed(options, state, tables.status)

@@ -16,14 +16,14 @@ from irdaemon.daemon.lock import holder, in_use
 
 HELP = "stop the daemon"
 ABOUT = """
-Stop the daemon and wait until it has. With --forget also delete what it
-indexed; the next start builds it again.
+Stop the daemon and wait until it has ended. With --forget also delete
+everything that was indexed; the next start indexes it again.
 """
 EXAMPLES = """
 # stop it
 irdaemon stop
 
-# and begin anew next time
+# and index everything again at the next start
 irdaemon stop --forget
 """
 
@@ -35,7 +35,9 @@ _POLL_S = 0.05
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add whether to forget what was indexed."""
     parser.add_argument(
-        "--forget", action="store_true", help="also delete the ledger and the log; they are rebuilt"
+        "--forget",
+        action="store_true",
+        help="also delete the ledger and the log; the next start rebuilds them",
     )
 
 
@@ -55,7 +57,7 @@ def stop_running() -> int:
     if pid is None and supervisor is None:
         note("irdaemon is not running")
         return NOT_RUNNING
-    # The locks are held, so these are the daemon's and its supervisor's pids and nobody else's.
+    # The locks are held, so these are the pids of the daemon and its supervisor, not recycled ones.
     for each in filter(None, (supervisor, pid)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(each, signal.SIGTERM)
@@ -71,7 +73,7 @@ def stop_running() -> int:
 
 
 def _found(lock: str) -> int | None:
-    """Return the pid of the daemon; where its lock was removed, once it has made that anew."""
+    """Return the daemon's pid; if its lock file was removed, wait until it is there again."""
     deadline = time.monotonic() + _PUT_BACK_WITHIN_S
     while (pid := holder(lock)) is None and in_use(os.path.dirname(lock)):
         if time.monotonic() > deadline:

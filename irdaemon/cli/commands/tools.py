@@ -1,4 +1,4 @@
-"""`irdaemon tools`: list the configured MCP servers, or ask those named for their tools."""
+"""`irdaemon tools`: list the configured MCP servers, or keep the tools of some."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import argparse
 
 from irdaemon.cli.commands import DONE, FAILED
 
-HELP = "list the configured MCP servers, or ask those named for their tools"
+HELP = "list configured MCP servers, or index their tools"
 ABOUT = """
-List the MCP servers that agents here are set up with. Of those that are named
-the tools are asked for and kept, so that they can be found; a server with a
-command is run for that.
+List the MCP servers that coding agents on this machine are set up with. If some
+are named, ask them for their tools and keep the answers, so that the tools are
+indexed; a server with a command is started for that.
 """
 EXAMPLES = """
-# who is configured
+# which servers are configured?
 irdaemon tools
 
 # ask one of them
@@ -25,22 +25,24 @@ irdaemon tools --file .mcp.json database
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add whom to ask, where they are configured, and for how long."""
-    parser.add_argument("servers", nargs="*", metavar="SERVER", help="ask this one")
+    """Add which servers to ask, where they are configured, and for how long."""
+    parser.add_argument(
+        "servers", nargs="*", metavar="SERVER", help="ask this server for its tools"
+    )
     parser.add_argument(
         "--file",
         action="append",
         default=[],
         metavar="FILE",
-        help="look for servers in this file alone, a project's .mcp.json say; may be repeated",
+        help="read servers from this file alone, such as a project's .mcp.json; may be repeated",
     )
     parser.add_argument(
-        "--timeout", type=float, default=20.0, metavar="S", help="give each S seconds (20)"
+        "--timeout", type=float, default=20.0, metavar="S", help="wait S seconds for each (20)"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the servers, or keep what those named say."""
-    from irdaemon.cli import tools as tool_servers
+    """List the servers, or keep the tools of those named."""
+    from irdaemon.cli import tool_servers
 
     return DONE if tool_servers.run(options.servers, options.file, options.timeout) else FAILED

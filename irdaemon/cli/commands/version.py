@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.terminal.output import say
+from irclient.terminal.output import print_line
 from irdaemon import __version__
 from irdaemon.cli.commands import DONE
 
@@ -24,5 +24,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the version."""
-    say(f"irdaemon {__version__}")
+    print_line(f"irdaemon {__version__}")
     return DONE

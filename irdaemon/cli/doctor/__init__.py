@@ -1,4 +1,4 @@
-"""The doctor: what is wrong with this machine, and the command that mends it.
+"""The doctor: what is wrong on this machine, and the command that fixes it.
 
 Each check is a function that takes the configuration and yields findings; what it measures is
 judged by pure functions beside it. `CHECKS` is the one list of them.
@@ -21,10 +21,11 @@ CHECKS: dict[str, str] = {
     "versions": "irdaemon.cli.doctor.versions:check",
     "embedders": "irdaemon.cli.doctor.embedders:check",
     "limits": "irdaemon.cli.doctor.kernel:check",
-    "places": "irdaemon.cli.doctor.places:check",
+    "places": "irdaemon.cli.doctor.directories:check",
     "roots": "irdaemon.cli.doctor.roots:check",
     "ledger": "irdaemon.cli.doctor.database:check",
     "daemon": "irdaemon.cli.doctor.endpoint:check",
+    "hooks": "irdaemon.cli.doctor.hooks:check",
     "service": "irdaemon.cli.doctor.unit:check",
 }
 

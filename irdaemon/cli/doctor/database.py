@@ -44,25 +44,25 @@ def _opened(path: str) -> Iterator[Finding]:
 def known_format(path: str, version: int, known: int) -> Finding:
     """Judge the format version of a ledger."""
     if version > known:
-        said = f"format {version} is of a later irdaemon; this one knows up to {known}"
-        return wrong(said, path, f"pip install --upgrade irdaemon, or {_FORGOTTEN}")
+        message = f"format {version} is of a later irdaemon; this one knows up to {known}"
+        return wrong(message, path, f"pip install --upgrade irdaemon, or {_FORGOTTEN}")
     if version < known:
         return note(f"format {version}; the next start brings it to {known}", path)
     return ok(f"format {version}", path)
 
 
-def whole(path: str, said: list[str]) -> Finding:
-    """Judge what SQLite's quick check said."""
-    if said == ["ok"]:
+def whole(path: str, results: list[str]) -> Finding:
+    """Judge the results of SQLite's quick check."""
+    if results == ["ok"]:
         return ok("the quick check finds nothing wrong", path)
-    return wrong(f"is damaged: {'; '.join(said)}", path, _REBUILT)
+    return wrong(f"is damaged: {'; '.join(results)}", path, _REBUILT)
 
 
 def log_length(path: str, size: int) -> Iterator[Finding]:
-    """Yield a finding for a write-ahead log that nobody folds in."""
+    """Yield a finding for a write-ahead log that is not checkpointed."""
     if size > _LONG_LOG:
-        said = f"the write-ahead log holds {size // MB:,} MB: a reader keeps it from being folded"
-        yield wrong(said, f"{path}-wal", f"fuser {shlex.quote(path)}-wal; irdaemon restart")
+        message = f"the write-ahead log holds {size // MB:,} MB: a reader prevents checkpoints"
+        yield wrong(message, f"{path}-wal", f"fuser {shlex.quote(path)}-wal; irdaemon restart")
 
 
 def _has_log(path: str) -> bool:

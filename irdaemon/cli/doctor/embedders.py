@@ -1,4 +1,4 @@
-"""Whether the configured embedders can be made."""
+"""Check that the configured embedders can be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answers at the socket, and whether it is the daemon that is installed."""
+"""Check the socket: what answers there, and whether it is the installed daemon."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESTART = "irdaemon restart"
 
 
 def check(config: Config) -> Iterable[Finding]:
-    """Yield how the socket is, who answers there, and how it says that it is."""
+    """Yield the state of the socket, of the daemon that answers, and its health."""
     path = socket_path()
     yield length(path)
     pid = holder(os.path.join(config.state_dir, "lock"))
@@ -46,35 +46,35 @@ def length(path: str) -> Finding:
 
 
 def silent(path: str, there: bool, pid: int | None, why: str) -> Finding:
-    """Judge a socket where nobody answers; `pid` is the daemon that holds the lock."""
+    """Judge a socket without an answer; `pid` is the daemon that holds the lock."""
     if pid is not None:
-        said = f"the daemon (pid {pid}) does not answer: {why}"
-        return wrong(said, path, f"{_RESTART} (if that does not help: kill -9 {pid})")
+        message = f"the daemon (pid {pid}) does not answer: {why}"
+        return wrong(message, path, f"{_RESTART} (if that does not help: kill -9 {pid})")
     if there:
-        return wrong("a dead daemon's socket; nobody answers", path, _START)
+        return wrong("the socket of a daemon that ended; nothing answers", path, _START)
     return note("the daemon is not running", path, _START)
 
 
 def answered(path: str, answer: dict[str, Any], pid: int | None) -> Finding:
-    """Judge who answered."""
-    theirs, who = answer["version"], answer["pid"]
-    if pid != who:
-        said = f"pid {who} answers, which is not the daemon of this state directory"
-        return wrong(said, path, f"kill {who}; {_START}")
+    """Judge the daemon that answered."""
+    theirs, pid_there = answer["version"], answer["pid"]
+    if pid != pid_there:
+        message = f"pid {pid_there} answers, which is not the daemon of this state directory"
+        return wrong(message, path, f"kill {pid_there}; {_START}")
     if theirs != __version__:
-        said = f"the daemon that runs is {theirs}, the installed one {__version__}"
-        return wrong(said, path, _RESTART)
-    return ok(f"irdaemon {theirs} answers (pid {who})", path)
+        message = f"the daemon that runs is {theirs}, the installed one {__version__}"
+        return wrong(message, path, _RESTART)
+    return ok(f"irdaemon {theirs} answers (pid {pid_there})", path)
 
 
 def healthy(state: dict[str, Any]) -> Iterator[Finding]:
-    """Yield what the daemon says is wrong with itself."""
+    """Yield what the daemon's health reports as wrong."""
     health = state.get("health")
     if health is None:
-        yield wrong("the daemon that runs is older and does not tell its health", fix=_RESTART)
+        yield wrong("the daemon that runs is older and does not report its health", fix=_RESTART)
         return
-    for said in health["stuck"]:
-        yield wrong(said, fix=_RESTART)
+    for message in health["stuck"]:
+        yield wrong(message, fix=_RESTART)
     for corpus in health["corpora"]:
         name = corpus["name"]
         for place in corpus["offline"]:
@@ -82,7 +82,7 @@ def healthy(state: dict[str, Any]) -> Iterator[Finding]:
             yield wrong(f"{name} is offline: {place['reason']}", place["path"], fix)
         for reason in corpus["stale"]:
             yield wrong(f"{name} is stale: {reason}", fix=f"irc build {name}; irc status")
-    for said in health["limits"]:
-        yield note(f"a limit bites: {said}", state["config"], "raise it under [limits]")
+    for message in health["limits"]:
+        yield note(f"a limit is exceeded: {message}", state["config"], "raise it under [limits]")
     if health["level"] == "ok":
         yield ok("every corpus is watched and up to date")

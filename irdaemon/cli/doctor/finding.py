@@ -1,4 +1,4 @@
-"""A finding: what was looked at, how it is, and the command that mends it."""
+"""A finding: what was checked, how it is, and the command that fixes it."""
 
 from __future__ import annotations
 

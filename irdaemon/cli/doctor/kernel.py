@@ -1,4 +1,4 @@
-"""Whether the system allows what watching the roots needs."""
+"""Check that the system allows what watching the roots needs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check(config: Config) -> Iterable[Finding]:
     if sys.platform != "linux":
         return
     if config.watch.polling:
-        yield note("the roots are polled, as the configuration says", fix="[watch] polling = false")
+        yield note("the roots are polled, as configured", fix="[watch] polling = false")
         return
     needed, held = directories(config), held_now("/proc", os.getuid())
     yield watches(needed, _limit("max_user_watches", "max_inotify_watches"), held.watches)
@@ -57,42 +57,42 @@ def watches(needed: int, limit: int | None, held: int) -> Finding:
     """Judge the limit on inotify watches against the directories to watch."""
     if limit is None:
         return ok(f"{needed:,} directories to watch, without a limit")
-    said = f"{needed:,} directories to watch, {limit:,} watches allowed"
+    message = f"{needed:,} directories to watch, {limit:,} watches allowed"
     more = raised_to(max(524_288, 4 * needed))
     if needed > SHARE * limit:
-        return wrong(f"{said}: the largest roots are polled instead", f"{_INOTIFY}", more)
+        return wrong(f"{message}: the largest roots are polled instead", f"{_INOTIFY}", more)
     if held > limit * 0.95:
-        return wrong(f"{said}, of which {held:,} are taken already", f"{_INOTIFY}", more)
-    return ok(f"{said}, {held:,} taken")
+        return wrong(f"{message}, of which {held:,} are taken already", f"{_INOTIFY}", more)
+    return ok(f"{message}, {held:,} taken")
 
 
 def instances(limit: int | None, held: int) -> Finding:
     """Judge the limit on inotify instances; one is needed."""
     if limit is None or held < limit:
         return ok(f"{held:,} of {'any' if limit is None else f'{limit:,}'} inotify instances taken")
-    said = f"all {limit:,} inotify instances are taken: roots are polled instead"
-    return wrong(said, _INOTIFY, _MORE_INSTANCES)
+    message = f"all {limit:,} inotify instances are taken: roots are polled instead"
+    return wrong(message, _INOTIFY, _MORE_INSTANCES)
 
 
 def queue(limit: int | None) -> Finding:
     """Judge the length of the kernel's queue of events."""
     if limit is None or limit >= _LEAST_QUEUE:
         return ok("the kernel's queue of events is long enough")
-    said = f"the kernel queues only {limit:,} events: bursts cost a whole look"
-    return note(said, _INOTIFY, f"sudo sysctl fs.inotify.max_queued_events={_LEAST_QUEUE}")
+    message = f"the kernel queues only {limit:,} events: a burst costs a full scan"
+    return note(message, _INOTIFY, f"sudo sysctl fs.inotify.max_queued_events={_LEAST_QUEUE}")
 
 
 def directories(config: Config) -> int:
-    """Count the directories that want a watch."""
+    """Count the directories that need a watch."""
     symlinks = Symlinks.of(root for each in corpora_of(config) for root in each.source.roots())
     walk = Walk(symlinks)
     return sum(1 for top in sorted(symlinks.roots) for _ in walk.directories(top, not_pruned))
 
 
 def held_now(proc: str, uid: int) -> Held:
-    """Count what the processes of a user hold, as far as /proc tells."""
-    told = [_marks(path) for path in _inotify_files(proc, uid)]
-    return Held(len(told), sum(told))
+    """Count what the processes of a user hold, as far as /proc shows."""
+    counts = [_marks(path) for path in _inotify_files(proc, uid)]
+    return Held(len(counts), sum(counts))
 
 
 def _inotify_files(proc: str, uid: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Whether the directories to index are there, readable, and seen when they change."""
+"""Check that the directories to index exist, are readable, and can be watched."""
 
 from __future__ import annotations
 

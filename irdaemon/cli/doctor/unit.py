@@ -1,4 +1,4 @@
-"""Whether the service is installed, for this interpreter, and has not failed."""
+"""Check that the service is installed, for this interpreter, and has not failed."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def matches(path: str, found: bytes, wanted: bytes) -> Finding:
     """Judge whether a service file is the one that this installation would write."""
     if found == wanted:
         return ok("the service is installed for this interpreter", path)
-    said = f"the service is of another installation than {sys.executable}, or was edited"
-    return wrong(said, path, _INSTALL)
+    message = f"the service is of another installation than {sys.executable}, or was edited"
+    return wrong(message, path, _INSTALL)
 
 
-def active(said: str) -> Finding:
-    """Judge what the manager says of the unit."""
-    state = next((line.strip() for line in said.splitlines() if "Active:" in line), "")
+def active(output: str) -> Finding:
+    """Judge the manager's report on the unit."""
+    state = next((line.strip() for line in output.splitlines() if "Active:" in line), "")
     if "failed" in state:
         return wrong(f"the service has failed ({state})", service.UNIT, _ANEW)
     if "Active: active" in state:
         return ok(f"the service runs ({state})", service.UNIT)
     if not state:
-        said = f"no service manager runs for this user ({said.strip()})"
-        return note(said, service.UNIT, "irdaemon start --detach")
+        message = f"no service manager runs for this user ({output.strip()})"
+        return note(message, service.UNIT, "irdaemon start --detach")
     fix = f"systemctl --user start {service.UNIT}"
     return note(f"the service does not run ({state})", service.UNIT, fix)

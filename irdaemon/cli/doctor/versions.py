@@ -1,4 +1,4 @@
-"""Whether what the daemon runs on is new enough, and of one release."""
+"""Check that what the daemon runs on is new enough, and of one release."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def check(config: Config) -> Iterable[Finding]:
 
 def new_enough(name: str, version: Version, least: Version, where: str = "") -> Finding:
     """Judge a version."""
-    said = f"{name} {_dotted(version)}"
+    message = f"{name} {_dotted(version)}"
     if tuple(version) >= least:
-        return ok(said, where)
+        return ok(message, where)
     return wrong(
-        f"{said} is older than {_dotted(least)}", where, "python3.12 -m pip install irdaemon"
+        f"{message} is older than {_dotted(least)}", where, "python3.12 -m pip install irdaemon"
     )
 
 
@@ -56,8 +56,8 @@ def same_release(daemon: str, client: str) -> Finding:
     """Judge whether daemon and client were released together."""
     if daemon == client:
         return ok(f"irdaemon and irclient {daemon}")
-    said = f"irdaemon is {daemon}, irclient {client}"
-    return wrong(said, sys.prefix, f"{sys.executable} -m pip install irclient=={daemon}")
+    message = f"irdaemon is {daemon}, irclient {client}"
+    return wrong(message, sys.prefix, f"{sys.executable} -m pip install irclient=={daemon}")
 
 
 def _dotted(version: Version) -> str:

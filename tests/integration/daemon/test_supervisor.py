@@ -29,8 +29,8 @@ class Stand:
     def set_roots(self, roots):
         self.asked.append("roots")
 
-    def distrust(self):
-        self.asked.append("distrust")
+    def rewatch(self):
+        self.asked.append("rewatch")
 
     def start(self):
         self.asked.append("start")
@@ -69,10 +69,10 @@ def test_changes_that_came_without_an_event_cost_the_watches_their_trust_once_a_
     stand.watermarks = replace(stand.watermarks, missed_events=3)
     for now in (0.0, 10.0, 20.0):
         supervisor.tick(now)
-    assert stand.asked.count("distrust") == 1
+    assert stand.asked.count("rewatch") == 1
     stand.scanned_at = 2.0
     supervisor.tick(30.0)
-    assert stand.asked.count("distrust") == 2
+    assert stand.asked.count("rewatch") == 2
 
 
 def test_it_keeps_a_sentence_about_how_everything_is():

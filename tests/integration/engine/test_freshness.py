@@ -10,7 +10,7 @@ from irclient.errors import QueryError
 from irdaemon.engine.queue import Job, Work
 from irdaemon.types import Query, Root
 from irdaemon.watch import Debouncer, Settings, Watcher
-from irdaemon.watch.pump import Pump
+from irdaemon.watch.delivery import Delivery
 from tests.support.corpora import engine, mapped, skills, write_skill
 
 
@@ -50,14 +50,14 @@ def test_waiting_for_a_job_ends_with_it_and_at_the_latest_with_the_timeout():
 
 def test_a_flush_hands_over_what_waits_and_returns_when_that_was_taken():
     handed = []
-    pump = Pump(handed.append, Debouncer(settle=60, eager=0))
-    pump.start()
-    pump.add("/a/b", "")
+    delivery = Delivery(handed.append, Debouncer(settle=60, eager=0))
+    delivery.start()
+    delivery.add("/a/b", "")
     assert handed == []
-    assert pump.flush(5)
+    assert delivery.flush(5)
     assert handed == [("/a/b",)]
-    assert pump.flush(5)  # nothing waits: at once
-    pump.stop()
+    assert delivery.flush(5)  # nothing waits: at once
+    delivery.stop()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The watcher against real files; silence is shown by a later change that is heard."""
+"""The watcher against real files; silence is shown by a later change that is reported."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import pytest
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root
-from irdaemon.watch import RootWatch, Settings, Watcher, places
+from irdaemon.watch import RootWatch, Settings, Watcher, roots
 from irdaemon.watch.backend import native
 from irdaemon.watch.limits import (
     Mount,
-    Refusal,
+    Unwatchable,
     mounted,
     network_kind,
+    too_many_directories,
     watch_budget,
-    watches_refusal,
 )
 from irdaemon.watch.mounts import MountTable
-from irdaemon.watch.places import Place, unwatchable
-from irdaemon.watch.portable import Observed
+from irdaemon.watch.portable import ObserverBackend
+from irdaemon.watch.roots import RootLocation, unwatchable_paths
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 
@@ -104,7 +104,7 @@ def root(tmp_path: Path) -> Path:
     return path
 
 
-both = pytest.mark.parametrize("backend", [native, Observed])
+both = pytest.mark.parametrize("backend", [native, ObserverBackend])
 
 
 @both
@@ -341,7 +341,7 @@ def test_the_links_that_are_followed_are_known_until_the_watches_are_set_without
 
 
 def test_a_backend_that_keeps_no_links_says_so(watching, root):
-    assert watching(backend=Observed).roots(root).watcher.links() is None
+    assert watching(backend=ObserverBackend).roots(root).watcher.links() is None
 
 
 @linux_only
@@ -445,7 +445,7 @@ def test_a_root_that_outgrows_the_watches_is_polled_and_watched_again_once_it_fi
 
 @linux_only
 def test_an_overflow_of_the_kernels_queue_asks_for_a_rescan_of_every_root(root):
-    from irdaemon.watch.inotify import Trees
+    from irdaemon.watch.inotify import InotifyBackend
 
     capacity = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if capacity > 100_000:
@@ -458,7 +458,7 @@ def test_an_overflow_of_the_kernels_queue_asks_for_a_rescan_of_every_root(root):
         held.set()
         hold.wait(30)
 
-    trees = Trees(report, Settings())
+    trees = InotifyBackend(report, Settings())
     trees.start()
     trees.sync({str(root): Symlinks((str(root),))}, frozenset())
     with open(root / "a", "wb", buffering=0) as a, open(root / "b", "wb", buffering=0) as b:
@@ -533,10 +533,12 @@ class Staged:
     def alive(self) -> bool:
         return self.living
 
-    def sync(self, roots: Mapping[str, Symlinks], apart: frozenset[str]) -> dict[str, Refusal]:
+    def sync(
+        self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
+    ) -> dict[str, Unwatchable]:
         self.stale = False
         self.synced.append(tuple(roots))
-        return {path: Refusal("full") for path in roots if path in self.trouble}
+        return {path: Unwatchable("full") for path in roots if path in self.trouble}
 
     def forget(self, root: str) -> None:
         pass
@@ -544,7 +546,7 @@ class Staged:
     def directories(self, root: str) -> int:
         return 7
 
-    def hears(self, timeout: float) -> bool:
+    def receives_events(self, timeout: float) -> bool:
         return "deaf" not in self.trouble
 
 
@@ -590,10 +592,10 @@ def test_without_an_inotify_instance_roots_are_polled_until_there_is_one(watchin
     assert (w.status()[str(root)].mode, w.status()[str(root)].directories) == ("observer", 7)
 
 
-def test_a_backend_that_no_longer_hears_is_replaced_and_every_root_rescanned(watching, root):
+def test_a_backend_that_reads_no_events_is_replaced_and_every_root_rescanned(watching, root):
     made: list[Staged] = []
     trouble: dict[str, object] = {}
-    settings = Settings(probe_interval=10, deaf_after=3)
+    settings = Settings(probe_interval=10, failed_probes=3)
     w = watching(settings, staged(made, trouble)).roots(root)
     trouble["deaf"] = True
     w.later(11)
@@ -608,7 +610,7 @@ def test_a_backend_that_no_longer_hears_is_replaced_and_every_root_rescanned(wat
 def test_one_try_that_is_heard_ends_the_doubt(watching, root):
     made: list[Staged] = []
     trouble: dict[str, object] = {}
-    w = watching(Settings(probe_interval=10, deaf_after=2), staged(made, trouble)).roots(root)
+    w = watching(Settings(probe_interval=10, failed_probes=2), staged(made, trouble)).roots(root)
     for deaf in (True, False, True, False):
         trouble.pop("deaf", None)
         trouble.update({"deaf": True} if deaf else {})
@@ -617,25 +619,25 @@ def test_one_try_that_is_heard_ends_the_doubt(watching, root):
 
 
 @linux_only
-def test_inotify_hears_its_own_cookies_and_an_unwritable_place_for_them_proves_nothing(
+def test_inotify_reads_its_own_cookies_and_an_unwritable_place_for_them_proves_nothing(
     watching, root, tmp_path
 ):
-    from irdaemon.watch.inotify import Trees
+    from irdaemon.watch.inotify import InotifyBackend
 
     place = tmp_path / "cookies"
-    trees = Trees(lambda path, top, its_root: None, Settings(cookies=str(place)))
+    trees = InotifyBackend(lambda path, top, its_root: None, Settings(cookies=str(place)))
     trees.start()
     trees.sync({str(root): Symlinks((str(root),))}, frozenset())
-    assert trees.hears(5)
+    assert trees.receives_events(5)
     trees._cookies.directory = "/dev/null"
-    assert trees.hears(0)
+    assert trees.receives_events(0)
     trees.stop()
 
 
-def test_distrusted_watches_are_set_anew_by_a_new_backend(watching, root):
+def test_rewatch_requested_watches_are_set_anew_by_a_new_backend(watching, root):
     made: list[Staged] = []
     w = watching(backend=staged(made, {})).roots(root)
-    w.watcher.distrust()
+    w.watcher.rewatch()
     w.later(1)
     w.heard(root)
     w.later(1)
@@ -646,7 +648,7 @@ def test_the_status_is_told_while_a_tree_is_being_planted(watching, root):
     made: list[Staged] = []
     w = watching(backend=staged(made, {})).roots(root)
     told = []
-    with w.watcher._care:
+    with w.watcher._lock:
         asking = threading.Thread(target=lambda: told.append(w.watcher.status()))
         asking.start()
         asking.join(5)
@@ -668,17 +670,17 @@ def test_what_is_mounted_below_a_root_is_noticed_and_elsewhere_is_not(tmp_path):
     mounts.close()
 
 
-def test_a_network_file_system_within_a_root_is_polled_apart(monkeypatch, root):
+def test_a_network_file_system_within_a_root_is_polled_separately(monkeypatch, root):
     inside = Mount(str(root / "far"), "nfs4")
-    monkeypatch.setattr(places, "mounted", lambda: (Mount("/", "ext4"), inside))
-    found = unwatchable((Place(str(root), (1, 2)),), Settings())
+    monkeypatch.setattr(roots, "mounted", lambda: (Mount("/", "ext4"), inside))
+    found = unwatchable_paths((RootLocation(str(root), (1, 2)),), Settings())
     assert list(found) == [str(root / "far")]
     assert "nfs4" in found[str(root / "far")].reason
 
 
 def test_where_other_programs_hold_the_watches_the_reason_says_so():
-    assert "other programs" in watches_refusal(80, 1000).reason
-    assert "than the 1,000" in watches_refusal(2000, 1000).reason
+    assert "other programs" in too_many_directories(80, 1000).reason
+    assert "than the 1,000" in too_many_directories(2000, 1000).reason
 
 
 def test_a_refused_root_is_not_tried_again_before_its_time(watching, root):

@@ -36,6 +36,17 @@ def test_every_command_has_a_page_of_its_own_with_examples(program, command, cap
     assert max(map(len, page.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_first_page_explains_the_words_of_its_commands(program, capsys):
+    with pytest.raises(SystemExit):
+        PROGRAMS[program].main(["--help"])
+    page = capsys.readouterr().out
+    assert max(map(len, page.splitlines())) <= 80
+    phrases, explained = page.split("words:")
+    for word in ("corpus", "artifact", "record", "generation", "ledger"):
+        assert not re.search(rf"\b{word}s?\b", phrases) or f"\n  {word} " in explained
+
+
 def examples(program, command):
     """Return the examples of a command, and of others on the way to it, as lists of words."""
     page = import_module(f"{ROOMS[program].__name__}.{command}")

@@ -8,7 +8,7 @@ import pytest
 
 from irdaemon import __version__
 from irdaemon.cli import doctor
-from irdaemon.cli.doctor import database, endpoint, kernel, places, roots, unit, versions
+from irdaemon.cli.doctor import database, directories, endpoint, kernel, roots, unit, versions
 from irdaemon.config.config import parse_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
@@ -73,41 +73,41 @@ def test_a_library_that_is_missing_is_named_with_how_to_get_it():
 
 def test_a_private_directory_is_well_and_an_open_one_gets_its_chmod(tmp_path):
     tmp_path.chmod(0o700)
-    (good,) = places.private(str(tmp_path))
+    (good,) = directories.private(str(tmp_path))
     tmp_path.chmod(0o755)
-    (bad,) = places.private(str(tmp_path))
+    (bad,) = directories.private(str(tmp_path))
     assert (good.level, bad.level, bad.fix) == ("ok", "wrong", f"chmod 700 {tmp_path}")
 
 
 def test_a_directory_that_is_not_there_yet_is_nothing_wrong(tmp_path):
-    (finding,) = places.private(str(tmp_path / "none"))
+    (finding,) = directories.private(str(tmp_path / "none"))
     assert finding.level == "note"
 
 
 def test_a_file_in_the_place_of_a_directory_is_wrong(tmp_path):
     (tmp_path / "file").touch()
-    (finding,) = places.private(str(tmp_path / "file"))
+    (finding,) = directories.private(str(tmp_path / "file"))
     assert finding.level == "wrong"
 
 
 def test_a_file_of_the_daemons_that_others_may_read_is_wrong(tmp_path):
     file = tmp_path / "it's a log"
     file.touch(0o600)
-    assert list(places.exposed(str(file))) == []
+    assert list(directories.exposed(str(file))) == []
     file.chmod(0o640)
-    (finding,) = places.exposed(str(file))
+    (finding,) = directories.exposed(str(file))
     assert finding.level == "wrong"
     assert os.system(finding.fix) == 0
-    assert list(places.exposed(str(file))) == []
+    assert list(directories.exposed(str(file))) == []
 
 
 def test_a_configuration_that_others_may_write_is_wrong(tmp_path):
     file = tmp_path / "irdaemon.toml"
-    assert next(places.editable(str(file))).level == "note"
+    assert next(directories.editable(str(file))).level == "note"
     file.touch(0o644)
-    assert next(places.editable(str(file))).level == "ok"
+    assert next(directories.editable(str(file))).level == "ok"
     file.chmod(0o664)
-    assert next(places.editable(str(file))).fix == f"chmod go-w {file}"
+    assert next(directories.editable(str(file))).fix == f"chmod go-w {file}"
 
 
 def test_roots_are_missing_there_or_on_a_network(tmp_path):

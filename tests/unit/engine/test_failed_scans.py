@@ -12,7 +12,7 @@ from irdaemon.source.packages import Packages
 from irdaemon.source.sessions import Sessions
 from irdaemon.source.skills import Skills
 from irdaemon.types import Query, Root
-from irdaemon.watch.places import locate
+from irdaemon.watch.roots import locate
 from tests.support.corpora import engine, mapped
 from tests.support.hosts import Writing
 

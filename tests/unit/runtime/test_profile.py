@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.cli.prometheus import prometheus
-from irclient.terminal.status import status
+from irclient.terminal.tables import status
 from irdaemon.runtime import profile
 from irdaemon.types import Query
 from tests.support.corpora import engine, mapped

@@ -10,7 +10,7 @@ from irdaemon.source.skills import Skills
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import Root
 from irdaemon.watch import Settings
-from irdaemon.watch.plant import Planter
+from irdaemon.watch.recursive import RecursiveWatches
 
 
 def skill(directory):
@@ -114,9 +114,9 @@ def test_watches_go_where_the_walks_go(root, tmp_path):
     (root / "own" / "more").symlink_to(tmp_path / "elsewhere")
     (root / "here").symlink_to(tmp_path / "elsewhere" / "linked")
     watched = Watched()
-    planter = Planter(watched, Settings())
-    planter.begin({str(root): Symlinks((str(root),))}, frozenset())
-    planter.plant_root(str(root))
+    trees = RecursiveWatches(watched, Settings())
+    trees.begin({str(root): Symlinks((str(root),))}, frozenset())
+    trees.add_root(str(root))
     assert sorted(watched.paths) == sorted(
         [str(root), str(root / "own"), str(tmp_path / "elsewhere" / "linked")]
     )

@@ -1,7 +1,7 @@
-"""What an agent is told: facts about what is indexed, with where each comes from.
+"""The text added to an agent's context: facts about what is indexed, each with its source.
 
-It goes between tags, by which it is known again in transcripts, so that it is never indexed as
-something a person said.
+It stands between tags, by which it is recognised in transcripts, so that it is never indexed as a
+user's prompt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FEWEST = 60
 
 
 def matches(hits: Sequence[Mapping[str, Any]], limit: int) -> tuple[str, list[str]]:
-    """Return the text that offers hits, best first, and the CORPUS/ID of those in it.
+    """Return the text that names hits, best first, and the CORPUS/ID of those in it.
 
     At most three, as many as `limit` characters hold; the text is "" where that is none.
     """

@@ -1,4 +1,4 @@
-"""An agent's event, as far as it matters here, and the two shapes agents want an answer in."""
+"""An agent's event, reduced to the fields used here, and the answer most agents expect."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 PROMPT, START, STOP = "prompt", "start", "stop"
 
 
-class Event:
-    """Something that happened in a session: a prompt came, it began, or a turn ended.
+class HookEvent:
+    """An event of a session: a prompt was entered, the session began, or a turn ended.
 
-    `kind` is one of the three above, `name` what the agent calls it. Texts are "" where the agent
-    says nothing of the kind; none of them is to be trusted.
+    `kind` is one of the three above, `name` the agent's name for it. A text is "" if the agent does
+    not send it; none of them is to be trusted.
     """
 
     __slots__ = ("kind", "name", "prompt", "session", "transcript")
@@ -27,17 +27,17 @@ class Event:
         self.transcript = text(given, "transcript_path", "transcriptPath")
 
 
-def event(given: Mapping[str, Any], name: str, kinds: Mapping[str, str]) -> Event | None:
-    """Return the event that an agent's JSON tells of, None for one that asks for nothing.
+def read_event(given: Mapping[str, Any], name: str, kinds: Mapping[str, str]) -> HookEvent | None:
+    """Return the event in an agent's JSON, None if the hook has no answer to it.
 
-    `kinds` are the agent's names of events. A sub-agent was given its task by an agent that knows
-    what was found; a session that resumes still has what it was told.
+    `kinds` are the agent's names of events. A sub-agent was given its task by an agent that has
+    the answer; a session that resumes still has its context.
     """
     kind = kinds.get(name)
     resumed = kind == START and given.get("source") == "resume"
     if kind is None or resumed or text(given, "agent_id"):
         return None
-    return Event(kind, name, given)
+    return HookEvent(kind, name, given)
 
 
 def text(given: Mapping[str, Any], *keys: str) -> str:

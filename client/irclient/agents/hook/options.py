@@ -1,4 +1,4 @@
-"""What a hook is told on its command line and by the environment."""
+"""The options of the hook, from its command line and the environment."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MOST_MS = 10_000
 _MOST_CHARS = 10_000
 
 
-class Options:
+class HookOptions:
     """Which agent asks, and how much time (seconds) and text (characters) the answer may take.
 
-    `event` is what to take an event for that does not name itself; `corpora` none means all.
+    `event` is the name for an event that does not state its own; no `corpora` means all.
     """
 
     __slots__ = ("agent", "budget_s", "chars", "corpora", "event")
@@ -29,8 +29,8 @@ class Options:
         self.chars = chars
 
 
-def options(words: list[str]) -> Options:
-    """Return the options that the words of a command line are. Raises ValueError for others."""
+def parse_options(words: list[str]) -> HookOptions:
+    """Parse the words of a command line. Raises ValueError if they are wrong."""
     given = {"--agent": "", "--event": "", "--budget-ms": "", "--chars": ""}
     corpora = []
     rest = iter(words)
@@ -46,18 +46,18 @@ def options(words: list[str]) -> Options:
     if given["--agent"] not in AGENTS:
         raise ValueError(f"unknown agent {given['--agent']!r}; one of: {', '.join(AGENTS)}")
     chars = int(_number(given["--chars"], CHARS, _MOST_CHARS))
-    return Options(
+    return HookOptions(
         given["--agent"], given["--event"], corpora, _budget(given["--budget-ms"]), chars
     )
 
 
-def _budget(asked: str) -> float:
+def _budget(text: str) -> float:
     usual = _number(os.environ.get("IRDAEMON_HOOK_BUDGET_MS", ""), BUDGET_MS, _MOST_MS)
-    return _number(asked, usual, _MOST_MS) / 1e3
+    return _number(text, usual, _MOST_MS) / 1e3
 
 
 def _number(text: str, otherwise: float, most: float) -> float:
-    """Return a number above 0; what is none must not cost a prompt its answer."""
+    """Return a number above 0, or the default: a wrong option must not cost a prompt its answer."""
     try:
         number = float(text)
     except ValueError:

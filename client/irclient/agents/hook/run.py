@@ -1,8 +1,8 @@
 """One event in, at most one JSON object out, in time, and always exit code 0.
 
-An agent waits for its hooks, and some read an exit code or a line of text as a refusal. So nothing
-may go wrong in the open: no daemon, a late one, a broken event or a fault here all mean silence.
-A timer ends the process at the deadline wherever it is; what is written is written in one piece.
+An agent waits for its hooks, and some read an exit code or a line of text as a refusal. So no error
+is shown: no daemon, a slow one, a malformed event or an exception here all mean no output. A timer
+ends the process at the deadline wherever it is; the answer is written in one system call.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import sys
 import time
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
-from irclient.agents.hook.options import Options, options
+from irclient.agents.hook.options import HookOptions, parse_options
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from irclient.agents.hook.event import Event
+    from irclient.agents.hook.event import HookEvent
 
-# Set it where agents are started by programs that a hook should not speak to, or to switch it off.
+# Set it where agents are started by programs that the hook should not answer, or to disable it.
 SILENCED_BY = "IRDAEMON_NO_HOOK"
 _MOST_READ = 4 * 1024 * 1024
 _MOST_ASKED = 8_000
@@ -30,7 +30,7 @@ _LONGEST_SESSION = 200
 _MARGIN_S = 0.02
 # A process that is older did not just start: the two clocks are not the same.
 _OLDEST_S = 5.0
-# The daemon's share of the time that is left; the rest is for the way there and back.
+# The daemon's share of the time that is left; the rest is for sending and receiving.
 _DAEMONS_SHARE = 0.6
 
 
@@ -38,11 +38,11 @@ def main(words: list[str]) -> NoReturn:
     """Answer the event on stdin and end the process with exit code 0."""
     started = time.monotonic() - _age()
     try:
-        if wish := _understood(words):
-            deadline = started + wish.budget_s - _MARGIN_S
-            if _open() and _timer_set(deadline):
-                _answer(wish, deadline)
-    except BaseException:  # there is nobody to tell
+        if options := _parsed(words):
+            deadline = started + options.budget_s - _MARGIN_S
+            if _enabled() and _timer_set(deadline):
+                _answer(options, deadline)
+    except BaseException:  # an agent could take output for a refusal
         pass
     os._exit(0)
 
@@ -62,24 +62,24 @@ def _age() -> float:
         return time.process_time()
 
 
-def _understood(words: list[str]) -> Options | None:
-    """Return what the command line says; None, and a line on stderr, where it says nothing."""
+def _parsed(words: list[str]) -> HookOptions | None:
+    """Return the options of the command line; None, and a line on stderr, if it is wrong."""
     try:
-        return options(words)
+        return parse_options(words)
     except ValueError as error:
         if sys.stderr is not None:
             os.write(2, f"irc hook: {error}\n".encode("utf-8", "replace"))
         return None
 
 
-def _open() -> bool:
-    """Say whether to look at the event at all: with both ends open, and not told to be silent."""
+def _enabled() -> bool:
+    """Return whether to read the event: stdin and stdout are open, and the hook is not disabled."""
     # A closed descriptor's number would be that of the next socket: it must not be written to.
     return sys.stdin is not None and sys.stdout is not None and not os.environ.get(SILENCED_BY)
 
 
 def _timer_set(deadline: float) -> bool:
-    """Have the process end at the deadline; say whether there is time left until then."""
+    """Have the process end at the deadline; return whether there is time left until then."""
     left = deadline - time.monotonic()
     if left > 0:
         signal(SIGALRM, lambda number, frame: os._exit(0))
@@ -87,17 +87,17 @@ def _timer_set(deadline: float) -> bool:
     return left > 0
 
 
-def _answer(wish: Options, deadline: float) -> None:
+def _answer(options: HookOptions, deadline: float) -> None:
     from irclient.fast.light_json import parsed
 
-    agent = _agent(wish.agent)
+    agent = _agent(options.agent)
     given = parsed(_read())
     if not isinstance(given, dict):
         return
-    name = given.get("hook_event_name") or given.get("hookEventName") or wish.event
-    asked = agent.read(given, name) if isinstance(name, str) else None
-    if asked is not None:
-        _DOERS[asked.kind](agent, asked, wish, deadline)
+    name = given.get("hook_event_name") or given.get("hookEventName") or options.event
+    event = agent.read(given, name) if isinstance(name, str) else None
+    if event is not None:
+        _HANDLERS[event.kind](agent, event, options, deadline)
 
 
 def _agent(name: str) -> Any:
@@ -106,9 +106,9 @@ def _agent(name: str) -> Any:
 
 
 def _read() -> bytes:
-    """Return stdin to its end; b"" where it is too long, which is read all the same.
+    """Return stdin to its end; b"" if it is too long.
 
-    Whoever writes it may not expect to be cut off.
+    It is read to the end all the same: the agent may not expect a closed pipe.
     """
     parts, size = [], 0
     while part := os.read(0, 65_536):
@@ -118,56 +118,56 @@ def _read() -> bytes:
     return b"".join(parts) if size <= _MOST_READ else b""
 
 
-def _on_prompt(agent: Any, asked: Event, wish: Options, deadline: float) -> None:
-    """Offer what applies, and say so to the daemon once it is written."""
+def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
+    """Write the items that apply, then report them to the daemon as shown."""
     from irclient.agents.hook.context import MOST_ITEMS, matches
 
-    if not _worth_asking(asked.prompt):
+    if not _worth_asking(event.prompt):
         return
-    session = f"{wish.agent}:{asked.session}"[:_LONGEST_SESSION] if asked.session else ""
+    session = f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
     left_ms = (deadline - time.monotonic()) * 1e3
     answer = _ask(
         "discover",
         {
-            "text": asked.prompt[:_MOST_ASKED],
-            "corpora": wish.corpora,
+            "text": event.prompt[:_MOST_ASKED],
+            "corpora": options.corpora,
             "select": {"max_k": MOST_ITEMS},
             "session": session,
             "budget_ms": max(1.0, left_ms * _DAEMONS_SHARE),
         },
         deadline,
     )
-    context, offered = matches(answer["results"], wish.chars)
+    context, offered = matches(answer["results"], options.chars)
     if context:
-        _say(agent.written(asked, context))
+        _write(agent.written(event, context))
         if session:
             _tell("impressions", {"session": session, "references": offered}, deadline)
 
 
 def _worth_asking(prompt: str) -> bool:
-    """Say whether a prompt could need something: not a bare command, nor what we said ourselves."""
+    """Return whether a prompt could need an item: not a bare command, nor this hook's answer."""
     words = prompt.split(None, 1)
     bare_command = len(words) == 1 and words[0].startswith("/")
     return bool(words) and not bare_command and not prompt.lstrip().startswith("<irdaemon>")
 
 
-def _on_start(agent: Any, asked: Event, wish: Options, deadline: float) -> None:
-    """Tell what there is to discover."""
+def _on_start(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
+    """Write what is indexed."""
     from irclient.agents.hook.context import summary
 
-    told = summary(_ask("status", {}, deadline)["corpora"], wish.chars)
-    if told:
-        _say(agent.written(asked, told))
+    context = summary(_ask("status", {}, deadline)["corpora"], options.chars)
+    if context:
+        _write(agent.written(event, context))
 
 
-def _on_stop(agent: Any, asked: Event, wish: Options, deadline: float) -> None:
-    """Have the daemon look at the transcript, if that is among what it indexes anyway."""
-    if os.path.isabs(asked.transcript) and len(asked.transcript) <= _LONGEST_PATH:
-        _tell("hint", {"path": asked.transcript}, deadline)
+def _on_stop(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
+    """Have the daemon scan the transcript, which it does if that lies below a root it indexes."""
+    if os.path.isabs(event.transcript) and len(event.transcript) <= _LONGEST_PATH:
+        _tell("hint", {"path": event.transcript}, deadline)
 
 
 def _ask(op: str, args: dict[str, Any], deadline: float) -> Any:
-    """Return the daemon's answer. Raises OSError or KeyError where there is none in time."""
+    """Return the daemon's answer. Raises OSError or KeyError if there is none in time."""
     from irclient.fast.packing import same_protocol, unpacked
     from irclient.fast.zmtp import exchange
     from irclient.places import socket_path
@@ -179,7 +179,7 @@ def _ask(op: str, args: dict[str, Any], deadline: float) -> Any:
 
 
 def _tell(op: str, args: dict[str, Any], deadline: float) -> None:
-    """Send the daemon something that it may do when it has time."""
+    """Send the daemon a request without waiting for the reply."""
     from irclient.fast.zmtp import post
     from irclient.places import socket_path
 
@@ -192,10 +192,10 @@ def _request(op: str, args: dict[str, Any]) -> bytes:
     return packed({"v": PROTOCOL, "id": 1, "op": op, "args": args})
 
 
-def _say(answer: dict[str, Any]) -> None:
+def _write(answer: dict[str, Any]) -> None:
     from irclient.fast.light_json import dumped
 
     os.write(1, dumped(answer).encode("utf-8", "replace"))
 
 
-_DOERS = {"prompt": _on_prompt, "start": _on_start, "stop": _on_stop}
+_HANDLERS = {"prompt": _on_prompt, "start": _on_start, "stop": _on_stop}

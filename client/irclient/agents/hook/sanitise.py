@@ -1,6 +1,6 @@
 """Text from indexed files as one quotable line: nothing invisible, nothing that reads as markup.
 
-Whoever wrote a description may want to speak to the agent in the user's place. So it stays inside
+The author of a description may try to give the agent orders in the user's place. So it stays inside
 its quotation marks: no line ends, no quotes, brackets or backticks of its own, nor what looks like
 them or is folded into them, and no characters that a person reviewing the file could not have seen.
 """

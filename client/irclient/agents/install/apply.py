@@ -1,4 +1,4 @@
-"""What the commands `install` and `uninstall` share: which files change, shown and then made."""
+"""Plan, show and make the changes for the commands `install` and `uninstall`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from irclient.agents.install.changes import BACKUP, Change
-from irclient.agents.install.entries import Place
-from irclient.agents.install.targets import NO_HOOKS, PLACES, here
+from irclient.agents.install.entries import SettingsFile
+from irclient.agents.install.targets import NO_HOOKS, SETTINGS_FILES, this_machine
 from irclient.errors import SettingsError
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import note, printed
 
 # (all that goes into a file, the part that is wanted) -> the change, if there is one
-Plan = Callable[[Place, Place], Change | None]
+Plan = Callable[[SettingsFile, SettingsFile], Change | None]
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
     """Add which agent's files, and what of ours in them."""
-    parser.add_argument("agent", choices=tuple(PLACES), metavar="AGENT", help=", ".join(PLACES))
+    parser.add_argument(
+        "agent", choices=tuple(SETTINGS_FILES), metavar="AGENT", help=", ".join(SETTINGS_FILES)
+    )
     parser.add_argument("--hooks", action="store_true", help="only the hooks")
     parser.add_argument("--mcp", action="store_true", help="only the MCP server")
     parser.add_argument(
@@ -27,29 +29,29 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show the changes, make none")
 
 
-def planned(options: argparse.Namespace, plan: Plan) -> list[Change]:
+def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change]:
     """Return the changes of an agent's files. Raises SettingsError where one cannot be edited."""
     if options.hooks and not options.mcp and options.agent in NO_HOOKS:
         raise SettingsError(f"{options.agent} has no hooks of this kind", NO_HOOKS[options.agent])
     both = options.hooks == options.mcp
     changes = []
-    for whole in PLACES[options.agent](here(), options.project):
+    for whole in SETTINGS_FILES[options.agent](this_machine(), options.project):
         part = whole.only(both or options.hooks, both or options.mcp)
         if part.wanted and (change := plan(whole, part)):
             changes.append(change)
     return changes
 
 
-def carried_out(options: argparse.Namespace, changes: Sequence[Change], nothing: str) -> int:
+def apply_changes(options: argparse.Namespace, changes: Sequence[Change], nothing: str) -> int:
     """Show the changes and, unless only that was asked for, make them; return the exit code.
 
     Raises SettingsError at the first that cannot be made; those before it are made.
     """
-    told = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
-    printed(options, told, lambda told: "\n".join(each["diff"] for each in told))
+    rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
+    printed(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
     for change in changes if not options.dry_run else ():
         change.make()
-        _say(change)
+        _report(change)
     if not changes:
         note(nothing)
     elif options.dry_run:
@@ -57,7 +59,7 @@ def carried_out(options: argparse.Namespace, changes: Sequence[Change], nothing:
     return COMMITTED
 
 
-def _say(change: Change) -> None:
+def _report(change: Change) -> None:
     done = "removed" if change.after is None else "wrote"
     kept = f" (as it was before: {change.path}{BACKUP})" if change.backup is not None else ""
     note(f"{done} {change.path}{kept}")

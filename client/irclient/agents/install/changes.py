@@ -17,7 +17,7 @@ from itertools import islice
 from types import ModuleType
 
 from irclient.agents.install import json_file, toml_file
-from irclient.agents.install.entries import Place
+from irclient.agents.install.entries import SettingsFile
 from irclient.errors import SettingsError
 from irclient.invisible import spelled
 
@@ -29,13 +29,13 @@ _NOWHERE = "/dev/null"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a file is and what it is to be, in bytes; None where there is no file.
+    """The content of a file before and after, in bytes; None where there is no file.
 
-    `place` is the file with all of ours that goes there, `backup` what is to lie beside it from
-    then on: None for nothing.
+    `file` names it with all entries that belong in it; `backup` is the content of the backup beside
+    it afterwards, None for no backup.
     """
 
-    place: Place
+    file: SettingsFile
     before: bytes | None
     after: bytes | None
     backup: bytes | None
@@ -43,15 +43,15 @@ class Change:
     @property
     def path(self) -> str:
         """Return where the file is."""
-        return self.place.path
+        return self.file.path
 
     def diff(self) -> Iterator[str]:
-        """Yield the change as lines of a unified diff, in which nothing is told but what is ours.
+        """Yield the change as lines of a unified diff, in which nothing is shown but what is ours.
 
         What else a file holds may be a credential, and stand in a line that changes.
         """
-        before, after = self._told(self.before), self._told(self.after)
-        path, told = spelled(self.path), before | after
+        before, after = self._shown(self.before), self._shown(self.after)
+        path, shown = spelled(self.path), before | after
         lines = difflib.unified_diff(
             _lines(self.before),
             _lines(self.after),
@@ -62,16 +62,16 @@ class Change:
         )
         yield from islice(lines, 2)
         for line in lines:
-            yield line if line.startswith("@@") else line[0] + told[line[1:]]
+            yield line if line.startswith("@@") else line[0] + shown[line[1:]]
 
-    def _told(self, data: bytes | None) -> dict[str, str]:
-        """Return what may be told of each line."""
-        told = _kind(self.place).only_ours(_text(data), self.place).replace("\r\n", "\n")
-        return dict(zip(_lines(data), told.split("\n"), strict=False))
+    def _shown(self, data: bytes | None) -> dict[str, str]:
+        """Return what may be shown of each line."""
+        shown = _kind(self.file).only_ours(_text(data), self.file).replace("\r\n", "\n")
+        return dict(zip(_lines(data), shown.split("\n"), strict=False))
 
     def make(self) -> None:
         """Make the change. Raises SettingsError where the file cannot be written or has changed."""
-        with _refusing(self.path):
+        with _as_settings_error(self.path):
             real = os.path.realpath(self.path)
             _check_unchanged(real, self.before)
             beside = real + BACKUP
@@ -86,10 +86,10 @@ class Change:
                     os.unlink(beside)
 
 
-def to_install(whole: Place, part: Place) -> Change | None:
+def to_install(whole: SettingsFile, part: SettingsFile) -> Change | None:
     """Return the change that puts a part of our entries into a file, None where they are there."""
     before, beside = _read(whole.path)
-    with _refusing(whole.path):
+    with _as_settings_error(whole.path):
         text = _text(before)
         after = _data(before, _kind(whole).added(text, part))
         untouched = before is not None and _kind(whole).taken_out(text, whole) == text
@@ -97,7 +97,7 @@ def to_install(whole: Place, part: Place) -> Change | None:
     return None if after == before else Change(whole, before, after, backup)
 
 
-def to_uninstall(whole: Place, part: Place) -> Change | None:
+def to_uninstall(whole: SettingsFile, part: SettingsFile) -> Change | None:
     """Return the change that takes a part of our entries out of a file, None where none are there.
 
     Where none are left and nothing else has changed since they came, the file becomes what it was,
@@ -106,7 +106,7 @@ def to_uninstall(whole: Place, part: Place) -> Change | None:
     before, beside = _read(whole.path)
     if before is None:
         return None
-    with _refusing(whole.path):
+    with _as_settings_error(whole.path):
         as_it_was = Change(whole, before, beside, None)
         only_added = _only_added(whole, beside, before)
         if only_added and part == whole:
@@ -118,18 +118,28 @@ def to_uninstall(whole: Place, part: Place) -> Change | None:
     return None if after == before else Change(whole, before, after, beside)
 
 
-def _only_added(whole: Place, earlier: bytes | None, now: bytes) -> bool:
-    """Say whether a file is what it was, with our entries and nothing else done to it."""
+def _only_added(whole: SettingsFile, earlier: bytes | None, now: bytes) -> bool:
+    """Return whether a file is what it was, with our entries and no other change.
+
+    Entries of an earlier installation count as ours: they are brought up to date to be compared.
+    """
     parts = (whole, whole.only(True, False), whole.only(False, True))
     return any(
-        _data(earlier, _kind(each).added(_text(earlier), each)) == now
+        _data(earlier, _kind(each).added(_text(earlier), each)) in (now, _updated(now, each))
         for each in parts
         if each.wanted
     )
 
 
-def _kind(place: Place) -> ModuleType:
-    return toml_file if place.path.endswith(".toml") else json_file
+def _updated(now: bytes, part: SettingsFile) -> bytes:
+    """Return a file with the entries of ours that are in it brought up to date, if they can be."""
+    with contextlib.suppress(ValueError):
+        return _data(now, _kind(part).updated(_text(now), part))
+    return now
+
+
+def _kind(file: SettingsFile) -> ModuleType:
+    return toml_file if file.path.endswith(".toml") else json_file
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -137,7 +147,7 @@ def _kind(place: Place) -> ModuleType:
 
 def _read(path: str) -> tuple[bytes | None, bytes | None]:
     """Return what a file and the backup beside it hold. Raises SettingsError for no file."""
-    with _refusing(path):
+    with _as_settings_error(path):
         real = os.path.realpath(path)
         return _content(real), _content(real + BACKUP)
 
@@ -208,8 +218,8 @@ def _take_after(descriptor: int, status: os.stat_result) -> None:
 
 
 @contextlib.contextmanager
-def _refusing(path: str) -> Iterator[None]:
-    """Raise SettingsError, naming the file, for whatever is wrong with it."""
+def _as_settings_error(path: str) -> Iterator[None]:
+    """Raise SettingsError, naming the file, for any error with it."""
     try:
         yield
     except (OSError, ValueError) as error:

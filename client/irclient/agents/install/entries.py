@@ -1,4 +1,4 @@
-"""What of ours goes into a settings file, and how to tell it from what is not ours."""
+"""The entries of irdaemon in a settings file, and how to recognise them."""
 
 from __future__ import annotations
 
@@ -12,68 +12,73 @@ _HOOK = re.compile(r"irclient/(?:agents/)?hook/start\.py|\birc hook --agent\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
-    """A hook: the agent's name of the event, and what goes into that event's list."""
+class HookEntry:
+    """A hook: the agent's name of the event, and the item for that event's list."""
 
     event: str
     item: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """The MCP server: the table of servers it goes into, and what stands there under its name."""
+class ServerEntry:
+    """The MCP server: the table of servers it belongs in, and its entry there."""
 
     table: str
     entry: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A settings file and what goes into it; `head` is what every file of that kind must have."""
+class SettingsFile:
+    """A settings file and the entries that belong in it; `head` is required by the agent."""
 
     path: str
-    hooks: tuple[Hook, ...] = ()
-    server: Server | None = None
+    hooks: tuple[HookEntry, ...] = ()
+    server: ServerEntry | None = None
     head: Mapping[str, Any] = field(default_factory=dict)
 
-    def only(self, hooks: bool, server: bool) -> Place:
-        """Return the place with a part of what goes there."""
+    def only(self, hooks: bool, server: bool) -> SettingsFile:
+        """Return the file with a part of its entries."""
         return replace(
             self, hooks=self.hooks if hooks else (), server=self.server if server else None
         )
 
     @property
     def wanted(self) -> bool:
-        """Say whether anything goes there."""
+        """Return whether it has any entry."""
         return bool(self.hooks or self.server)
 
-    def said(self) -> Iterator[str | int | bool]:
-        """Yield every key and value of what goes there."""
+    def literals(self) -> Iterator[str | int | bool]:
+        """Yield every key and value of its entries."""
         yield from ("hooks", SERVER)
-        yield from _said(self.head)
+        yield from _literals(self.head)
         for hook in self.hooks:
-            yield from (hook.event, *_said(hook.item))
+            yield from (hook.event, *_literals(hook.item))
         if self.server:
-            yield from (self.server.table, *_said(self.server.entry))
+            yield from (self.server.table, *_literals(self.server.entry))
 
 
-def _said(value: Any) -> Iterator[str | int | bool]:
+def _literals(value: Any) -> Iterator[str | int | bool]:
     if isinstance(value, Mapping):
-        yield from (each for pair in value.items() for part in pair for each in _said(part))
+        yield from (each for pair in value.items() for part in pair for each in _literals(part))
     elif isinstance(value, (list, tuple)):
-        yield from (each for part in value for each in _said(part))
+        yield from (each for part in value for each in _literals(part))
     else:
         yield value
 
 
 def our_hook(handler: Any) -> bool:
-    """Say whether a hook's command is ours, of whichever installation."""
-    commands = [handler.get(key) for key in ("command", "bash")] if _is_map(handler) else []
-    return any(isinstance(each, str) and _HOOK.search(each) for each in commands)
+    """Return whether a hook's command is irdaemon's, of any installation."""
+    return any(map(_HOOK.search, commands(handler)))
+
+
+def commands(handler: Any) -> list[str]:
+    """Return the shell commands of a hook's handler, under any key that an agent uses."""
+    values = [handler.get(key) for key in ("command", "bash")] if _is_map(handler) else []
+    return [value for value in values if isinstance(value, str)]
 
 
 def our_server(entry: Any) -> bool:
-    """Say whether a server's entry starts `irc mcp`, of whichever installation."""
+    """Return whether a server's entry starts `irc mcp`, of any installation."""
     if not _is_map(entry):
         return False
     command, args = entry.get("command"), entry.get("args", [])
@@ -83,7 +88,7 @@ def our_server(entry: Any) -> bool:
 
 
 def same_start(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether two entries start the same program; what else is there is its owner's."""
+    """Return whether two entries start the same program; other keys belong to the user."""
     return all(one.get(key) == other.get(key) for key in ("command", "args"))
 
 

@@ -8,66 +8,82 @@ from typing import Any
 
 from irclient.agents.install.entries import (
     SERVER,
-    Hook,
-    Place,
-    Server,
+    HookEntry,
+    ServerEntry,
+    SettingsFile,
+    commands,
     our_hook,
     our_server,
     same_start,
 )
-from irclient.agents.install.jsonc import Json, Key, append, masked, put, remove
+from irclient.agents.install.jsonc import JsonText, Key, append, masked, put, remove, replace
 
 HOOKS = "hooks"
+# How long the path of an item of an event's list is; a handler within a group has a longer one.
+_ITEM = 3
 
 
-def added(text: str, place: Place) -> str:
+def added(text: str, file: SettingsFile) -> str:
     """Return the text with our entries: exactly those, each once, whatever was there of ours."""
     text = text if text.strip() else "{}\n"
-    if place.wanted:
-        for key, value in place.head.items():
-            text = text if Json(text).find([key]) else put(text, [key], value)
-    for hook in place.hooks:
+    if file.wanted:
+        for key, value in file.head.items():
+            text = text if JsonText(text).find([key]) else put(text, [key], value)
+    for hook in file.hooks:
         text = _with_hook(text, hook)
-    return _read_again(_with_server(text, place.server) if place.server else text)
+    return _read_again(_with_server(text, file.server) if file.server else text)
 
 
-def taken_out(text: str, place: Place) -> str:
-    """Return the text without our entries, of whichever installation."""
+def taken_out(text: str, file: SettingsFile) -> str:
+    """Return the text without our entries, of any installation."""
     if not text.strip():
         return text
-    if place.hooks:
+    if file.hooks:
         for keys in reversed(_our_hooks(text)):
             text = remove(text, keys)
-    if place.server:
-        keys = [place.server.table, SERVER]
+    if file.server:
+        keys = [file.server.table, SERVER]
         if our_server(_value(text, keys)):
             text = remove(text, keys)
     return _read_again(text)
 
 
-def only_ours(text: str, place: Place) -> str:
+def updated(text: str, file: SettingsFile) -> str:
+    """Return the text with those of our entries that are in it brought up to date."""
+    events = {keys[1] for keys in _our_hooks(text)}
+    for hook in file.hooks:
+        if hook.event in events:
+            text = _with_hook(text, hook)
+    if file.server and our_server(_value(text, [file.server.table, SERVER])):
+        text = _with_server(text, file.server)
+    return text
+
+
+def only_ours(text: str, file: SettingsFile) -> str:
     """Return the text to be shown: of its texts, numbers and comments only those we write."""
-    return masked(text, frozenset(json.dumps(each, ensure_ascii=False) for each in place.said()))
+    return masked(text, frozenset(json.dumps(each, ensure_ascii=False) for each in file.literals()))
 
 
 def _read_again(text: str) -> str:
     """Return the text, if it is still JSON. Raises ValueError where it is not."""
-    Json(text)
+    JsonText(text)
     return text
 
 
-def _with_hook(text: str, hook: Hook) -> str:
-    """Return the text with a hook; one of ours for that event that says something else goes."""
-    items = _value(text, [HOOKS, hook.event])
-    if isinstance(items, list) and hook.item in items:
+def _with_hook(text: str, hook: HookEntry) -> str:
+    """Return the text with a hook, in the place of an outdated one of ours for that event."""
+    ours = [keys for keys in _our_hooks(text) if keys[1] == hook.event]
+    items = [_value(text, keys) for keys in ours]
+    if items == [hook.item]:
         return text
-    for keys in reversed(_our_hooks(text)):
-        if keys[1] == hook.event:
-            text = remove(text, keys)
+    if len(ours) == 1 and len(ours[0]) == _ITEM:
+        return replace(text, ours[0], hook.item)
+    for keys in reversed(ours):
+        text = remove(text, keys)
     return append(text, [HOOKS, hook.event], hook.item)
 
 
-def _with_server(text: str, server: Server) -> str:
+def _with_server(text: str, server: ServerEntry) -> str:
     keys = [server.table, SERVER]
     there = _value(text, keys)
     if there is not None and not our_server(there):
@@ -75,6 +91,15 @@ def _with_server(text: str, server: Server) -> str:
     if there is not None and same_start(there, server.entry):
         return text
     return put(text, keys, server.entry)
+
+
+def our_commands(text: str) -> list[str]:
+    """Return the shell commands of our hooks, in order."""
+    items = (JsonText(text).find(keys) for keys in _our_hooks(text))
+    handlers = (
+        handler for item in items if item for handler in item.value.get(HOOKS, [item.value])
+    )
+    return [command for handler in handlers for command in commands(handler)]
 
 
 def _our_hooks(text: str) -> list[list[Key]]:
@@ -95,5 +120,5 @@ def _our_hooks(text: str) -> list[list[Key]]:
 
 
 def _value(text: str, keys: Sequence[Key]) -> Any:
-    node = Json(text).find(keys)
+    node = JsonText(text).find(keys)
     return node.value if node else None

@@ -1,7 +1,8 @@
 """Edit JSON as text: only what is put in or taken out changes, comments and layout stay.
 
 Comments and trailing commas are understood, as agents do. A key that is there twice on the way to
-an edit is refused: readers differ in which they take.
+an edit is refused: readers differ in which they take. No library is used because none edits JSON
+with comments and keeps every other byte.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 _STRING = r'"(?:\\.|[^"\\])*"'
@@ -26,7 +26,7 @@ Key = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonNode:
     """A value and where it is: `text[start:end]`.
 
     `key` is its key or number, `begins` where that is. The whole has none.
@@ -39,7 +39,7 @@ class Node:
     value: Any
 
 
-class Json:
+class JsonText:
     """A text that holds one JSON value. Raises ValueError, with the line, where it does not."""
 
     def __init__(self, text: str):
@@ -64,11 +64,11 @@ class Json:
         """Return how the text's lines end."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
-    def members(self, node: Node) -> list[Node]:
+    def members(self, node: JsonNode) -> list[JsonNode]:
         """Return the members of an object or list, in order; none of anything else."""
         if not isinstance(node.value, (dict, list)):
             return []
-        found: list[Node] = []
+        found: list[JsonNode] = []
         at = self._skip(node.start + 1)
         while at < node.end - 1:
             key, start = self._key(at) if isinstance(node.value, dict) else (len(found), at)
@@ -78,9 +78,9 @@ class Json:
             at = self._skip(self.behind_comma(found[-1].end))
         return found
 
-    def find(self, keys: Sequence[Key]) -> Node | None:
+    def find(self, keys: Sequence[Key]) -> JsonNode | None:
         """Return what is under a path of keys and numbers, None where nothing is."""
-        node: Node | None = self.root
+        node: JsonNode | None = self.root
         for key in keys:
             members = self.members(node) if node else []
             node = next((each for each in members if each.key == key), None)
@@ -92,12 +92,12 @@ class Json:
         return comma + 1 if self._bare[comma : comma + 1] == "," else at
 
     def begins_line(self, at: int) -> bool:
-        """Say whether nothing stands before a place in its line, and it is not the first line."""
+        """Return whether a place begins its line, apart from blanks; False in the first line."""
         start = self.text.rfind("\n", 0, at) + 1
         return start > 0 and not self.text[start:at].strip()
 
     def in_line_comment(self, at: int) -> bool:
-        """Say whether what stands before a place goes on to the end of the line."""
+        """Return whether what stands before a place goes on to the end of the line."""
         found = (each for each in _COMMENT.finditer(self.text) if each.start() < at <= each.end())
         return any(each.group().startswith("//") for each in found)
 
@@ -108,25 +108,25 @@ class Json:
 
     def dumped(self, value: Any, indent: str) -> str:
         """Return a value in the style of this text, to stand in a line of that indentation."""
-        said = json.dumps(value, ensure_ascii=False, indent=self.unit)
-        return said.replace("\n", self.newline + indent)
+        written = json.dumps(value, ensure_ascii=False, indent=self.unit)
+        return written.replace("\n", self.newline + indent)
 
     def _skip(self, at: int) -> int:
         found = _BLANK.match(self._bare, at)
         return found.end() if found else at
 
     def _key(self, at: int) -> tuple[str, int]:
-        key, end = scanstring(self._strict, at + 1, True)
+        key, end = _DECODER.raw_decode(self._strict, at)
         return key, self._skip(self._skip(end) + 1)
 
-    def _node(self, key: Key | None, begins: int, start: int) -> Node:
+    def _node(self, key: Key | None, begins: int, start: int) -> JsonNode:
         try:
             value, end = _DECODER.raw_decode(self._strict, start)
         except json.JSONDecodeError as error:
             raise self._wrong(self._reason(error), error.pos) from error
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
-        return Node(key, begins, start, end, value)
+        return JsonNode(key, begins, start, end, value)
 
     def _wrong(self, what: str, at: int) -> ValueError:
         line = self.text.count("\n", 0, at) + 1
@@ -146,7 +146,7 @@ def put(text: str, keys: Sequence[Key], value: Any) -> str:
 
     Raises ValueError where something else than an object is on the way.
     """
-    json_text = Json(text)
+    json_text = JsonText(text)
     node = json_text.root
     for depth, key in enumerate(keys):
         if not isinstance(node.value, dict):
@@ -157,13 +157,24 @@ def put(text: str, keys: Sequence[Key], value: Any) -> str:
                 value = {inner: value}
             return _inserted(json_text, node, value, str(key))
         node = found
-    said = json_text.dumped(value, json_text.indent(node.begins))
-    return text[: node.start] + said + text[node.end :]
+    return replace(text, keys, value)
+
+
+def replace(text: str, keys: Sequence[Key], value: Any) -> str:
+    """Return the text with another value in the place of the one under a path of keys."""
+    json_text = JsonText(text)
+    node = json_text.find(keys)
+    if node is None:
+        raise ValueError(f"{'.'.join(map(str, keys))} is not there")
+    written = json.dumps(value, ensure_ascii=False)
+    if json_text.begins_line(node.begins):
+        written = json_text.dumped(value, json_text.indent(node.begins))
+    return text[: node.start] + written + text[node.end :]
 
 
 def append(text: str, keys: Sequence[Key], value: Any) -> str:
     """Return the text with a value at the end of the list under a path of keys, made if need be."""
-    json_text = Json(text)
+    json_text = JsonText(text)
     node = json_text.find(keys)
     if node is None:
         return put(text, keys, [value])
@@ -174,7 +185,7 @@ def append(text: str, keys: Sequence[Key], value: Any) -> str:
 
 def remove(text: str, keys: Sequence[Key]) -> str:
     """Return the text without what is under a path, nor the containers that this leaves empty."""
-    json_text = Json(text)
+    json_text = JsonText(text)
     parent = json_text.find(keys[:-1])
     node = json_text.find(keys)
     if parent is None or node is None:
@@ -185,7 +196,7 @@ def remove(text: str, keys: Sequence[Key]) -> str:
     return _removed(json_text, parent, members, members.index(node))
 
 
-def _inserted(json_text: Json, container: Node, value: Any, key: str | None = None) -> str:
+def _inserted(json_text: JsonText, container: JsonNode, value: Any, key: str | None = None) -> str:
     """Return the text with a new last member, laid out as the one before it."""
     text = json_text.text
     close = container.end - 1
@@ -195,21 +206,23 @@ def _inserted(json_text: Json, container: Node, value: Any, key: str | None = No
     if not members:
         outer = json_text.indent(container.begins)
         inner = outer + json_text.unit
-        said = _named(key, json_text.dumped(value, inner))
+        written = _named(key, json_text.dumped(value, inner))
         line, end = json_text.newline + inner, json_text.newline + outer
-        return text[:tail] + line + said + end + text[close:]
+        return text[:tail] + line + written + end + text[close:]
     last = members[-1]
     anchor = json_text.behind_comma(last.end)
     comma, further = ("", ",") if anchor != last.end else (",", "")
     if not json_text.begins_line(last.begins):
-        said = " " + _named(key, json.dumps(value, ensure_ascii=False))
-        return text[:anchor] + comma + said + further + text[anchor:]
+        written = " " + _named(key, json.dumps(value, ensure_ascii=False))
+        return text[:anchor] + comma + written + further + text[anchor:]
     inner = json_text.indent(last.begins)
-    said = json_text.newline + inner + _named(key, json_text.dumped(value, inner))
-    return text[:anchor] + comma + text[anchor:tail] + said + further + text[tail:]
+    written = json_text.newline + inner + _named(key, json_text.dumped(value, inner))
+    return text[:anchor] + comma + text[anchor:tail] + written + further + text[tail:]
 
 
-def _removed(json_text: Json, container: Node, members: Sequence[Node], number: int) -> str:
+def _removed(
+    json_text: JsonText, container: JsonNode, members: Sequence[JsonNode], number: int
+) -> str:
     """Return the text without a member: the reverse of `_inserted`."""
     text, node = json_text.text, members[number]
     # Behind what stands before it, a comment included.
@@ -235,21 +248,21 @@ def masked(text: str, kept: Collection[str]) -> str:
     """
 
     def mask(found: re.Match[str]) -> str:
-        said = found.group()
-        if said in kept:
-            return said
-        if said[0] == "/":
-            return said[:2] + "..." + "\n" * said.count("\n")
-        return '"..."' if said[0] == '"' else "..."
+        token = found.group()
+        if token in kept:
+            return token
+        if token[0] == "/":
+            return token[:2] + "..." + "\n" * token.count("\n")
+        return '"..."' if token[0] == '"' else "..."
 
     return _SCALAR.sub(mask, text)
 
 
-def _named(key: str | None, said: str) -> str:
-    return said if key is None else f"{json.dumps(key, ensure_ascii=False)}: {said}"
+def _named(key: str | None, written: str) -> str:
+    return written if key is None else f"{json.dumps(key, ensure_ascii=False)}: {written}"
 
 
 def _blanked(found: re.Match[str]) -> str:
     """Return a string as it is, and spaces for anything else but its line ends."""
-    said = found.group()
-    return said if said[0] in '"{[' else re.sub(r"[^\r\n]", " ", said)
+    written = found.group()
+    return written if written[0] in '"{[' else re.sub(r"[^\r\n]", " ", written)

@@ -13,20 +13,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from irclient.agents.install.entries import Hook, Place, Server
+from irclient.agents.install.entries import HookEntry, ServerEntry, SettingsFile
 from irclient.errors import SettingsError
 
 # Agents wait at most so long for a hook; it ends by itself long before.
 _TIMEOUT_S = 2
-# A session that resumes still has what it was told.
+# A session that resumes still has its context.
 _STARTS = "startup|clear|compact"
 # Claude Code's events, each with a matcher or none; Codex has taken them over.
 _CLAUDES = (("UserPromptSubmit", ""), ("SessionStart", _STARTS), ("Stop", ""))
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """A machine and an installation: where agents look for files, and how to start ours.
+class Machine:
+    """Where agents look for their files on a machine, and how this installation is started.
 
     `hook` is the command before `--agent`, `irc` the absolute path of the command line.
     """
@@ -47,8 +47,8 @@ class Here:
         return f"{self.hook} --agent {agent}{named} 2>/dev/null || :"
 
 
-def here() -> Here:
-    """Return this installation. Raises SettingsError where `irc` is not installed as a command."""
+def this_machine() -> Machine:
+    """Return this machine. Raises SettingsError if `irc` is not installed as a command."""
     start = os.path.join(os.path.dirname(os.path.dirname(__file__)), "hook", "start.py")
     beside = os.path.join(os.path.dirname(sys.executable), "irc")
     irc = beside if os.path.exists(beside) else shutil.which("irc")
@@ -56,7 +56,7 @@ def here() -> Here:
         raise SettingsError(
             "the command irc is not installed beside this Python", "pip install irclient"
         )
-    return Here(
+    return Machine(
         home=os.path.expanduser("~"),
         cwd=os.getcwd(),
         env=os.environ,
@@ -66,86 +66,90 @@ def here() -> Here:
     )
 
 
-def _claude(here: Here, project: bool) -> tuple[Place, ...]:
-    server = _server(here, "mcpServers")
+def _claude(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    server = _server(machine, "mcpServers")
     # The command is one of this machine, so a project's shared settings are not its place.
     if project:
-        base = os.path.join(here.cwd, ".claude", "settings.local.json")
-        servers = os.path.join(here.cwd, ".mcp.json")
+        base = os.path.join(machine.cwd, ".claude", "settings.local.json")
+        servers = os.path.join(machine.cwd, ".mcp.json")
     else:
-        base = os.path.join(here.base("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
-        servers = os.path.join(here.base("CLAUDE_CONFIG_DIR"), ".claude.json")
-    return Place(base, _grouped(here, "claude", *_CLAUDES)), Place(servers, server=server)
-
-
-def _codex(here: Here, project: bool) -> tuple[Place, ...]:
-    base = _directory(here, project, ".codex", "CODEX_HOME")
-    hooks = _grouped(here, "codex", *_CLAUDES)
-    return (
-        Place(os.path.join(base, "hooks.json"), hooks),
-        Place(os.path.join(base, "config.toml"), server=_server(here, "mcp_servers")),
+        base = os.path.join(machine.base("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
+        servers = os.path.join(machine.base("CLAUDE_CONFIG_DIR"), ".claude.json")
+    return SettingsFile(base, _grouped(machine, "claude", *_CLAUDES)), SettingsFile(
+        servers, server=server
     )
 
 
-def _gemini(here: Here, project: bool) -> tuple[Place, ...]:
-    path = os.path.join(here.cwd if project else here.home, ".gemini", "settings.json")
+def _codex(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    base = _directory(machine, project, ".codex", "CODEX_HOME")
+    hooks = _grouped(machine, "codex", *_CLAUDES)
+    return (
+        SettingsFile(os.path.join(base, "hooks.json"), hooks),
+        SettingsFile(os.path.join(base, "config.toml"), server=_server(machine, "mcp_servers")),
+    )
+
+
+def _gemini(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    path = os.path.join(machine.cwd if project else machine.home, ".gemini", "settings.json")
     events = ("BeforeAgent", "SessionStart", "AfterAgent")
     hooks = tuple(
-        Hook(event, {"hooks": [_handler(here, "gemini", timeout=1_000 * _TIMEOUT_S)]})
+        HookEntry(event, {"hooks": [_handler(machine, "gemini", timeout=1_000 * _TIMEOUT_S)]})
         for event in events
     )
-    return (Place(path, hooks, _server(here, "mcpServers")),)
+    return (SettingsFile(path, hooks, _server(machine, "mcpServers")),)
 
 
-def _cursor(here: Here, project: bool) -> tuple[Place, ...]:
-    base = os.path.join(here.cwd if project else here.home, ".cursor")
-    item = {"command": here.command("cursor"), "timeout": _TIMEOUT_S}
-    hooks = tuple(Hook(event, item) for event in ("sessionStart", "beforeSubmitPrompt"))
+def _cursor(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    base = os.path.join(machine.cwd if project else machine.home, ".cursor")
+    item = {"command": machine.command("cursor"), "timeout": _TIMEOUT_S}
+    hooks = tuple(HookEntry(event, item) for event in ("sessionStart", "beforeSubmitPrompt"))
     return (
-        Place(os.path.join(base, "hooks.json"), hooks, head={"version": 1}),
-        Place(os.path.join(base, "mcp.json"), server=_server(here, "mcpServers")),
+        SettingsFile(os.path.join(base, "hooks.json"), hooks, head={"version": 1}),
+        SettingsFile(os.path.join(base, "mcp.json"), server=_server(machine, "mcpServers")),
     )
 
 
-def _copilot(here: Here, project: bool) -> tuple[Place, ...]:
-    base = here.base("COPILOT_HOME", ".copilot")
-    hooks_in = os.path.join(here.cwd, ".github") if project else base
-    servers = os.path.join(here.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
+def _copilot(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
+    base = machine.base("COPILOT_HOME", ".copilot")
+    hooks_in = os.path.join(machine.cwd, ".github") if project else base
+    servers = os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
     # Under these names VS Code reads the same file, which has its own key for the timeout.
     times = {"timeout": _TIMEOUT_S, "timeoutSec": _TIMEOUT_S}
     hooks = tuple(
-        Hook(event, {"type": "command", "command": here.command("copilot", event), **times})
+        HookEntry(event, {"type": "command", "command": machine.command("copilot", event), **times})
         for event in ("SessionStart", "Stop")
     )
     return (
-        Place(os.path.join(hooks_in, "hooks", "irdaemon.json"), hooks, head={"version": 1}),
-        Place(servers, server=_server(here, "mcpServers")),
+        SettingsFile(os.path.join(hooks_in, "hooks", "irdaemon.json"), hooks, head={"version": 1}),
+        SettingsFile(servers, server=_server(machine, "mcpServers")),
     )
 
 
-def _opencode(here: Here, project: bool) -> tuple[Place, ...]:
+def _opencode(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = (
-        here.cwd if project else os.path.join(here.base("XDG_CONFIG_HOME", ".config"), "opencode")
+        machine.cwd
+        if project
+        else os.path.join(machine.base("XDG_CONFIG_HOME", ".config"), "opencode")
     )
     names = ("opencode.jsonc", "opencode.json")
     there = [name for name in names if os.path.exists(os.path.join(base, name))]
-    entry = {"type": "local", "command": [here.irc, "mcp"], "enabled": True}
+    entry = {"type": "local", "command": [machine.irc, "mcp"], "enabled": True}
     path = os.path.join(base, there[0] if there else names[-1])
-    return (Place(path, server=Server("mcp", entry)),)
+    return (SettingsFile(path, server=ServerEntry("mcp", entry)),)
 
 
-def _vscode(here: Here, project: bool) -> tuple[Place, ...]:
+def _vscode(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     if project:
-        base = os.path.join(here.cwd, ".vscode")
+        base = os.path.join(machine.cwd, ".vscode")
     elif sys.platform == "darwin":
-        base = os.path.join(here.home, "Library", "Application Support", "Code", "User")
+        base = os.path.join(machine.home, "Library", "Application Support", "Code", "User")
     else:
-        base = os.path.join(here.base("XDG_CONFIG_HOME", ".config"), "Code", "User")
-    entry = {"type": "stdio", "command": here.irc, "args": ["mcp"]}
-    return (Place(os.path.join(base, "mcp.json"), server=Server("servers", entry)),)
+        base = os.path.join(machine.base("XDG_CONFIG_HOME", ".config"), "Code", "User")
+    entry = {"type": "stdio", "command": machine.irc, "args": ["mcp"]}
+    return (SettingsFile(os.path.join(base, "mcp.json"), server=ServerEntry("servers", entry)),)
 
 
-PLACES: Mapping[str, Callable[[Here, bool], tuple[Place, ...]]] = {
+SETTINGS_FILES: Mapping[str, Callable[[Machine, bool], tuple[SettingsFile, ...]]] = {
     "claude": _claude,
     "codex": _codex,
     "gemini": _gemini,
@@ -166,22 +170,22 @@ NO_HOOKS: Mapping[str, str] = {
 }
 
 
-def _grouped(here: Here, agent: str, *events: tuple[str, str]) -> tuple[Hook, ...]:
+def _grouped(machine: Machine, agent: str, *events: tuple[str, str]) -> tuple[HookEntry, ...]:
     """Return hooks in Claude Code's shape: handlers in groups, which may have a matcher."""
-    handler = _handler(here, agent, _TIMEOUT_S)
+    handler = _handler(machine, agent, _TIMEOUT_S)
     return tuple(
-        Hook(event, {**({"matcher": matcher} if matcher else {}), "hooks": [handler]})
+        HookEntry(event, {**({"matcher": matcher} if matcher else {}), "hooks": [handler]})
         for event, matcher in events
     )
 
 
-def _handler(here: Here, agent: str, timeout: int) -> dict[str, Any]:
-    return {"type": "command", "command": here.command(agent), "timeout": timeout}
+def _handler(machine: Machine, agent: str, timeout: int) -> dict[str, Any]:
+    return {"type": "command", "command": machine.command(agent), "timeout": timeout}
 
 
-def _server(here: Here, table: str) -> Server:
-    return Server(table, {"command": here.irc, "args": ["mcp"]})
+def _server(machine: Machine, table: str) -> ServerEntry:
+    return ServerEntry(table, {"command": machine.irc, "args": ["mcp"]})
 
 
-def _directory(here: Here, project: bool, name: str, variable: str) -> str:
-    return os.path.join(here.cwd, name) if project else here.base(variable, name)
+def _directory(machine: Machine, project: bool, name: str, variable: str) -> str:
+    return os.path.join(machine.cwd, name) if project else machine.base(variable, name)

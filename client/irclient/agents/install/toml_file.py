@@ -1,7 +1,9 @@
 """Our entry in a TOML settings file (Codex'). Where the file does not allow it: ValueError.
 
 It is a table of its own at the end, put in and taken out as text, so that nothing else moves; the
-standard library's parser says before and after that the file holds what it should.
+standard library's parser checks before and after that the file holds what it should. tomlkit would
+not do: a table put in and taken out by it leaves other blank lines behind, it ends new lines with
+LF in a file with CRLF, and it would be a dependency of the client for one agent's one file.
 """
 
 from __future__ import annotations
@@ -11,12 +13,18 @@ import re
 import tomllib
 from typing import Any
 
-from irclient.agents.install.entries import SERVER, Place, Server, our_server, same_start
+from irclient.agents.install.entries import (
+    SERVER,
+    ServerEntry,
+    SettingsFile,
+    our_server,
+    same_start,
+)
 
 
-def added(text: str, place: Place) -> str:
+def added(text: str, file: SettingsFile) -> str:
     """Return the text with our server, if one goes there."""
-    server = place.server
+    server = file.server
     if server is None:
         return text
     before = tomllib.loads(text)
@@ -25,16 +33,16 @@ def added(text: str, place: Place) -> str:
         raise ValueError(f"{server.table}.{SERVER} is there already, and starts something else")
     if there is not None and same_start(there, server.entry):
         return text
-    text = taken_out(text, place)
+    text = taken_out(text, file)
     after = text + _gap(text) + _written(server, _newline(text))
     servers = {**before.get(server.table, {}), SERVER: server.entry}
     _check(after, {**before, server.table: servers}, server.table)
     return after
 
 
-def taken_out(text: str, place: Place) -> str:
+def taken_out(text: str, file: SettingsFile) -> str:
     """Return the text without our server and the tables below it."""
-    server = place.server
+    server = file.server
     if server is None:
         return text
     before = tomllib.loads(text)
@@ -46,9 +54,14 @@ def taken_out(text: str, place: Place) -> str:
     return after
 
 
-def only_ours(text: str, place: Place) -> str:
+def updated(text: str, file: SettingsFile) -> str:
+    """Return the text with our server brought up to date, if it is in it."""
+    return text if taken_out(text, file) == text else added(text, file)
+
+
+def only_ours(text: str, file: SettingsFile) -> str:
     """Return the text to be shown: of its lines only those that we write."""
-    ours = _written(place.server, "\n").splitlines() if place.server else []
+    ours = _written(file.server, "\n").splitlines() if file.server else []
     return "\n".join(line if line.strip() in ("", *ours) else "..." for line in text.split("\n"))
 
 
@@ -69,7 +82,7 @@ def _check(text: str, expected: dict[str, Any], table: str) -> None:
         raise ValueError(f"{table} is written in a way that cannot be edited safely")
 
 
-def _written(server: Server, newline: str) -> str:
+def _written(server: ServerEntry, newline: str) -> str:
     """Return the entry as a table; texts and lists of texts are written as in JSON."""
     lines = [f"[{server.table}.{SERVER}]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in server.entry.items()]

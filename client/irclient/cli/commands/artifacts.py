@@ -1,4 +1,4 @@
-"""`irc artifacts`: what is held, one by one."""
+"""`irc artifacts`: list the artifacts of a corpus."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 
-HELP = "what is held, one by one"
+HELP = "list the artifacts of a corpus"
 ABOUT = """
-What is held, in the order of references, a page at a time.
+List the artifacts of one corpus or of all, ordered by reference, a page at a
+time.
 """
 EXAMPLES = """
 # the first hundred skills
@@ -21,19 +22,21 @@ irc artifacts skills
 # the next ones
 irc artifacts skills --after skills/zsh-scripts
 
-# what was indexed of one directory
+# what was indexed below one directory
 irc artifacts --under ~/notes/work
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add of what, and which page of it."""
-    parser.add_argument("corpus", nargs="?", help="only this one (all)")
+    """Add which corpus or directory, and which page."""
+    parser.add_argument("corpus", nargs="?", metavar="CORPUS", help="only this corpus (all)")
     parser.add_argument("--under", default="", metavar="PATH", help="only at or below PATH")
     parser.add_argument(
-        "--after", default="", metavar="CORPUS/ID", help="the page after the one that ended so"
+        "--after", default="", metavar="CORPUS/ID", help="continue after this artifact"
     )
-    parser.add_argument("-k", type=int, default=100, metavar="N", help="how many, to 1,000 (100)")
+    parser.add_argument(
+        "-k", type=int, default=100, metavar="N", help="how many, at most 1,000 (100)"
+    )
 
 
 def run(client: Client, options: argparse.Namespace) -> int:

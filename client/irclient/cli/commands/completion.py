@@ -7,12 +7,13 @@ import argparse
 from irclient.client import Client
 from irclient.terminal.completion import add_shell, script
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import say_text
+from irclient.terminal.output import print_text
 
-HELP = "a script with which a shell completes irc"
+HELP = "print a script with which a shell completes irc"
 ABOUT = """
-Print a script that makes bash, zsh or fish complete commands, options and their
-values, files, and the names of the corpora that the daemon has at that moment.
+Print a script with which bash, zsh or fish completes commands, options and
+their values, files, and the names of the corpora that the daemon has at that
+moment.
 """
 EXAMPLES = """
 # bash: into the directory that its completion package reads
@@ -33,5 +34,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the script; the daemon is not asked."""
-    say_text(script(options.program, options.shell))
+    print_text(script(options.program, options.shell))
     return COMMITTED

@@ -1,4 +1,4 @@
-"""`irc events`: follow what the daemon does."""
+"""`irc events`: print the daemon's events."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import argparse
 
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import say_json
+from irclient.terminal.output import print_json
 
-HELP = "follow what the daemon does"
+HELP = "print what the daemon does, as it happens"
 ABOUT = """
-Follow what the daemon does: one JSON object a line, until interrupted. The
-event `lost` says that the daemon went away, `back` that there is one again.
+Print the daemon's events, one JSON object a line, until interrupted: a new
+`generation` of the index, an ended `job`, a `failure` to read an entry. `lost`
+reports that the daemon went away, `back` that it is there again.
 """
 EXAMPLES = """
 # everything
@@ -28,7 +29,7 @@ irc events failure | head -1
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which events."""
     parser.add_argument(
-        "topic", nargs="*", metavar="TOPIC", help="generation, job, failure (all of them)"
+        "topic", nargs="*", metavar="TOPIC", help="only these: generation, job, failure (all)"
     )
 
 
@@ -36,5 +37,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print events as JSON, one a line, until interrupted."""
     client.ping()
     for topic, data in client.events(options.topic):
-        say_json({"event": topic, **data})
+        print_json({"event": topic, **data})
     return COMMITTED

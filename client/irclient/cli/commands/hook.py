@@ -8,31 +8,46 @@ from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS
 from irclient.agents.hook.run import main
 from irclient.client import Client
 
-HELP = "answer a coding agent's event on stdin; always exit code 0"
+HELP = "answer a coding agent's hook event (`irc install` sets it up)"
 ABOUT = """
-Answer one event of a coding agent: JSON on stdin, one JSON object or nothing on
-stdout, within the budget, always with exit code 0. `irc install` writes the
-command into an agent's settings.
+Answer one hook event of a coding agent: JSON on stdin, one JSON object or
+nothing on stdout, within the budget, always with exit code 0. `irc install`
+writes the command into an agent's settings.
 """
 EXAMPLES = """
-# what Claude Code would be told at a prompt
+# what Claude Code would be given at a prompt
 irc hook --agent claude < event.json
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add who asks, and what the answer may cost. `quick` reads them itself."""
-    parser.add_argument("--agent", choices=AGENTS, required=True, help="whose event it is")
-    parser.add_argument("--event", default="", help="its name, where the event does not say")
-    parser.add_argument("-c", "--corpus", action="append", default=[], help="look only here")
+    """Add the agent, and limits on the answer. `quick` parses these without argparse."""
+    parser.add_argument(
+        "--agent",
+        choices=AGENTS,
+        required=True,
+        metavar="AGENT",
+        help=f"the agent that sends it: {', '.join(AGENTS)}",
+    )
+    parser.add_argument(
+        "--event", default="", metavar="NAME", help="the event, if its JSON does not name it"
+    )
+    parser.add_argument(
+        "-c",
+        "--corpus",
+        action="append",
+        default=[],
+        metavar="CORPUS",
+        help="search only this corpus",
+    )
     parser.add_argument(
         "--budget-ms",
         metavar="N",
         default="",
-        help=f"be silent after N ms in all ({BUDGET_MS}, or IRDAEMON_HOOK_BUDGET_MS)",
+        help=f"give no answer after N ms in all ({BUDGET_MS}, or IRDAEMON_HOOK_BUDGET_MS)",
     )
     parser.add_argument(
-        "--chars", metavar="N", default="", help=f"say at most N characters ({CHARS:,})"
+        "--chars", metavar="N", default="", help=f"write at most N characters ({CHARS:,})"
     )
 
 

@@ -1,4 +1,4 @@
-"""`irc info`: what is known of a corpus."""
+"""`irc info`: show what is known about a corpus."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import argparse
 from typing import Any
 
 from irclient.client import Client
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 
-HELP = "what is known of a corpus"
+HELP = "show what is known about a corpus"
 ABOUT = """
-What is known of one corpus: its roots, embedder, floors, the fields that
---where can ask for, the kinds that --surface can, and what was passed over.
+Show what is known about one corpus: its roots, its embedder, its floors (the
+confidence below which it gives no answer), the fields that --where can filter
+by, the kinds that --surface can name, and what was skipped.
 """
 EXAMPLES = """
 # what can be filtered on?
@@ -23,11 +24,11 @@ irc info skills
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the corpus."""
-    parser.add_argument("corpus", metavar="CORPUS", help="its name; `irc ls` has them")
+    parser.add_argument("corpus", metavar="CORPUS", help="its name; `irc ls` lists them")
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
-    """Print what the daemon knows of the corpus, a fact a line."""
+    """Print what the daemon knows about the corpus, one fact a line."""
     info = client.info(options.corpus)
     printed(options, info, lambda info: "\n".join(_lines(info)))
     return COMMITTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.agents.install.apply import add_agent_options, carried_out, planned
+from irclient.agents.install.apply import add_agent_options, apply_changes, plan_changes
 from irclient.agents.install.changes import to_install
 from irclient.agents.install.targets import NOTES
 from irclient.client import Client
@@ -13,8 +13,8 @@ from irclient.terminal.output import note
 HELP = "set up a coding agent: its hooks and the MCP server"
 ABOUT = """
 Write the hooks and the MCP server into a coding agent's own settings, and show
-the difference. Comments, order and layout stay; what a file was before lies
-beside it. A second time there is nothing to do.
+the difference. Comments, order and layout stay; a copy of the file as it was is
+kept beside it. Run again after an upgrade: what is up to date is left alone.
 """
 EXAMPLES = """
 # see what would change
@@ -32,8 +32,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Show the changes of the agent's files and make them."""
-    changes = planned(options, to_install)
-    code = carried_out(options, changes, f"{options.agent} is set up already")
+    changes = plan_changes(options, to_install)
+    code = apply_changes(options, changes, f"{options.agent} is set up already")
     if changes and options.agent in NOTES:
         note(NOTES[options.agent])
     return code

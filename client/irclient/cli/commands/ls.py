@@ -1,17 +1,18 @@
-"""`irc ls`: the corpora."""
+"""`irc ls`: list the corpora."""
 
 from __future__ import annotations
 
 import argparse
 
 from irclient.client import Client
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 
-HELP = "the corpora"
+HELP = "list the corpora, with their size and state"
 ABOUT = """
-One line for each corpus: how much it holds, what is pending, and its state.
+List the corpora, one a line: how many artifacts, records and vectors each has,
+how many changes are pending, and its state.
 """
 EXAMPLES = """
 # what is indexed

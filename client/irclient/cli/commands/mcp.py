@@ -10,8 +10,8 @@ from irclient.terminal.exits import COMMITTED
 
 HELP = "serve MCP clients over stdin and stdout"
 ABOUT = """
-Serve MCP clients over stdin and stdout: two tools, discover and disclose, and
-items as resources. Needs the extra irclient[mcp].
+Serve clients of the Model Context Protocol over stdin and stdout: two tools,
+discover and disclose, and items as resources. Needs the extra irclient[mcp].
 """
 EXAMPLES = """
 # let Claude Code start it
@@ -28,7 +28,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--profile",
         choices=PROFILES,
         default="discover",
-        help="which tools: discover and disclose, or those of a document library too (discover)",
+        metavar="PROFILE",
+        help="discover: the tools discover and disclose; library: also tools to search and read"
+        " documents (discover)",
     )
 
 

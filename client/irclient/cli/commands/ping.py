@@ -1,4 +1,4 @@
-"""`irc ping`: whether the daemon answers."""
+"""`irc ping`: check that the daemon answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 
-HELP = "whether the daemon answers"
+HELP = "check that the daemon answers"
 ABOUT = """
-Whether the daemon answers, which version it is, and how long that took.
+Check that the daemon answers; print its version and how long it took.
 """
 EXAMPLES = """
 # is it there?
@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
-    """Print who answered, and how soon."""
+    """Print the version and pid of the daemon that answered, and how soon."""
     started = time.perf_counter()
     pong = client.ping()
     took = (time.perf_counter() - started) * 1e3

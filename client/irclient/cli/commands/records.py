@@ -1,4 +1,4 @@
-"""`irc records`: the records of an artifact."""
+"""`irc records`: list the records of an artifact."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 
-HELP = "the records of an artifact"
+HELP = "list the texts of an artifact that queries are matched with"
 ABOUT = """
-The records of one artifact in the order they were made: what a query is
-compared with.
+List the records of one artifact, in order. A record is a piece of an artifact,
+such as its description or a chunk of its text; queries are matched with
+records.
 """
 EXAMPLES = """
-# how was this document cut?
+# how was this document split?
 irc records notes/backups.md
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the artifact."""
-    parser.add_argument("reference", metavar="CORPUS/ID", help="as an answer names it")
+    parser.add_argument("reference", metavar="CORPUS/ID", help="the artifact, as answers name it")
 
 
 def run(client: Client, options: argparse.Namespace) -> int:

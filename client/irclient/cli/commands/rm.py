@@ -1,4 +1,4 @@
-"""`irc rm`: take a corpus away."""
+"""`irc rm`: remove a corpus."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import argparse
 from irclient.cli.follow import add_no_wait, follow
 from irclient.client import Client
 
-HELP = "take a corpus away"
+HELP = "remove a corpus from the configuration and the index"
 ABOUT = """
-Take a corpus out of the configuration file and forget what was indexed of it.
+Remove a corpus from the configuration file, and delete what was indexed of it.
 The files themselves are not touched.
 """
 EXAMPLES = """
-# it was not needed after all
+# it is no longer needed
 irc rm notes
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the corpus."""
-    parser.add_argument("name", metavar="CORPUS", help="its name; `irc ls` has them")
+    parser.add_argument("name", metavar="CORPUS", help="its name; `irc ls` lists them")
     add_no_wait(parser)
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
-    """Have the corpus taken out of the configuration and forgotten."""
+    """Remove the corpus from the configuration, and follow its deletion."""
     return follow(client, client.rm(options.name), options)

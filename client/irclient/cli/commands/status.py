@@ -1,23 +1,26 @@
-"""`irc status`: the state of the daemon."""
+"""`irc status`: show the state of the daemon."""
 
 from __future__ import annotations
 
 import argparse
 
+from irclient.agents.install.missing import missing_hooks
 from irclient.cli.prometheus import prometheus
 from irclient.client import Client
 from irclient.invisible import shown
-from irclient.terminal import status as tables
+from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED, exit_of_status
-from irclient.terminal.output import printed, say_text
+from irclient.terminal.output import note, print_text, printed
 
-HELP = "the state of the daemon"
+HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
-How the daemon and its corpora are: generation, queue, what is held, what is
-wrong. `irc top` shows it live. Exit code 5 when something is stale or offline.
+Show how the daemon and its corpora are: the generation that is served, the jobs
+in the queue, the size of each corpus, and every problem. `irc top` shows it
+live. Exit code 5 if a corpus is stale (behind its files) or offline (a root is
+missing or cannot be watched).
 """
 EXAMPLES = """
-# is everything fresh?
+# is everything up to date?
 irc status
 
 # what could not be read, and why
@@ -26,17 +29,21 @@ irc status --failures
 # where the time goes
 irc status --profile
 
-# for a monitor
+# for monitoring
 irc status --prometheus
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which part of the state."""
-    parser.add_argument("--failures", action="store_true", help="what could not be read, and why")
-    parser.add_argument("--secrets", action="store_true", help="where secrets lie in the sources")
-    parser.add_argument("--profile", action="store_true", help="where the time goes, by stage")
-    parser.add_argument("--prometheus", action="store_true", help="as text for Prometheus")
+    parser.add_argument(
+        "--failures", action="store_true", help="list what could not be read, and why"
+    )
+    parser.add_argument(
+        "--secrets", action="store_true", help="list where credentials stand in the indexed files"
+    )
+    parser.add_argument("--profile", action="store_true", help="add how long each stage takes")
+    parser.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
@@ -48,9 +55,11 @@ def run(client: Client, options: argparse.Namespace) -> int:
         secrets = client.secrets()
         printed(options, secrets, lambda found: tables.secrets(found) or "no secrets were met")
     elif options.prometheus:
-        say_text(prometheus(shown(client.status(profile=True).to_dict())))
+        print_text(prometheus(shown(client.status(profile=True).to_dict())))
     else:
         state = client.status(options.profile).to_dict()
         printed(options, state, tables.status)
+        for missing in missing_hooks():
+            note(f"irc: {missing}; {missing.fix} writes it again")
         return exit_of_status(state)
     return COMMITTED

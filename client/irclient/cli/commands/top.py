@@ -1,4 +1,4 @@
-"""`irc top`: the daemon at work, live."""
+"""`irc top`: show the daemon at work, live."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import os
 import sys
 import time
 
-from irclient.cli.rates import Look, look_at
+from irclient.cli.rates import Sample, take_sample
 from irclient.cli.summary import line
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import note, say, say_json
+from irclient.terminal.output import note, print_json, print_line
 
-HELP = "the daemon at work, live"
+HELP = "show the daemon at work, live"
 ABOUT = """
-Corpora, queue, running jobs, answers a second and how long they take, memory:
-refreshed every second until q or Ctrl-C. Off a terminal a line for each look.
+Show corpora, queue, running jobs, answers per second and how long they take,
+and memory, refreshed every second until q or Ctrl-C. When stdout is not a
+terminal, print a line for each refresh.
 """
 EXAMPLES = """
 # watch it
@@ -27,7 +28,7 @@ irc top
 # a line every ten seconds, into a file
 irc top --every 10 > load.txt
 
-# three looks, as data
+# three samples, as data
 irc top --count 3 --json
 """
 
@@ -36,17 +37,17 @@ _WITHIN_S = 2.0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add how often to look."""
+    """Add how often to sample."""
     parser.add_argument(
-        "--every", type=_seconds, default=1.0, metavar="S", help="look every S seconds (1)"
+        "--every", type=_seconds, default=1.0, metavar="S", help="refresh every S seconds (1)"
     )
-    parser.add_argument("--count", type=int, metavar="N", help="end after N looks")
+    parser.add_argument("--count", type=int, metavar="N", help="end after N refreshes")
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
-    """Look again and again, on a screen or in lines."""
+    """Sample again and again, on a screen or in lines."""
     client.timeout = min(client.timeout, _WITHIN_S)
-    first = look_at(client.status(profile=True).to_dict(), None, 0)
+    first = take_sample(client.status(profile=True).to_dict(), None, 0)
     if not options.json and _is_screen():
         try:
             from irclient.cli.screen import watch
@@ -58,17 +59,18 @@ def run(client: Client, options: argparse.Namespace) -> int:
     return _lines(client, first, options)
 
 
-def _lines(client: Client, look: Look, options: argparse.Namespace) -> int:
+def _lines(client: Client, current: Sample, options: argparse.Namespace) -> int:
     for number in itertools.count(1):
         if options.json:
-            say_json(look.to_dict())
+            print_json(current.to_dict())
         else:
-            say(line(look))
+            print_line(line(current))
         if number == options.count:
             break
         seen = time.monotonic()
         time.sleep(options.every)
-        look = look_at(client.status(profile=True).to_dict(), look, time.monotonic() - seen)
+        state = client.status(profile=True).to_dict()
+        current = take_sample(state, current, time.monotonic() - seen)
     return COMMITTED
 
 

@@ -1,19 +1,20 @@
-"""`irc uninstall`: take the hooks and the MCP server out of a coding agent's settings."""
+"""`irc uninstall`: remove the hooks and the MCP server from a coding agent's settings."""
 
 from __future__ import annotations
 
 import argparse
 
-from irclient.agents.install.apply import add_agent_options, carried_out, planned
+from irclient.agents.install.apply import add_agent_options, apply_changes, plan_changes
 from irclient.agents.install.changes import to_uninstall
 from irclient.client import Client
 
-HELP = "take out of a coding agent's settings what install put in"
+HELP = "undo `irc install`"
 ABOUT = """
-Take out of a coding agent's settings what install put in. A file that nobody
-else changed becomes what it was, to the byte.
+Remove from a coding agent's settings what `irc install` added. A file without
+other changes becomes what it was, byte for byte.
 """
 EXAMPLES = """
+# remove hooks and server
 irc uninstall claude
 """
 
@@ -25,5 +26,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Show the changes of the agent's files and make them."""
-    changes = planned(options, to_uninstall)
-    return carried_out(options, changes, f"nothing of ours is in the settings of {options.agent}")
+    changes = plan_changes(options, to_uninstall)
+    return apply_changes(options, changes, f"nothing of ours is in the settings of {options.agent}")

@@ -9,10 +9,11 @@ from irclient.client import Client
 from irclient.terminal.exits import COMMITTED, UNREACHABLE
 from irclient.terminal.output import printed
 
-HELP = "wait until a generation is served"
+HELP = "wait until a change is served"
 ABOUT = """
-Wait until a generation, or a later one, is served. Answers and events carry
-the number of theirs. Exits with 3 when the time is up.
+Wait until a generation, or a later one, is served. A generation is the number
+of a state of the index; answers and events carry it. Exit code 3 if the time is
+up.
 """
 EXAMPLES = """
 # at most five seconds
@@ -22,12 +23,14 @@ irc wait 42 --wait-ms 5000
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the generation, and for how long."""
-    parser.add_argument("generation", type=int, metavar="GENERATION", help="its number")
+    parser.add_argument(
+        "generation", type=int, metavar="GENERATION", help="its number, from an answer or an event"
+    )
     add_wait(parser)
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the generation that is served in the end."""
-    told = client.wait(options.generation, options.wait_ms)
-    printed(options, told, lambda told: f"generation {told['generation']}")
-    return COMMITTED if told.reached else UNREACHABLE
+    state = client.wait(options.generation, options.wait_ms)
+    printed(options, state, lambda state: f"generation {state['generation']}")
+    return COMMITTED if state.reached else UNREACHABLE

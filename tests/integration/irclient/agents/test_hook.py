@@ -87,9 +87,9 @@ def peer(serving):
     return serving
 
 
-def hook(data, path, *words, **environment):
+def hook(data, path, *words, start=START, **environment):
     """Run the hook with these bytes on stdin."""
-    command = [sys.executable, "-I", "-S", START, "--budget-ms", "5000", *words]
+    command = [sys.executable, "-I", "-S", start, "--budget-ms", "5000", *words]
     env = {"IRDAEMON_SOCKET": str(path), **environment}
     data = data if isinstance(data, bytes) else json.dumps(data).encode()
     return subprocess.run(command, input=data, capture_output=True, env=env, timeout=30)
@@ -112,6 +112,15 @@ def test_what_is_offered_is_reported_once_it_is_written(peer):
     assert (args["session"], args["select"]) == ("claude:S", {"max_k": 3})
     assert 0 < args["budget_ms"] < 5_000
     assert reported == ("impressions", {"session": "claude:S", "references": ["skills/a"]})
+
+
+def test_the_former_path_of_the_hook_gives_the_same_answers(peer):
+    former = str(Path(irclient.__file__).parent / "hook" / "start.py")
+    for event in ({**PROMPT, "session_id": None}, {"hook_event_name": "SessionStart"}):
+        now, then = (hook(event, peer.path, "--agent", "claude", start=s) for s in (START, former))
+        assert (then.returncode, then.stderr) == (0, b"")
+        assert then.stdout == now.stdout != b""
+    assert silent(hook(PROMPT, "/nowhere", "--agent", "claude", start=former))
 
 
 def test_a_session_without_an_id_is_answered_and_nothing_is_remembered(peer):

@@ -1,4 +1,4 @@
-"""`irc top`: rates between two looks, what is drawn of them, and the terminal put back."""
+"""`irc top`: rates between two samples, what is drawn of them, and the terminal put back."""
 
 import io
 import json
@@ -15,7 +15,7 @@ import pytest
 import irclient
 from irclient.cli import main as cli
 from irclient.cli.commands import top
-from irclient.cli.rates import look_at
+from irclient.cli.rates import take_sample
 from irclient.cli.summary import line
 from irclient.testing import FakeDaemon
 
@@ -41,35 +41,37 @@ def status(answers=0, jobs=0, pid=1):
     }
 
 
-def test_rates_are_what_was_counted_between_two_looks():
-    look = look_at(status(30, 4), look_at(status(10, 3), None, 0), 2.0)
-    assert look.per_second("answer") == 10.0
-    assert look.per_second("job") == 0.5
-    assert look.busiest("answer").name == "hybrid"
-    assert {rate.name for rate in look.rates} == {"hybrid", "lexical", "reconcile"}
+def test_rates_are_what_was_counted_between_two_samples():
+    sample = take_sample(status(30, 4), take_sample(status(10, 3), None, 0), 2.0)
+    assert sample.per_second("answer") == 10.0
+    assert sample.per_second("job") == 0.5
+    assert sample.busiest("answer").name == "hybrid"
+    assert {rate.name for rate in sample.rates} == {"hybrid", "lexical", "reconcile"}
 
 
-def test_the_first_look_and_one_after_a_restart_have_no_rates():
-    first = look_at(status(10), None, 0)
-    again = look_at(status(3, pid=2), first, 1.0)
-    for look in (first, again):
-        assert look.per_second("answer") == 0
-        assert look.busiest("answer") is None
+def test_the_first_sample_and_one_after_a_restart_have_no_rates():
+    first = take_sample(status(10), None, 0)
+    again = take_sample(status(3, pid=2), first, 1.0)
+    for sample in (first, again):
+        assert sample.per_second("answer") == 0
+        assert sample.busiest("answer") is None
 
 
-def test_a_look_is_a_line_off_the_screen():
-    said = line(look_at(status(30), look_at(status(10), None, 0), 2.0))
+def test_a_sample_is_a_line_off_the_screen():
+    said = line(take_sample(status(30), take_sample(status(10), None, 0), 2.0))
     for part in ("generation 5", "10.0 answers/s (hybrid: p50 1.2 ms, p95 3.5 ms)", "187 MB"):
         assert part in said
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_a_look_fits_its_screen(width):
+def test_a_sample_fits_its_screen(width):
     console = pytest.importorskip("rich.console")
     from irclient.cli.screen import drawn
 
     page = io.StringIO()
-    console.Console(file=page, width=width).print(drawn(look_at(status(), None, 0), width, "gone"))
+    console.Console(file=page, width=width).print(
+        drawn(take_sample(status(), None, 0), width, "gone")
+    )
     lines = page.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     for part in ("skills", "ready", "12,345", "reconcile skills 5 of 12", "gone"):

@@ -1,1 +1,1 @@
-"""One module for each agent: `read` what it says on stdin, `written` what it reads on stdout."""
+"""One module for each agent: `read` its event from stdin, `written` is the answer for stdout."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irclient.agents.hook.event import PROMPT, START, STOP, Event, event, nested
+from irclient.agents.hook.event import PROMPT, START, STOP, HookEvent, nested, read_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 _KINDS = {"UserPromptSubmit": PROMPT, "SessionStart": START, "Stop": STOP}
 
 
-def read(given: Mapping[str, Any], name: str) -> Event | None:
+def read(given: Mapping[str, Any], name: str) -> HookEvent | None:
     """Return the event, None for one that asks for nothing."""
-    return event(given, name, _KINDS)
+    return read_event(given, name, _KINDS)
 
 
-def written(asked: Event, context: str) -> dict[str, Any]:
+def written(event: HookEvent, context: str) -> dict[str, Any]:
     """Return the answer that adds a text to the context."""
-    return nested(asked.name, context)
+    return nested(event.name, context)

@@ -6,7 +6,7 @@ the one of VS Code.
 
 from __future__ import annotations
 
-from irclient.agents.hook.event import START, STOP, Event, event, nested
+from irclient.agents.hook.event import START, STOP, HookEvent, nested, read_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _KINDS = {"sessionStart": START, "SessionStart": START, "agentStop": STOP, "Stop": STOP}
 
 
-def read(given: Mapping[str, Any], name: str) -> Event | None:
+def read(given: Mapping[str, Any], name: str) -> HookEvent | None:
     """Return the event, None for one that asks for nothing or whose answer would be dropped."""
-    return event(given, name, _KINDS)
+    return read_event(given, name, _KINDS)
 
 
-def written(asked: Event, context: str) -> dict[str, Any]:
+def written(event: HookEvent, context: str) -> dict[str, Any]:
     """Return the answer that adds a text to the context."""
     return (
-        nested(asked.name, context) if asked.name[0].isupper() else {"additionalContext": context}
+        nested(event.name, context) if event.name[0].isupper() else {"additionalContext": context}
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irclient.agents.hook.event import PROMPT, START, STOP, Event, event, text
+from irclient.agents.hook.event import PROMPT, START, STOP, HookEvent, read_event, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,15 +14,15 @@ _KINDS = {"beforeSubmitPrompt": PROMPT, "sessionStart": START, "stop": STOP}
 _TAKES_CONTEXT = (3, 20, 17)
 
 
-def read(given: Mapping[str, Any], name: str) -> Event | None:
+def read(given: Mapping[str, Any], name: str) -> HookEvent | None:
     """Return the event, None for one that asks for nothing or whose answer would be dropped."""
-    asked = event(given, name, _KINDS)
-    if asked and asked.kind == PROMPT and _version(given) < _TAKES_CONTEXT:
+    event = read_event(given, name, _KINDS)
+    if event and event.kind == PROMPT and _version(given) < _TAKES_CONTEXT:
         return None
-    return asked
+    return event
 
 
-def written(asked: Event, context: str) -> dict[str, Any]:
+def written(event: HookEvent, context: str) -> dict[str, Any]:
     """Return the answer that adds a text to the context."""
     return {"additional_context": context}
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.agents.hook.context import matches, summary
-from irclient.agents.hook.options import options
+from irclient.agents.hook.options import parse_options
 from irclient.agents.hook.sanitise import plain
 from irclient.fast.light_json import dumped, parsed
 from irdaemon.source.sessions.blocks import authored
@@ -183,18 +183,20 @@ def test_what_is_written_is_json(value):
 
 def test_limits_come_from_the_command_line_else_the_environment_else_are_the_usual(monkeypatch):
     monkeypatch.delenv("IRDAEMON_HOOK_BUDGET_MS", raising=False)
-    usual = options(["--agent", "claude"])
+    usual = parse_options(["--agent", "claude"])
     assert (usual.budget_s, usual.chars, usual.corpora, usual.event) == (0.15, 1_500, [], "")
     monkeypatch.setitem(os.environ, "IRDAEMON_HOOK_BUDGET_MS", "300")
-    assert options(["--agent=claude"]).budget_s == 0.3
-    told = options("--agent codex --budget-ms 80 --chars 900 -c a --corpus b --event Stop".split())
+    assert parse_options(["--agent=claude"]).budget_s == 0.3
+    told = parse_options(
+        "--agent codex --budget-ms 80 --chars 900 -c a --corpus b --event Stop".split()
+    )
     assert (told.budget_s, told.chars, told.corpora, told.event) == (0.08, 900, ["a", "b"], "Stop")
 
 
 @pytest.mark.parametrize("wrong", ["", "soon", "-1", "0", "nan", "1e999"])
 def test_a_limit_that_is_none_costs_no_prompt_its_answer(monkeypatch, wrong):
     monkeypatch.setenv("IRDAEMON_HOOK_BUDGET_MS", wrong)
-    told = options(["--agent", "claude", "--budget-ms", wrong, "--chars", wrong])
+    told = parse_options(["--agent", "claude", "--budget-ms", wrong, "--chars", wrong])
     assert 0 < told.budget_s <= 10
     assert 0 < told.chars <= 10_000
 
@@ -202,4 +204,4 @@ def test_a_limit_that_is_none_costs_no_prompt_its_answer(monkeypatch, wrong):
 @pytest.mark.parametrize("words", [[], ["--agent"], ["--agent", "emacs"], ["--agnt", "claude"]])
 def test_an_unknown_agent_or_option_is_said(words):
     with pytest.raises(ValueError, match="unknown"):
-        options(words)
+        parse_options(words)

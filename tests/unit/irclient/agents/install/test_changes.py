@@ -11,8 +11,8 @@ import pytest
 
 from irclient.agents.hook.options import AGENTS
 from irclient.agents.install.changes import BACKUP, to_install, to_uninstall
-from irclient.agents.install.jsonc import Json
-from irclient.agents.install.targets import PLACES, Here
+from irclient.agents.install.jsonc import JsonText
+from irclient.agents.install.targets import SETTINGS_FILES, Machine
 from irclient.cli.main import main
 from irclient.errors import SettingsError
 
@@ -113,10 +113,10 @@ def here(tmp_path):
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     project.mkdir()
-    return Here(str(home), str(project), {}, f"/py -I -S /x/{START}", "/bin/irc")
+    return Machine(str(home), str(project), {}, f"/py -I -S /x/{START}", "/bin/irc")
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=SETTINGS_FILES)
 def written(here, request):
     """Write an agent's files as somebody may have them; return the agent and the files."""
     files = {}
@@ -125,7 +125,9 @@ def written(here, request):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         files[path] = text.encode()
-    assert {str(path) for path in files} == {p.path for p in PLACES[request.param](here, False)}
+    assert {str(path) for path in files} == {
+        p.path for p in SETTINGS_FILES[request.param](here, False)
+    }
     return request.param, files
 
 
@@ -139,7 +141,7 @@ def uninstall(here, agent, hooks=True, mcp=True, project=False):
 
 def _changed(here, agent, plan, hooks, mcp, project):
     changes = []
-    for whole in PLACES[agent](here, project):
+    for whole in SETTINGS_FILES[agent](here, project):
         part = whole.only(hooks, mcp)
         if part.wanted and (change := plan(whole, part)):
             change.make()
@@ -149,12 +151,12 @@ def _changed(here, agent, plan, hooks, mcp, project):
 
 def read(path):
     text = path.read_text("utf-8-sig")
-    return tomllib.loads(text) if path.suffix == ".toml" else Json(text).root.value
+    return tomllib.loads(text) if path.suffix == ".toml" else JsonText(text).root.value
 
 
 def held(path, data):
     text = data.decode("utf-8-sig")
-    return tomllib.loads(text) if path.suffix == ".toml" else Json(text).root.value
+    return tomllib.loads(text) if path.suffix == ".toml" else JsonText(text).root.value
 
 
 def with_ours(settings, place):
@@ -178,7 +180,7 @@ def goes_on(old, new):
 def test_exactly_ours_comes_in_and_every_character_that_was_there_stays(here, written):
     agent, files = written
     changes = install(here, agent)
-    places = {place.path: place for place in PLACES[agent](here, False)}
+    places = {place.path: place for place in SETTINGS_FILES[agent](here, False)}
     assert {change.path for change in changes} == {str(path) for path in files}
     for path, before in files.items():
         assert read(path) == with_ours(held(path, before), places[str(path)])
@@ -226,7 +228,7 @@ def test_a_second_time_there_is_nothing_to_do(here, written):
     assert uninstall(here, agent) == []
 
 
-@pytest.mark.parametrize("agent", PLACES)
+@pytest.mark.parametrize("agent", SETTINGS_FILES)
 @pytest.mark.parametrize("project", [False, True])
 def test_where_no_file_was_there_is_none_afterwards(here, agent, project):
     changes = install(here, agent, project=project)
@@ -257,7 +259,7 @@ def test_what_its_owner_changed_since_is_kept_and_only_ours_goes(here, written):
 
 
 def test_another_installations_entries_are_replaced_and_its_owners_additions_kept(here):
-    old = Here(here.home, here.cwd, {}, "/old/py -I -S /old/irclient/hook/start.py", "/old/irc")
+    old = Machine(here.home, here.cwd, {}, "/old/py -I -S /old/irclient/hook/start.py", "/old/irc")
     install(old, "claude")
     path = Path(here.home, ".claude/settings.json")
     servers = Path(here.home, ".claude.json")
@@ -388,7 +390,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(here, meanwhile):
     path = Path(here.home, ".claude/settings.json")
     path.parent.mkdir()
     path.write_text(CLAUDE)
-    (whole, _) = PLACES["claude"](here, False)
+    (whole, _) = SETTINGS_FILES["claude"](here, False)
     change = to_install(whole, whole)
     path.write_bytes(meanwhile) if meanwhile else path.unlink()
     with pytest.raises(SettingsError, match="changed meanwhile"):
@@ -397,7 +399,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(here, meanwhile):
 
 
 def test_a_file_that_appeared_meanwhile_is_not_overwritten(here):
-    (whole, _) = PLACES["claude"](here, False)
+    (whole, _) = SETTINGS_FILES["claude"](here, False)
     change = to_install(whole, whole)
     path = Path(whole.path)
     path.parent.mkdir()
@@ -416,21 +418,21 @@ def test_what_is_no_file_is_refused(here):
 
 
 def test_places_follow_the_agents_own_variables(here):
-    moved = Here(
+    moved = Machine(
         here.home,
         here.cwd,
         {"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "XDG_CONFIG_HOME": "/g"},
         "hook",
         "/irc",
     )
-    paths = [place.path for name in PLACES for place in PLACES[name](moved, False)]
+    paths = [place.path for name in SETTINGS_FILES for place in SETTINGS_FILES[name](moved, False)]
     assert {"/c/settings.json", "/c/.claude.json", "/x/hooks.json", "/x/config.toml"} <= set(paths)
     assert "/g/opencode/opencode.json" in paths
 
 
 def test_every_agent_with_a_hook_can_be_set_up_and_no_hook_can_fail(here):
     for agent in AGENTS:
-        hooks = [hook for place in PLACES[agent](here, False) for hook in place.hooks]
+        hooks = [hook for place in SETTINGS_FILES[agent](here, False) for hook in place.hooks]
         commands = [c for hook in hooks for c in _commands(hook.item)]
         assert commands
         assert all(f"--agent {agent}" in each for each in commands)
@@ -483,10 +485,10 @@ THEIRS = {
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize("agent", PLACES)
+@pytest.mark.parametrize("agent", SETTINGS_FILES)
 def test_what_is_printed_of_a_change_holds_nothing_of_anybody_elses(home, capsys, agent, indent):
-    here = Here(str(home), str(home), {}, f"/py /x/{START}", "/bin/irc")
-    for place in PLACES[agent](here, False):
+    here = Machine(str(home), str(home), {}, f"/py /x/{START}", "/bin/irc")
+    for place in SETTINGS_FILES[agent](here, False):
         path = Path(place.path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".toml":
@@ -518,7 +520,7 @@ def test_a_change_of_an_entry_somebody_amended_tells_only_what_we_write(here):
         '[mcp_servers.irdaemon]\ncommand = "/old/irc"\nargs = ["mcp"]\n\n'
         '[mcp_servers.irdaemon.env]\nTOKEN = "tok-own"\n'
     )
-    place = PLACES["codex"](here, False)[1]
+    place = SETTINGS_FILES["codex"](here, False)[1]
     told = "\n".join(to_uninstall(place, place).diff())
     assert '-args = ["mcp"]' in told
     assert "tok-own" not in told

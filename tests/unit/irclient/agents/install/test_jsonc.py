@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.agents.install.jsonc import Json, append, put, remove
+from irclient.agents.install.jsonc import JsonText, append, put, remove
 
 SETTINGS = """\
 // mine
@@ -25,7 +25,7 @@ SETTINGS = """\
 
 
 def read(text):
-    return Json(text).root.value
+    return JsonText(text).root.value
 
 
 def test_comments_and_last_commas_are_understood():
@@ -149,7 +149,7 @@ def test_whatever_is_put_in_is_read_there_and_everything_else_as_before(text, pa
         after = put(text, path, ["ours"])
     except ValueError:
         return  # something else than an object is in the way
-    assert Json(after).find(path).value == ["ours"]
+    assert JsonText(after).find(path).value == ["ours"]
     expected = before
     for key in path[:-1]:
         expected = expected.setdefault(key, {})
@@ -159,7 +159,7 @@ def test_whatever_is_put_in_is_read_there_and_everything_else_as_before(text, pa
 
 @given(documents(), st.sampled_from("abcdef"))
 def test_what_was_put_beside_others_is_taken_out_to_the_byte(text, key):
-    node = Json(text).find([key])
+    node = JsonText(text).find([key])
     if node is None or not node.value or not isinstance(node.value, (dict, list)):
         return
     if isinstance(node.value, dict):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from irdaemon.watch.debounce import Debouncer
 
 
-class Pump:
+class Delivery:
     """Call `on_dirty` with the debouncer's paths as they become due."""
 
     def __init__(self, on_dirty: Callable[[tuple[str, ...]], None], debouncer: Debouncer):
@@ -21,11 +21,11 @@ class Pump:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start handing over, if that is not so already; what waited before is kept."""
+        """Start the thread unless it runs; paths that waited before are kept."""
         if self.alive():
             return
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="watch-pump", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="watch-delivery", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -37,11 +37,11 @@ class Pump:
             self._thread.join()
 
     def alive(self) -> bool:
-        """Say whether the thread runs."""
+        """Return whether the thread runs."""
         return self._thread is not None and self._thread.is_alive()
 
     def add(self, path: str, top: str) -> None:
-        """Let `path` be handed over when it is due."""
+        """Add a path, to be handed over when it is due."""
         with self._changed:
             planned = self._debouncer.next_due()
             self._debouncer.add(path, time.monotonic(), top)
@@ -52,9 +52,9 @@ class Pump:
                 self._changed.notify_all()
 
     def flush(self, timeout: float) -> bool:
-        """Hand over now whatever waits, and say whether that was done within `timeout` seconds."""
+        """Hand over all waiting paths now; return whether that ended within `timeout` seconds."""
         with self._changed:
-            self._debouncer.hasten(time.monotonic())
+            self._debouncer.make_due(time.monotonic())
             until = self._taken + (self._debouncer.next_due() is not None)
             self._changed.notify_all()
             return self._changed.wait_for(lambda: self._handed >= until, timeout)

@@ -1,6 +1,6 @@
-"""A checkup: the ledger held against itself, against an index made of it, and against the disk.
+"""Check the ledger for damage, against an index built of it, and against the disk.
 
-It only reads, so it may be made beside a running daemon.
+It only reads, so it can run beside the daemon.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from irdaemon.ingest.scan import ScanRequest, compare
 from irdaemon.ledger import Delta, IntegrityProblem, Ledger
 
 _BUILD = "irc build, or the next start, reads them"
-_ANEW = "irdaemon restart builds it anew"
+_REBUILD = "irdaemon restart rebuilds it"
 
 
-def checkup(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
-    """Return what is not as it should be; of a ledger that cannot be used only that.
+def check_ledger(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
+    """Return what is wrong; of a ledger that cannot be used only that.
 
     Raises LedgerError for a ledger of a later format, or a failing disk.
     """
@@ -33,19 +33,19 @@ def checkup(ledger: Ledger, config: Config) -> list[IntegrityProblem]:
         for name in ledger.corpora.names():
             found += _against_index(ledger, name)
             if name not in configured:
-                found.append(_forgotten(name))
+                found.append(_not_configured(name))
         for corpus in configured.values():
             found += _against_disk(ledger, corpus)
     return found
 
 
-def _forgotten(name: str) -> IntegrityProblem:
+def _not_configured(name: str) -> IntegrityProblem:
     what = "it is not in the configuration any more"
-    return IntegrityProblem("disk", what, "the next start forgets it", name, severe=False)
+    return IntegrityProblem("disk", what, "the next start deletes it", name, severe=False)
 
 
 def _against_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
-    """Build what queries would be answered from, and hold its counts against the ledger's."""
+    """Build the rows that queries are answered from, and compare their counts with the ledger's."""
     _, embedder = ledger.corpora.served(name) or ("", "")
     dim = ledger.vectors.dimension(embedder)
     try:
@@ -64,17 +64,15 @@ def _against_index(ledger: Ledger, name: str) -> Iterator[IntegrityProblem]:
     ):
         if has != holds:
             what = f"it would have {has} {noun}, the ledger holds {holds}"
-            yield IntegrityProblem("index", what, _ANEW, name)
+            yield IntegrityProblem("index", what, _REBUILD, name)
 
 
 def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
-    """Scan the corpus' source, without reading what it has."""
+    """Scan the corpus' source, without reading its entries."""
     try:
         found, delta = compare(ledger, corpus, ScanRequest(), OptOuts())
     except (OSError, IRError) as error:
-        yield IntegrityProblem(
-            "disk", f"it cannot be looked at: {error}", "irc status", corpus.name
-        )
+        yield IntegrityProblem("disk", f"it cannot be scanned: {error}", "irc status", corpus.name)
         return
     for problem in found.scan.problems:
         what = f"{problem.path}: {problem.reason}"
@@ -85,18 +83,18 @@ def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
         yield IntegrityProblem(
             "disk", what, "irc build, or the next start, forgets them", corpus.name
         )
-    for why, keys in _not_level(delta, corpus.recipe).items():
+    for why, keys in _outdated(delta, corpus.recipe).items():
         yield IntegrityProblem(
             "disk", f"{len(keys)} entries {why}: {_some(keys)}", _BUILD, corpus.name
         )
     if failures := ledger.failures.count(corpus.name):
         what = f"{failures} entries could not be read"
         yield IntegrityProblem(
-            "disk", what, "irc status --failures says why", corpus.name, severe=False
+            "disk", what, "irc status --failures lists why", corpus.name, severe=False
         )
 
 
-def _not_level(delta: Delta, recipe: str) -> dict[str, list[str]]:
+def _outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
     """Return the keys of entries that the ledger is behind with, by why."""
     behind: dict[str, list[str]] = {}
     for entry in delta.stale:
@@ -109,7 +107,7 @@ def _not_level(delta: Delta, recipe: str) -> dict[str, list[str]]:
             why = "have changed"
         elif known.recipe != recipe:
             why = "were decomposed in another way"
-        else:  # written moments before it was read: it is only doubted
+        else:  # written moments before it was read: read again, not wrong
             continue
         behind.setdefault(why, []).append(entry.key)
     return behind
@@ -121,8 +119,8 @@ def _some(keys: Iterable[str]) -> str:
     return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
 
 
-def against_daemon(ledger: Ledger, ask: Callable[[], Status]) -> list[IntegrityProblem]:
-    """Hold what a daemon serves, by its status, against the ledger; nothing while it is busy."""
+def compare_with_daemon(ledger: Ledger, ask: Callable[[], Status]) -> list[IntegrityProblem]:
+    """Compare what a daemon serves, by its status, with the ledger; nothing while it is busy."""
     before = ask()
     held = {name: ledger.artifacts.counts(name, "") for name in ledger.corpora.names()}
     after = ask()
@@ -130,7 +128,7 @@ def against_daemon(ledger: Ledger, ask: Callable[[], Status]) -> list[IntegrityP
         return []
     return [
         IntegrityProblem(
-            "index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _ANEW, name
+            "index", f"the daemon serves {has} {noun}, the ledger holds {holds}", _REBUILD, name
         )
         for state in after.corpora
         if (name := state.name) in held

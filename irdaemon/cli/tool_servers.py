@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
-from irclient.terminal.output import note, say
+from irclient.terminal.output import note, print_line
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
 from irdaemon.runtime.plugins import did_you_mean
@@ -64,31 +64,31 @@ class ToolServer:
         return _host(self.url) if self.url else _program(self.command)
 
     def without_values(self, text: str) -> str:
-        """Return a text without what this server's configuration says, and without secrets."""
+        """Return a text without the values of this server's configuration, and without secrets."""
         for value in sorted(self._values(), key=len, reverse=True):
             text = text.replace(value, "...")
         return Redactor("all").text(text)
 
     def _values(self) -> Iterator[str]:
         words = (*self.command[1:], *" ".join(self.command).split()[1:])
-        said = (*words, *self.env.values(), *self.headers.values(), self.url, self.cwd)
-        for value in {*said, *map(_filled, said)}:
+        values = (*words, *self.env.values(), *self.headers.values(), self.url, self.cwd)
+        for value in {*values, *map(_filled, values)}:
             if len(value) > _PLAIN_CHARS:
                 yield value
 
 
 def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
-    """List the configured servers, or ask those named and keep their answers; say if all went well.
+    """List the configured servers, or keep the tools of those named; return whether all succeeded.
 
-    What happens is printed: the servers or dumps to stdout, what went wrong to stderr.
+    Servers and dumps are printed to stdout, errors to stderr.
     """
     home = os.path.expanduser("~")
     servers = configured(home, [os.path.abspath(file) for file in files])
     if not names:
         for server in servers.values():
-            say(f"{server.name}  {server}  ({server.origin})")
+            print_line(f"{server.name}  {server}  ({server.origin})")
         if not servers:
-            say("no servers")
+            print_line("no servers")
         return True
     is_new = not os.path.isdir(dump_directory(home, os.environ))
     asked = [_ask_and_keep(server, home, timeout) for server in chosen(servers, names)]
@@ -100,7 +100,7 @@ def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
 def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
     try:
         tools = ask(server, timeout)
-        say(f"{keep(server, tools, home, os.environ)}  {len(tools)} tools")
+        print_line(f"{keep(server, tools, home, os.environ)}  {len(tools)} tools")
     except IRError as error:
         note(f"irdaemon: {error.message}")
         note(f"          {error.hint}")
@@ -116,13 +116,13 @@ def configured(home: str, files: Sequence[str] = ()) -> dict[str, ToolServer]:
     found: dict[str, ToolServer] = {}
     for path in files or [os.path.join(home, name) for name in _FILES]:
         try:
-            said = _read(path)
+            settings = _read(path)
         except (OSError, ValueError, RecursionError) as error:
             if files:
                 reason = error.strerror if isinstance(error, OSError) else error
                 raise QueryError(f"{path}: {reason}", "name a file of MCP servers") from error
             continue
-        for server in _servers(said, path):
+        for server in _servers(settings, path):
             found.setdefault(server.name, server)
     return found
 
@@ -140,7 +140,7 @@ def chosen(servers: Mapping[str, ToolServer], names: Sequence[str]) -> list[Tool
 def ask(server: ToolServer, timeout: float) -> list[dict[str, Any]]:
     """Return the tools of a server, as it gave them; runs its command where it has one.
 
-    What it says on stderr is told, without credentials.
+    Its stderr is printed, without credentials.
     Raises Unavailable where it cannot be asked, or has not answered after `timeout` seconds.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
@@ -159,12 +159,12 @@ def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str
         hint = "pip install 'irdaemon[mcp]'"
         raise Unavailable("asking a server takes the package mcp", hint) from error
     except TimeoutError as error:
-        said = f"{server.name} did not answer within {timeout:g} s"
-        raise Unavailable(said, "--timeout gives it longer") from error
-    except Exception as error:  # whatever a foreign process or the SDK comes up with
+        message = f"{server.name} did not answer within {timeout:g} s"
+        raise Unavailable(message, "--timeout gives it longer") from error
+    except Exception as error:  # a foreign process or the SDK may raise anything
         reason = _innermost(error)
-        said = f"{server.name} cannot be asked: {server.without_values(reason)}"
-        raise Unavailable(said, f"it is {server}") from error
+        message = f"{server.name} cannot be asked: {server.without_values(reason)}"
+        raise Unavailable(message, f"it is {server}") from error
 
 
 def keep(server: ToolServer, tools: list[dict[str, Any]], home: str, env: Mapping[str, str]) -> str:
@@ -193,8 +193,8 @@ async def _asked(server: ToolServer, timeout: float, stderr: TextIO) -> list[dic
 
 def _plain(tool: Any) -> dict[str, Any]:
     """Return a tool as it came over the wire."""
-    said: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return said
+    plain: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return plain
 
 
 def _transport(server: ToolServer, stderr: TextIO) -> Any:
@@ -232,9 +232,9 @@ def _read(path: str) -> Mapping[str, Any]:
     return value
 
 
-def _servers(said: Mapping[str, Any], origin: str) -> Iterator[ToolServer]:
+def _servers(settings: Mapping[str, Any], origin: str) -> Iterator[ToolServer]:
     for key in _KEYS:
-        named = said.get(key)
+        named = settings.get(key)
         for name, about in named.items() if isinstance(named, dict) else ():
             server = _server(str(name), about, origin) if isinstance(about, dict) else None
             if server:
@@ -242,7 +242,7 @@ def _servers(said: Mapping[str, Any], origin: str) -> Iterator[ToolServer]:
 
 
 def _server(name: str, about: Mapping[str, Any], origin: str) -> ToolServer | None:
-    """Return the server described, None where it says neither what to run nor whom to ask."""
+    """Return the server described, None without a command and a URL."""
     command = about.get("command")
     first = [command] if isinstance(command, str) else command
     rest = about.get("args")
@@ -293,7 +293,7 @@ def _filled(text: str) -> str:
 
 
 def _innermost(error: BaseException) -> str:
-    """Return what the first error in a group of errors says."""
+    """Return the message of the first error in a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

@@ -9,25 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.cli.commands import supervisor
-from irdaemon.cli.commands.supervisor import BURST, INTERVAL_S, wait_before
+from irdaemon.cli import process_supervisor
+from irdaemon.cli.process_supervisor import BURST, INTERVAL_S, wait_before
 
 ROOT = Path(__file__).parents[3]
 QUICKLY = """
 import sys
-from irdaemon.cli.commands import supervisor
-supervisor.RESTART_S = 0.001
-sys.exit(supervisor.main(sys.argv[1:]))
+from irdaemon.cli import process_supervisor
+process_supervisor.RESTART_S = 0.001
+sys.exit(process_supervisor.main(sys.argv[1:]))
 """
 
 
 def test_it_waits_and_gives_up_as_the_unit_says():
     lines = (ROOT / "systemd" / "irdaemon.service").read_text().splitlines()
     unit = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
-    assert float(unit["RestartSec"]) == supervisor.RESTART_S
+    assert float(unit["RestartSec"]) == process_supervisor.RESTART_S
     assert int(unit["StartLimitBurst"]) == BURST
     assert float(unit["StartLimitIntervalSec"]) == INTERVAL_S
-    assert int(unit["RestartPreventExitStatus"]) == supervisor.WRONG
+    assert int(unit["RestartPreventExitStatus"]) == process_supervisor.WRONG
 
 
 def test_it_waits_longer_each_time_and_then_no_more():

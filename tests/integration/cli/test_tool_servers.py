@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.cli.tools import ToolServer, ask, chosen, configured, filled, keep, run
+from irdaemon.cli.tool_servers import ToolServer, ask, chosen, configured, filled, keep, run
 from irdaemon.source.mcp_tools import McpTools, known_roots
 from tests.support.guidance import write
 from tests.support.planted import GITHUB

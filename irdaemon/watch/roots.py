@@ -1,4 +1,4 @@
-"""Where the roots are now, and which of them can only be polled."""
+"""The real paths of the roots, and which of them can only be polled."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.types import LINK_POLICIES, LinkPolicy, Root
-from irdaemon.watch.limits import NETWORK, Refusal, mounted, network_kind
+from irdaemon.watch.limits import NETWORK, Unwatchable, mounted, network_kind
 from irdaemon.watch.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The real path of a root, and (device, inode) of what is there; None when nothing is.
+class RootLocation:
+    """The real path of a root, and (device, inode) of what is there; None if nothing is.
 
-    `links` says which links to directories are followed below it.
+    `links` is the policy on links to directories below it.
     """
 
     path: str
@@ -24,8 +24,8 @@ class Place:
     links: LinkPolicy = "direct"
 
 
-def locate(roots: Iterable[Root]) -> tuple[Place, ...]:
-    """Return the real places of the given roots, each once, sorted.
+def locate(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
+    """Return the locations of the given roots, each once, sorted.
 
     Of several policies on links the widest counts: what one corpus reads has to be watched.
     """
@@ -33,20 +33,22 @@ def locate(roots: Iterable[Root]) -> tuple[Place, ...]:
     for root in roots:
         path = resolved(root.path)
         policies[path] = max(root.links, policies.get(path, "none"), key=LINK_POLICIES.index)
-    return tuple(Place(path, _identity(path), policies[path]) for path in sorted(policies))
+    return tuple(RootLocation(path, _identity(path), policies[path]) for path in sorted(policies))
 
 
-def changed(before: tuple[Place, ...], now: tuple[Place, ...]) -> tuple[str, ...]:
+def changed(before: tuple[RootLocation, ...], now: tuple[RootLocation, ...]) -> tuple[str, ...]:
     """Return the paths that are new, or hold something else than before."""
     known = set(before)
-    return tuple(place.path for place in now if place not in known)
+    return tuple(location.path for location in now if location not in known)
 
 
-def unwatchable(places: tuple[Place, ...], settings: Settings) -> dict[str, Refusal]:
-    """Return the places to poll from the start, and network file systems within them, and why."""
-    there = [place.path for place in places if place.identity is not None]
+def unwatchable_paths(
+    locations: tuple[RootLocation, ...], settings: Settings
+) -> dict[str, Unwatchable]:
+    """Return the reason for each path to poll: locations, and network file systems within them."""
+    there = [location.path for location in locations if location.identity is not None]
     if settings.polling:
-        return dict.fromkeys(there, Refusal("polling is set in the configuration"))
+        return dict.fromkeys(there, Unwatchable("polling is set in the configuration"))
     mounts = mounted()
     kinds = {path: network_kind(path, mounts) for path in there}
     inside = {
@@ -55,7 +57,7 @@ def unwatchable(places: tuple[Place, ...], settings: Settings) -> dict[str, Refu
         if mount.kind in NETWORK and any(at_or_under(mount.path, path) for path in there)
     }
     return {
-        path: Refusal(f"{kind} is a network file system: its changes raise no events here")
+        path: Unwatchable(f"{kind} is a network file system: its changes raise no events here")
         for path, kind in {**kinds, **inside}.items()
         if kind
     }

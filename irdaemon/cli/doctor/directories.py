@@ -1,4 +1,4 @@
-"""Whether the daemon's own directories are private, writable, and have room left."""
+"""Check that the daemon's own directories are private, writable, and not full."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(config: Config) -> Iterable[Finding]:
     if os.path.isdir(config.state_dir):
         for name in sorted(os.listdir(config.state_dir)):
             yield from exposed(os.path.join(config.state_dir, name))
-        yield from room(config)
+        yield from free_space(config)
     yield from editable(config.path)
     yield from private(os.path.dirname(socket_path()))
 
@@ -55,7 +55,7 @@ def exposed(path: str) -> Iterator[Finding]:
 
 
 def editable(path: str) -> Iterator[Finding]:
-    """Judge the configuration file: whoever may write it names modules that the daemon loads."""
+    """Judge the configuration file: who can write it can make the daemon load modules."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -69,17 +69,17 @@ def editable(path: str) -> Iterator[Finding]:
         yield ok("is readable, and written by its owner alone", path)
 
 
-def room(config: Config) -> Iterator[Finding]:
+def free_space(config: Config) -> Iterator[Finding]:
     """Judge the free space: compaction needs as much again as the ledger takes."""
     ledger = os.path.getsize(config.ledger_path) if os.path.exists(config.ledger_path) else 0
     free = shutil.disk_usage(config.state_dir).free
     wanted = max(_LEAST_FREE, 2 * ledger)
-    said = f"{free // MB:,} MB free, the ledger takes {ledger // MB:,} MB"
+    message = f"{free // MB:,} MB free, the ledger takes {ledger // MB:,} MB"
     if free >= wanted:
-        yield ok(said, config.state_dir)
+        yield ok(message, config.state_dir)
     else:
         fix = f"df -h {shlex.quote(config.state_dir)}; free at least {wanted // MB:,} MB"
-        yield wrong(f"{said}: too little to compact it", config.state_dir, fix)
+        yield wrong(f"{message}: too little to compact it", config.state_dir, fix)
 
 
 def _writable(directory: str) -> bool:

@@ -1,4 +1,4 @@
-"""Put watches on a directory tree: not on pruned directories, through links as the walks go.
+"""Watch directory trees recursively: not pruned directories, through links as the walks go.
 
 A directory is watched before it is listed, and hinted after: whatever appears meanwhile raises an
 event, is listed, or is seen by the scan that follows the hint.
@@ -15,12 +15,12 @@ from irdaemon.source.tree import is_directory, is_link
 from irdaemon.watch.settings import Settings
 from irdaemon.watch.watches import Watches
 
-# Where SQLite writes first, beside a database; whoever reads the database opens it as if to write.
+# Where SQLite writes first, beside a database; a reader of the database opens it as if to write.
 LOG_ENDING = "-wal"
 
 
-class Planter:
-    """Walk trees and watch what they hold; `links` remembers the symlinks met and their targets."""
+class RecursiveWatches:
+    """Walk trees and watch their directories; `links` maps the symlinks found to their targets."""
 
     def __init__(self, watches: Watches, settings: Settings):
         self.links: dict[str, str] = {}
@@ -29,16 +29,16 @@ class Planter:
         self._pruned = settings.pruned
         self._ignored = settings.ignored
         self._symlinks: Mapping[str, Symlinks] = {}
-        self._refused: frozenset[str] = frozenset()
+        self._not_entered: frozenset[str] = frozenset()
 
-    def begin(self, symlinks: Mapping[str, Symlinks], refused: frozenset[str]) -> None:
+    def begin(self, symlinks: Mapping[str, Symlinks], unwatched: frozenset[str]) -> None:
         """Start over: which links are followed below each root, and what is not to be entered."""
         self._links_before, self.links = self.known_links(), {}
         self._symlinks = symlinks
-        self._refused = refused
+        self._not_entered = unwatched
 
     def finish(self) -> None:
-        """Forget the links that were there before this round and are no more."""
+        """Drop the links of the round before that are gone."""
         self._links_before = {}
 
     def known_links(self) -> dict[str, str]:
@@ -46,23 +46,23 @@ class Planter:
         return {**self._links_before, **self.links}
 
     def unlink(self, path: str) -> str:
-        """Note that a link may be gone; return where it led, "" where it was none."""
+        """Drop a link that may be gone; return its target, "" where it was none."""
         target = self.links.pop(path, "")
         if target:
             self._links_before[path] = target
         return target
 
-    def refuse(self, root: str) -> None:
+    def give_up(self, root: str) -> None:
         """Give up the watches of a root, and do not enter it again."""
-        self._refused |= {root}
+        self._not_entered |= {root}
         self._watches.drop_root(root)
 
     def excluded(self, path: str) -> bool:
-        """Say whether a path is neither watched nor hinted."""
-        return path in self._refused or any(at_or_under(path, top) for top in self._ignored)
+        """Return whether a path is neither watched nor hinted."""
+        return path in self._not_entered or any(at_or_under(path, top) for top in self._ignored)
 
-    def plant(self, path: str, root: str, top: str) -> None:
-        """Watch a directory, or what a symlink points to, and all below; LimitReached if it ends.
+    def add_tree(self, path: str, root: str, top: str) -> None:
+        """Watch a directory, or what a symlink points to, and all below. Raises LimitReached.
 
         Directories that cannot be read are passed over: the scan reports them.
         """
@@ -76,15 +76,15 @@ class Planter:
             if self._watches.add(directory, root, its_top):
                 pending.extend((below, its_top) for below in self._below(directory))
 
-    def plant_root(self, root: str) -> None:
-        """Watch a root and, for its sake, its parent: a root that is remade stays watched."""
+    def add_root(self, root: str) -> None:
+        """Watch a root and its entry in its parent, so that it stays watched when made again."""
         self._watches.add_name(root, root)
         if os.path.isfile(root):
             self._watches.add_name(root + LOG_ENDING, root)
-        self.plant(root, root, root)
+        self.add_tree(root, root, root)
 
     def count(self, root: str) -> int:
-        """Return how many directories below a root want a watch, symlinks apart."""
+        """Return how many directories below a root need a watch, without following symlinks."""
         counted, pending = 0, [root]
         while pending:
             counted += 1
@@ -92,7 +92,7 @@ class Planter:
         return counted
 
     def _follow(self, link: str, root: str) -> str:
-        """Return where a link leads, "" where nobody follows it."""
+        """Return where a link leads, "" if it is not followed."""
         target = resolved(link)
         rule = self._symlinks.get(root, Symlinks())
         if rule.danger(target) or (os.path.isdir(target) and not rule.follows(link, target)):

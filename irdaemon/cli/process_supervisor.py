@@ -5,9 +5,9 @@ process: it runs this file alone, without the rest of the package, and mostly wa
 
     python -I -S supervisor.py LOCK LOG COMMAND...
 
-Its number is in LOCK, which it holds for life. It says the first child's number on stdout. As long
-as stdin is open, somebody waits for the first child to serve; if that ends first, it is not started
-again, and its exit code is ours.
+Its pid is in LOCK, which it holds while it runs. It writes the first child's pid to stdout. As long
+as stdin is open, a caller waits for the first child to serve; if the child ends before, it is not
+started again, and its exit code is this process'.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def wait_before(starts: Sequence[float], now: float) -> float | None:
     return None if recent >= BURST else RESTART_S * 2 ** max(0, recent - 1)
 
 
-class Supervisor:
-    """Run a command, and again when it crashes, until told to stop."""
+class ProcessSupervisor:
+    """Run a command, and again when it crashes, until stopped."""
 
     def __init__(self, log: str, command: list[str]):
         self._log = log
@@ -58,9 +58,9 @@ class Supervisor:
                 return max(code, 0) or int(code not in _CLEAN)
             wait_s = wait_before(starts, time.monotonic())
             if wait_s is None:
-                return self._given_up(code)
-            self._say(
-                "WARNING", f"the daemon ended with {_told(code)}; started again in {wait_s:g} s"
+                return self._give_up(code)
+            self._log_line(
+                "WARNING", f"the daemon ended with {_ending(code)}; started again in {wait_s:g} s"
             )
             self._wait(wait_s)
             if self._stopping:
@@ -68,7 +68,7 @@ class Supervisor:
 
     def _run_once(self, first: bool) -> int:
         null = [(os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0) for n in (0, 1)]
-        # Whoever waits reads what the first one says; later nobody does.
+        # A caller reads the output of the first child; that of later ones goes to the log.
         log = (os.POSIX_SPAWN_OPEN, 2, self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         actions = null if first else [*null, log]
         self._child = os.posix_spawn(
@@ -76,14 +76,14 @@ class Supervisor:
         )
         if first:
             os.write(1, f"{self._child}\n".encode())
-        if self._stopping:  # the signal came before there was a child to tell
+        if self._stopping:  # the signal came before there was a child to pass it to
             os.kill(self._child, signal.SIGTERM)
         _, status = os.waitpid(self._child, 0)
         self._child = 0
         return os.waitstatus_to_exitcode(status)
 
     def _on_signal(self, number: int, frame: object) -> None:
-        """Pass on what the child is to hear; all but a hangup end this process with it."""
+        """Pass a signal on to the child; all but SIGHUP end this process, too."""
         self._stopping = self._stopping or number != signal.SIGHUP
         if self._child:
             os.kill(self._child, number)
@@ -93,30 +93,30 @@ class Supervisor:
         while not self._stopping and time.monotonic() < until:
             time.sleep(_POLL_S)
 
-    def _given_up(self, code: int) -> int:
-        self._say(
+    def _give_up(self, code: int) -> int:
+        self._log_line(
             "CRITICAL",
-            f"the daemon ended with {_told(code)}, {BURST} times within {INTERVAL_S:g} s; it is not"
-            " started again. irdaemon start --detach does",
+            f"the daemon ended with {_ending(code)}, {BURST} times within {INTERVAL_S:g} s; it is"
+            " not started again. irdaemon start --detach does",
         )
         return max(code, 1)
 
-    def _say(self, level: str, text: str) -> None:
-        said = f"{time.strftime('%Y-%m-%d %H:%M:%S')},000 {level} irdaemon.supervisor: {text}\n"
+    def _log_line(self, level: str, text: str) -> None:
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')},000 {level} irdaemon.supervisor: {text}\n"
         try:
             log = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            os.write(log, said.encode())
+            os.write(log, line.encode())
             os.close(log)
         except OSError:  # a full disk is no reason to leave the daemon down
             pass
 
 
-def _told(code: int) -> str:
+def _ending(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
 
 
 def _is_awaited() -> bool:
-    """Say whether somebody still waits for the first child to serve."""
+    """Return whether a caller still waits for the first child to serve."""
     os.set_blocking(0, False)
     try:
         return bool(os.read(0, 1))
@@ -135,7 +135,7 @@ def main(words: Sequence[str]) -> int:
         return 1
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    return Supervisor(log, command).run()
+    return ProcessSupervisor(log, command).run()
 
 
 if __name__ == "__main__":
