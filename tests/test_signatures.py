@@ -16,7 +16,7 @@ EXEMPT = {
     "irdaemon.library.select": "ir.select",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
-    "irclient.mcp.documents.Library.search": "an MCP tool, whose parameters are its schema",
+    "irclient.mcp.documents.LibraryTools.search": "an MCP tool, whose parameters are its schema",
 }
 
 

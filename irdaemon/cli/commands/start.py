@@ -27,8 +27,8 @@ from irdaemon.runtime import memory, worker
 HELP = "start the daemon, in the foreground or detached"
 ABOUT = """
 Start the daemon and serve until stopped; with --detach in the background, where
-it is restarted when it crashes. If one is running already, nothing happens; with
---detach one of another version is stopped first.
+it is restarted when it crashes. If one is running already, nothing happens; one
+of another version is stopped first with --detach.
 """
 EXAMPLES = """
 # in the foreground, with the log on the terminal
