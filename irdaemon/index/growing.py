@@ -15,7 +15,7 @@ _ROOM = 1.5
 class Growing:
     """The first `size` rows of a buffer that may hold more.
 
-    Appending writes behind what anybody sees, so it costs what is appended; now and then the buffer
+    Appending writes behind what any snapshot sees, so it costs what is appended; now and then the buffer
     is copied into a larger one. Only the newest of a line of these may be appended to.
     """
 

@@ -1,6 +1,6 @@
 """Open the very file that was checked.
 
-Between the check of a path and its opening anybody who may write into a directory on the way can
+Between the check of a path and its opening a process that may write into a directory on the way can
 put a link there. So a path is resolved once, what it leads to is checked, and that real path is
 opened with no link allowed in any part of it: `openat2` with RESOLVE_NO_SYMLINKS where Linux has
 it, O_NOFOLLOW_ANY on macOS, else one directory after the other. A link that was put there

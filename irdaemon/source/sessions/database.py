@@ -1,6 +1,6 @@
 """Open another program's SQLite database without leaving a trace in it or beside it.
 
-SQLite makes files beside a database in WAL mode as soon as it opens it, unless told that nobody
+SQLite makes files beside a database in WAL mode as soon as it opens it, unless told that nothing
 else writes. So one without a log is opened as immutable; one whose owner is at work has both files
 already, and is read beside it. A log without its shared memory was left by a crash or a copy: then
 only what had been written back is read.
