@@ -119,7 +119,7 @@ def test_a_crowd_that_says_nothing_is_cut_and_leaves_room_for_others(home, name)
             assert client.ping().pid == running.process.pid
         for each in crowd:
             each.close()
-        until(lambda: descriptors(running) <= opened)
+        until(lambda: descriptors(running) < opened + 10)  # the 20 that were let in are gone too
 
 
 def _is_cut(raw):
