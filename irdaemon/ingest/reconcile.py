@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
@@ -102,7 +102,8 @@ def reconcile(
     present = [entry.key for entry in (*scan.entries, *found.outside)]
     ledger.failures.drop_absent(corpus.name, present, scan)
     for entry in found.outside:
-        store.put(entry, refusal(entry))
+        # Without a stamp: it is to be read as soon as it is inside, changed or not.
+        store.put(replace(entry, stamp=""), refusal(entry))
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
     new = sum(entry.key not in delta.known for entry in delta.stale)

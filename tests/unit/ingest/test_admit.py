@@ -45,7 +45,6 @@ def test_a_corpus_that_follows_links_reads_what_they_lead_to(tmp_path):
     assert len(corpus.held) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="a failure is not tried again until its file changes")
 def test_what_lay_outside_and_is_a_root_now_is_read(tmp_path):
     root = linked(tmp_path)
     corpus = notes(root)
