@@ -15,8 +15,8 @@ _ROOM = 1.5
 class Growing:
     """The first `size` rows of a buffer that may hold more.
 
-    Appending writes behind what any snapshot sees, so it costs what is appended; now and then the buffer
-    is copied into a larger one. Only the newest of a line of these may be appended to.
+    Appending writes behind what any snapshot sees, so it costs what is appended; now and then the
+    buffer is copied into a larger one. Only the newest of a line of these may be appended to.
     """
 
     buffer: NDArray[Any]

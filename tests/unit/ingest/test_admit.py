@@ -1,7 +1,5 @@
 """Which of the entries that a scan found are read: none opted out, none outside the roots."""
 
-import pytest
-
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.optout import MARKER
 from irdaemon.source.files import Files
