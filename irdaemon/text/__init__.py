@@ -46,6 +46,8 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _QUALIFIER = re.compile(r"[./:]")
 _SHORTEST_LAST_PART = 5
 
+_SHORTEST_IDENTIFIER = 5
+
 _CACHED_WORDS = 200_000
 _LONGEST_WORD = 100
 
@@ -60,6 +62,26 @@ def tokenize(text: str) -> list[str]:
         known = _cache.get(word)
         tokens += _analyze(word) if known is None else known
     return tokens
+
+
+def identifiers(text: str) -> list[str]:
+    """Return the tokens of the words that are written as names in code are, each once."""
+    whole = {
+        word.lower(): None
+        for word in _words(text)
+        if len(_analyze(word)) > 1 and _PART.search(word)
+    }
+    return [word for word in whole if len(word) >= _SHORTEST_IDENTIFIER]
+
+
+def unstemmed(text: str) -> list[str]:
+    """Return the plain words of a text in lower case, each once, whose token is another.
+
+    An identifier (`EventEmitter`) is indexed by its whole, unstemmed; who types it without its
+    capitals means the same.
+    """
+    words = {word.lower().strip("_"): _analyze(word) for word in _words(text)}
+    return [word for word, tokens in words.items() if len(tokens) == 1 and tokens[0] != word]
 
 
 def _words(text: str) -> list[str]:
