@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-quality peer release-check clean
+.PHONY: help run test lint bench bench-quality bench-daily peer release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -11,6 +11,7 @@ help:
 	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against the floors, write bench/results/"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
+	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
 	@echo "make clean  stop the daemon and remove everything make and the daemon made"
 
@@ -37,6 +38,9 @@ bench: .venv/.installed peer
 
 bench-quality: .venv/.installed peer
 	@$(BIN)/python bench/quality.py $(ARGS)
+
+bench-daily: .venv/.installed
+	@$(BIN)/python bench/daily.py $(ARGS)
 
 # From the source distribution to an answer, without a directory of this checkout on any path.
 release-check: .venv/.releasing

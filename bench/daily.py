@@ -1,0 +1,201 @@
+"""Measure a labelled day of prompts: what the prompt hook and `discover` answer, by group.
+
+A home is made of real skills, packages and transcripts, a daemon indexes it, and every prompt is
+asked through the hook of an agent and through `discover` over all corpora. A prompt with gold is
+right when the gold is among the first three; one without is right when nothing is said. Writes
+bench/results/daily.json with every answer, so that two runs can be compared line by line.
+
+    python bench/daily.py [--data DIR] [--prompts FILE] [--corpus-alone]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from common import ROOT, Daemon, daemon, keep
+
+import irclient
+from irclient import Client, Hit, Query
+
+START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
+HOOK = [sys.executable, "-I", "-S", START, "--agent", "claude"]
+FIRST = 3
+# The groups of which the prompts without gold must get nothing.
+SILENT = ("smalltalk", "tiny", "offtopic")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one prompt got: ranks are those of the gold (0-based, -1 where it is missing)."""
+
+    id: str
+    group: str
+    corpus: str
+    prompt: str
+    ranks: tuple[int, ...]
+    need: str
+    ranked: tuple[int, ...]
+    found: tuple[str, ...]
+    reason: str
+    hook_chars: int
+
+    @property
+    def right(self) -> bool:
+        """Say whether the gold is among the first three; without gold, whether nothing came."""
+        return among_first(self.ranks, self.need) if self.corpus else not self.found
+
+    @property
+    def first(self) -> bool:
+        """Say whether gold comes first."""
+        return 0 in self.ranks
+
+
+def among_first(ranks: Sequence[int], need: str) -> bool:
+    """Say whether the gold that is needed lies among the first three."""
+    inside = [0 <= rank < FIRST for rank in ranks]
+    return any(inside) if need == "any" else all(inside)
+
+
+def furnish(home: Path, data: Path) -> None:
+    """Put skills, packages and transcripts where their agents keep them."""
+    for source, place in (
+        ("skills", ".claude/skills"),
+        ("packages", "code"),
+        ("transcripts/claude/projects", ".claude/projects"),
+        ("transcripts/codex/full", ".codex/sessions"),
+    ):
+        shutil.copytree(data / source, home / place, symlinks=True)
+
+
+def is_gold(hit: Hit, gold: Mapping[str, Any]) -> bool:
+    """Say whether a hit is the item that a label names."""
+    if hit.corpus != gold["corpus"]:
+        return False
+    if gold["corpus"] == "skills":
+        return hit.pointer.endswith(gold["path"])
+    if gold["corpus"] == "packages":
+        return hit.name == gold["name"]
+    return os.path.basename(hit.pointer.partition("#")[0]) == gold["file"]
+
+
+def ranks_of(hits: Sequence[Hit], golds: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    """Return at which place each gold item stands, -1 for one that does not."""
+    return tuple(
+        next((place for place, hit in enumerate(hits) if is_gold(hit, gold)), -1) for gold in golds
+    )
+
+
+def ask(running: Daemon, client: Client, label: Mapping[str, Any], alone: bool) -> Answer:
+    """Ask one prompt every way."""
+    gold = label["gold"]
+    corpora = tuple({each["corpus"] for each in gold})
+    selection = client.discover(Query(label["prompt"]))
+    ranked = client.search(Query(label["prompt"], corpora=corpora if alone else (), k=10))
+    return Answer(
+        id=label["id"],
+        group=label["group"],
+        corpus="+".join(sorted(corpora)),
+        prompt=label["prompt"],
+        ranks=ranks_of(selection.results, gold),
+        need=label.get("need", "all"),
+        ranked=ranks_of(ranked.results, gold),
+        found=tuple(f"{hit.score:.2f} {hit.corpus}/{hit.name}" for hit in selection.results),
+        reason=selection.reason,
+        hook_chars=hook_chars(running, label),
+    )
+
+
+def hook_chars(running: Daemon, label: Mapping[str, Any]) -> int:
+    """Return how many characters the hook says at a prompt; each prompt is a session's first."""
+    event = {
+        "session_id": label["id"],
+        "hook_event_name": "UserPromptSubmit",
+        "cwd": str(running.home / "code"),
+        "prompt": label["prompt"],
+    }
+    env = {"HOME": str(running.home), "XDG_RUNTIME_DIR": str(running.home / "run")}
+    done = subprocess.run(HOOK, input=json.dumps(event).encode(), capture_output=True, env=env)
+    if done.returncode or done.stderr:
+        raise SystemExit(f"the hook failed at {label['id']}: {done.stderr!r}")
+    if not done.stdout:
+        return 0
+    return len(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
+
+
+def table(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    """Return a row for each group and corpus of gold."""
+    keys = sorted({(each.group, each.corpus) for each in answers})
+    return [row(group, corpus, of(answers, group, corpus)) for group, corpus in keys]
+
+
+def of(answers: Sequence[Answer], group: str, corpus: str) -> list[Answer]:
+    """Return the answers of a group whose gold lies in a corpus."""
+    return [each for each in answers if (each.group, each.corpus) == (group, corpus)]
+
+
+def row(group: str, corpus: str, answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the figures of some answers."""
+    said = [each.hook_chars for each in answers if each.hook_chars]
+    figures: dict[str, Any] = {"group": group, "gold": corpus or "none", "n": len(answers)}
+    if corpus:
+        figures["among first three"] = sum(each.right for each in answers)
+        figures["first"] = sum(each.first for each in answers)
+        figures["ranked"] = sum(among_first(each.ranked, each.need) for each in answers)
+        figures["wrongly silent"] = sum(not each.found for each in answers)
+    else:
+        figures["rightly silent"] = sum(not each.found for each in answers)
+        figures["rightly silent, hook"] = sum(not each.hook_chars for each in answers)
+    figures["hook characters, median"] = int(statistics.median(said)) if said else 0
+    figures["largest"] = max(said, default=0)
+    return figures
+
+
+def main() -> None:
+    """Ask every prompt, and keep the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--prompts", type=Path, help="default: daily/prompts.jsonl below --data")
+    parser.add_argument(
+        "--corpus-alone", action="store_true", help="rank in the gold's corpus only"
+    )
+    parser.add_argument("--verbose", action="store_true", help="print every answer that is wrong")
+    options = parser.parse_args()
+    prompts = options.prompts or options.data / "daily" / "prompts.jsonl"
+    if not prompts.is_file() or not (options.data / "skills").is_dir():
+        print(f"no labelled day at {options.data}; name it with --data DIR", file=sys.stderr)
+        raise SystemExit(2)
+    labels = [json.loads(line) for line in prompts.read_text("utf-8").splitlines()]
+    with daemon() as running:
+        furnish(running.home, options.data)
+        running.start()
+        with running.client() as client:
+            running.wait_indexed(client, 1)
+            answers = [ask(running, client, label, options.corpus_alone) for label in labels]
+    if options.verbose:
+        for each in answers:
+            if not each.right:
+                print(
+                    each.id,
+                    each.prompt[:80].replace("\n", " "),
+                    each.ranks,
+                    each.ranked,
+                    each.reason,
+                    each.found,
+                )
+    keep("daily", [*table(answers), {"answers": [asdict(each) for each in answers]}])
+
+
+if __name__ == "__main__":
+    main()
