@@ -23,13 +23,17 @@ from irdaemon.retrieve.rerank import reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.selection.dedupe import joined
-from irdaemon.selection.strategies import Choice, Selector, select
+from irdaemon.selection.strategies import AUTO, Choice, Selector, select
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking, ranking_of
+from irdaemon.text.tasks import has_task
 from irdaemon.types import Hit, Query, Selection
 
 # A hit with this share of the best evidence for a sub-query answers that too.
 _ANSWERS = 0.3
+# What a prompt without a task needs: only what it calls by name has full evidence.
+_WITHOUT_TASK = 1.0
+_NO_TASK = {"below_floor": "no_task", "no_candidates": "no_task"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +99,25 @@ def discover(
     model is missing.
     """
     started = time.perf_counter()
+    query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started)
     merged = _merged(run, query)
     with stage("select"):
         choice = select(merged.hits, query.select, custom)
     if choice.abstained and not merged.hits:
-        choice = replace(choice, reason=_why_empty(merged, query))
+        reason = _why_empty(merged, query)
+        choice = replace(choice, reason=reason if has_task else _NO_TASK.get(reason, reason))
     elif custom is None and choice.hits and _may_have_subqueries(query):
         with stage("subqueries"):
             choice = _with_subqueries(choice, run)
     return _trace(run, merged, choice)
+
+
+def _with_floor_for_its_task(query: Query) -> tuple[Query, bool]:
+    """Return a query, and whether it has a task; one without is answered by what it names only."""
+    if query.select.min_score != AUTO or has_task(query.text):
+        return query, True
+    return replace(query, select=replace(query.select, min_score=_WITHOUT_TASK)), False
 
 
 def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -> Trace:
@@ -148,17 +161,18 @@ def _ranking(run: _Run, index: CorpusIndex, query: Query) -> CorpusRanking:
 
 
 def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
-    """Interleave the corpora's rankings: next comes the head in which there is most confidence.
+    """Interleave the corpora's rankings: next comes the head that is most unusual for its corpus.
 
-    Each corpus' own order is kept. Across corpora calibrated confidence compares, and where one of
-    them has no floor evidence does; raw scores never.
+    Each corpus' own order is kept. Across corpora deviations from what is usual compare, and where
+    one of them has no floor evidence does; raw scores never.
     """
+    rankings = [each for each in rankings if each.retrieved.candidates]
     if len(rankings) == 1:
         return list(rankings[0].retrieved.candidates)
     calibrated = all(each.floor is not None for each in rankings)
     waiting = [
         [
-            (ranking.confidence_of(each) if calibrated else each.score, each)
+            (ranking.distinction_of(each) if calibrated else each.score, each)
             for each in reversed(ranking.retrieved.candidates)
         ]
         for ranking in rankings

@@ -106,7 +106,9 @@ def _candidate(
         "kind": ranking.index.rows.kind_of(candidate.position),
         "dense": _in_leg(legs.cosine, place, fuse.standardise(legs.cosine, legs.dense_top)),
         "lexical": {
-            **_in_leg(legs.bm25, place, fuse.standardise(legs.bm25, legs.lexical_top)),
+            **_in_leg(
+                legs.bm25, place, fuse.standardise(legs.bm25, legs.lexical_top, fuse.FEWEST_MATCHES)
+            ),
             "terms": _terms(snapshot, ranking, candidate.position),
         },
         "name_covered": round(candidate.covered, 4),

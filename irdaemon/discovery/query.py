@@ -17,7 +17,7 @@ from irdaemon.retrieve import FUSIONS, Question
 from irdaemon.retrieve.where import check_fields, check_filter
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.strategies import Selector, check_spec
-from irdaemon.text import tokenize
+from irdaemon.text import identifiers, tokenize, unstemmed
 from irdaemon.types import Query, SelectSpec
 
 MAX_WAIT_MS = 60_000
@@ -130,6 +130,8 @@ def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed)
             "use --mode lexical or hybrid meanwhile; `irc status` says why",
         )
     terms = tuple(vocabulary[token] for token in tokens if token in vocabulary)
+    unknown = len(tokens) - len(terms)
+    terms += tuple(vocabulary[word] for word in unstemmed(text) if word in vocabulary)
     return Question(
         text=text,
         terms=terms,
@@ -142,5 +144,6 @@ def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed)
         fusion=query.fusion,
         weights=query.weights,
         trust=vector.trust if vector else 0.0,
-        unknown=len(tokens) - len(terms),
+        unknown=unknown,
+        identifiers=tuple(vocabulary[each] for each in identifiers(text) if each in vocabulary),
     )

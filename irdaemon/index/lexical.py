@@ -87,6 +87,10 @@ class Lexical:
         weights: NDArray[np.float32] = np.log1p((self.n - df + 0.5) / (df + 0.5)).astype(np.float32)
         return weights
 
+    def frequency(self, term: int) -> int:
+        """Return how many records hold a term, by its id."""
+        return int(self.df[term]) if 0 <= term < len(self.df) else 0
+
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 is none."""
         return 0 <= term < len(self.df) and bool(self.df[term])

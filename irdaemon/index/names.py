@@ -1,8 +1,9 @@
 """Names: which artifacts a text calls by name, and how much of each name a query covers.
 
-A text names an artifact when it is the name, or contains it as an identifier: in backticks or
-quotes, or written with `-`, `_`, `.`, `/`, `:`, `@` or inner capitals, as prose seldom is. Letter
-case does not matter.
+A text names an artifact when it is the name, or contains it as an identifier: written with `-`,
+`_`, `.`, `/`, `:`, `@` or inner capitals, as prose seldom is, or, in a short text, in backticks or
+quotes. A long text quotes many a common word (`text`, `summary`) that is some artifact's name too.
+Letter case does not matter.
 
 Short of that, a query that holds the words of a name speaks for it: coverage is the share of a
 name's words, weighted by idf, that the query has, as if the name had a little more to it. So a name
@@ -58,7 +59,8 @@ class Names:
 def _names_in(text: str) -> Iterator[str]:
     if len(text) <= _LONGEST_NAME:
         yield text.strip()
-    yield from _QUOTED.findall(text)
+    if len(text) <= _LONGEST_NAME:
+        yield from _QUOTED.findall(text)
     for word in _IDENTIFIER.findall(text):
         if _UNLIKE_PROSE.search(word):
             yield word

@@ -22,7 +22,7 @@ __all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
-_LAG = 0.1
+_LAG = 0.05
 
 
 @dataclass(frozen=True, slots=True)

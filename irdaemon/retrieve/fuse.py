@@ -19,6 +19,8 @@ from irdaemon.retrieve.legs import Legs
 from irdaemon.retrieve.question import Question
 
 NAME_WEIGHT = 7.0
+# Records that do not match stand at zero in a lexical ranking; with them it has at least so many.
+FEWEST_MATCHES = 50
 RRF_K = 60
 ALPHA = 0.7
 OVERLAP_BONUS = 0.05
@@ -46,22 +48,24 @@ def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     the strongest hint there is short of calling it. The dense ranking counts only as far as the
     embedder knows the query's words. docs/retrieval.md has the figures.
     """
-    lexical = standardise(legs.bm25, legs.lexical_top)
+    lexical = standardise(legs.bm25, legs.lexical_top, FEWEST_MATCHES)
     dense = question.trust * standardise(legs.cosine, legs.dense_top)
     scores: Scores = lexical + dense + np.maximum(lexical, dense) + NAME_WEIGHT * legs.covered
     return scores
 
 
-def standardise(scores: Scores, top: Scores) -> Scores:
+def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:
     """Express scores in deviations from the mean of a ranking's own top.
 
-    A top of one, or of equals, gives zeros.
+    A top shorter than `fewest` is filled up with zeros, so that a word which few records hold lifts
+    them far above the rest. A top of equals says nothing and gives zeros.
     """
     if not len(top):
         return np.zeros_like(scores)
-    mean = top.sum() / len(top)
+    n = max(len(top), fewest)
+    mean = top.sum() / n
     apart = top - mean
-    spread = math.sqrt(float(apart @ apart) / len(top))
+    spread = math.sqrt((float(apart @ apart) + (n - len(top)) * float(mean) ** 2) / n)
     if spread < 1e-6:
         return np.zeros_like(scores)
     standardised: Scores = (scores - mean) / np.float32(spread)

@@ -16,6 +16,7 @@ class Question:
 
     `terms` are the ids of its distinct known tokens, `unknown` counts the others. `vector` is None
     when no dense leg takes part; `trust` (0 to 1) is how much of the query its embedder knows.
+    `identifiers` are the terms of words that are written as names in code are.
     `weights` multiply the fused score of surfaces, by kind.
     """
 
@@ -30,3 +31,4 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     trust: float = 1.0
     unknown: int = 0
+    identifiers: tuple[int, ...] = ()

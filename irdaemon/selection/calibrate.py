@@ -167,7 +167,8 @@ def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float)
 def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength]) -> Floor:
     """Set the floor halfway between where the weights have it and where it separates best here.
 
-    Made-up queries are not people's: they move the floor, they do not set it. Labelled ones do.
+    Made-up queries are not people's: they move the floor, they do not set it, and never raise it
+    above where the weights have it; they are easier to answer than people's. Labelled ones do both.
     """
     answerable = np.sort([confidence_of(draft, each) for each in inside])
     unanswerable = np.sort([confidence_of(draft, each) for each in outside])
@@ -175,6 +176,7 @@ def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength
     best = float(steps[np.argmax([_j(answerable, unanswerable, step) for step in steps])])
     believed = 1.0 if draft.labelled else 0.5
     at_least = 1 / (1 + math.exp(-_logit(best) * believed))
+    at_least = at_least if draft.labelled else min(at_least, 0.5)
     j = _j(answerable, unanswerable, at_least)
     return replace(draft, at_least=round(at_least, 4), j=round(j, 4))
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from irdaemon.types import Floor, Usual
 
 # What makes a floor of one version useless to another: the formulas here and in `retrieve`.
-FORMULA = 1
+FORMULA = 2
 # Below this separability (Youden's J) a floor is kept and shown, but not applied by itself.
 TRUSTED_J = 0.5
 # Where a corpus has no floor to trust, evidence below this is no answer: over 100 seeded corpora of
@@ -49,6 +49,8 @@ _WEIGHTS: Mapping[str, tuple[float, float, float]] = {
     "dense": (1.4, 0.0, -1.3),
     "lexical": (0.0, 2.0, -1.5),
 }
+# What cosines add to the order of candidates of several corpora, in deviations.
+_DENSE_SHARE, _DENSE_COUNTS_UP_TO = 0.4, 2.0
 # A reranker's best score stands where the cosine does, and nothing beside it.
 _RERANKED = (1.4, 0.0, -1.3)
 
@@ -74,6 +76,15 @@ def confidence_of(floor: Floor, found: Strength) -> float:
         found.trust * _weighed(floor, floor.mode, found)
         + (1 - found.trust) * _weighed(floor, "lexical", found)
     )
+
+
+def distinction(floor: Floor, found: Strength) -> float:
+    """Return how far what a query found lies above what is usual there, by words first.
+
+    Cosines of long queries lie above the usual in every corpus of long texts, so they add little.
+    """
+    dense = min(_deviations(floor.dense, found.cosine, found.mass), _DENSE_COUNTS_UP_TO)
+    return _deviations(floor.lexical, found.words, found.mass) + _DENSE_SHARE * found.trust * dense
 
 
 def _weighed(floor: Floor, mode: str, found: Strength) -> float:

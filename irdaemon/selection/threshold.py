@@ -7,6 +7,7 @@ the embedder counts. An artifact called by its exact name is above any floor.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +18,21 @@ from irdaemon.selection.floor import (
     PLAIN,
     Strength,
     confidence_of,
+    distinction,
     of_this_formula,
     reranked_mode,
     trusted,
 )
 from irdaemon.selection.strategies import AUTO
+from irdaemon.text.languages import is_foreign
 from irdaemon.types import Floor, Query
 
 _PLAIN = "plain"
+# A query of which the corpus does not hold such a share of the words may be in another language;
+# its floor is where confidence says neither yes nor no.
+_MOSTLY_UNKNOWN, _EVEN = 0.3, 0.5
+# An identifier in at most so many records leads to those that hold it.
+_FEW = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,20 @@ class CorpusRanking:
         found = Strength(candidate.cosine, candidate.bm25, self.mass, trust)
         return confidence_of(self.floor, found)
 
+    def distinction_of(self, candidate: Candidate) -> float:
+        """Return how unusual a candidate is for its corpus; named ones are above all others.
+
+        It orders candidates of several corpora, as raw scores and confidence (which is 1 for most
+        answers to a long query) do not.
+        """
+        if self.floor is None or candidate.score >= 1:
+            return math.inf if candidate.score >= 1 else candidate.score
+        if self.reranked:
+            return confidence_of(self.floor, Strength(candidate.evidence, 0.0, 0.0))
+        trust = self.question.trust
+        found = Strength(candidate.cosine, candidate.bm25, self.mass, trust)
+        return distinction(self.floor, found) + 2 * candidate.evidence
+
     def signals(self) -> dict[str, Any]:
         """Return what an answer reports of this corpus."""
         signals: dict[str, Any] = {
@@ -98,6 +120,9 @@ def ranking_of(
 ) -> CorpusRanking:
     """Return what was retrieved from a corpus, compared with the floor that the query asks for."""
     floor, why = _floor(index, query)
+    if floor is not None and _in_another_language(question):
+        # Its vector means little, and its words are no measure of what it asks for.
+        question, floor = replace(question, trust=0.0, unknown=0), replace(floor, at_least=_EVEN)
     mass = index.lexical.mass(question.terms, question.unknown) if floor else 0.0
     confidence = None
     if floor is not None and query.rerank:
@@ -117,9 +142,27 @@ def _is_above(ranking: CorpusRanking, min_score: float | str | None) -> bool:
         return True
     if isinstance(min_score, (int, float)):
         return ranking.top_score >= min_score
+    if _holds_identifier(ranking):
+        return True
     if ranking.floor is not None and ranking.confidence is not None:
         return ranking.confidence >= ranking.floor.at_least
     return ranking.top_score >= ranking.plain_floor
+
+
+def _in_another_language(question: Question) -> bool:
+    """Return whether a query is in a language of which the corpus holds few words."""
+    n = len(question.terms) + question.unknown
+    return question.unknown > _MOSTLY_UNKNOWN * n and is_foreign(question.text)
+
+
+def _holds_identifier(ranking: CorpusRanking) -> bool:
+    """Return whether the first candidate holds an identifier of the query that few records do."""
+    candidates, lexical = ranking.retrieved.candidates, ranking.index.lexical
+    if not candidates or not ranking.question.identifiers:
+        return False
+    held = ranking.index.rows.counts_of(candidates[0].position)
+    wanted = ranking.question.identifiers
+    return any(term in held and lexical.frequency(term) <= _FEW for term in wanted)
 
 
 def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:

@@ -48,7 +48,8 @@ def _report(built: Built, query: str) -> Iterator[str]:
     committed = [reference.partition("/")[2] for reference in selection["results"]]
     yield query
     yield f"  {selection['reason']}: {', '.join(committed) or 'nothing'}"
-    yield f"  confidence {source['confidence']:.2f}, floor {source['floor']['at_least']:.2f}"
+    if "confidence" in source:
+        yield f"  confidence {source['confidence']:.2f}, floor {source['floor']['at_least']:.2f}"
     for each in source["candidates"][:_SHOWN]:
         yield (
             f"    {each['name']:<32} score {each['score']:.2f} evidence {each['evidence']:.2f}"

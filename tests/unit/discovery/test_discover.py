@@ -5,8 +5,14 @@ import pytest
 import irdaemon as ir
 from irclient.errors import NotFound, Unavailable
 from irdaemon.discovery.discover import Models, discover, search
-from irdaemon.types import Query
-from tests.support.searching import TOOLS, engine_of, names, tool
+from irdaemon.types import Query, SelectSpec
+from tests.support.searching import MANY_TOOLS, TOOLS, engine_of, names, tool
+
+COOKING = {
+    f"{how}-{what}": tool(f"Recipes to {how} {what} at home, with times and quantities of {what}")
+    for how in "bake roast steam grill fry".split()
+    for what in "bread potatoes salmon carrots dumplings".split()
+}
 
 
 def test_a_query_that_shares_nothing_finds_nothing_in_the_lexical_leg():
@@ -19,7 +25,35 @@ def test_each_way_to_find_nothing_has_its_own_reason():
     assert engine.discover(Query("pdf", ("empty",))).reason == "nothing_indexed"
     assert engine.discover(Query("pdf", where={"team": "x"})).reason == "filtered_out"
     assert engine.discover(Query("pdf", surfaces=("chunk",))).reason == "filtered_out"
-    assert engine.discover(Query("? ! @")).reason == "no_candidates"
+    assert engine.discover(Query("zebra", mode="lexical")).reason == "no_candidates"
+    assert engine.discover(Query("? ! @")).reason == "no_task"
+
+
+@pytest.mark.parametrize("text", ["ok, go on", "rename fill to fill_in in forms.py", "thanks"])
+def test_a_prompt_without_a_task_gets_nothing(text):
+    answer = engine_of(TOOLS).discover(Query(text))
+    assert (answer.results, answer.reason) == ((), "no_task")
+
+
+def test_what_a_prompt_without_a_task_calls_by_name_is_given():
+    items = {**TOOLS, "fix-typos": tool("Correct spelling")}
+    assert [hit.name for hit in engine_of(items).discover(Query("fix-typos")).results] == [
+        "fix-typos"
+    ]
+
+
+def test_a_given_floor_holds_for_a_prompt_without_a_task_as_well():
+    query = Query("fill", select=SelectSpec(min_score=0.0))
+    assert engine_of(TOOLS).discover(query).results
+
+
+def test_an_empty_corpus_does_not_change_the_order_of_the_others():
+    query = Query("fill in invoices", select=SelectSpec("top_k", max_k=9, min_score=None))
+    orders = [
+        names(engine_of(MANY_TOOLS, cooking=COOKING, **more).discover(query))
+        for more in ({}, {"empty": {}})
+    ]
+    assert orders[0] == orders[1] != []
 
 
 def test_lexical_answers_before_vectors_are_there_and_says_so():

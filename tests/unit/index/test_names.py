@@ -75,3 +75,19 @@ def test_a_turn_is_not_named_by_its_first_words():
     made.request(Job("reconcile", "m"))
     made.drain()
     assert made.search(Query("please continue the work")).results[0].scores["name"] == 0
+
+
+def first(query, items):
+    return [hit.name for hit in engine_of(items).search(Query(query)).results][:1]
+
+
+@pytest.mark.parametrize(("repeated", "called"), [(1, ["summary"]), (20, ["fill-pdf"])])
+def test_a_quoted_word_calls_an_artifact_in_a_short_text_and_not_in_a_long_one(repeated, called):
+    items = {"summary": tool("x"), "fill-pdf": tool("Complete a form of invoices")}
+    text = "complete this form of invoices and leave 'summary' empty. " * repeated
+    assert first(text, items) == called
+
+
+def test_an_identifier_is_found_without_its_capitals():
+    items = {"bus": tool("Events by EventEmitter"), "mail": tool("Mail for emitters of events")}
+    assert first("eventemitter", items) == ["bus"]

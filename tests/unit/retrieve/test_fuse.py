@@ -48,8 +48,18 @@ def test_alpha_gives_a_bonus_for_both_legs_and_never_more_than_one():
 def test_standard_adds_both_the_better_once_more_and_the_name():
     plain = fuse.standard(None, question(), legs([0.1, 0.9], [1, 2]))
     named = fuse.standard(None, question(), legs([0.1, 0.9], [1, 2], covered=[0, 0.5]))
-    assert plain == pytest.approx([-3, 3])
+    # Two of at least fifty records match: the others stand at zero.
+    mean, spread = 3 / 50, ((1 + 4) / 50 - (3 / 50) ** 2) ** 0.5
+    lexical = [(score - mean) / spread for score in (1, 2)]
+    assert plain == pytest.approx([2 * lexical[0] - 1, 2 * lexical[1] + 1], rel=1e-5)
     assert named - plain == pytest.approx([0, 0.5 * fuse.NAME_WEIGHT])
+
+
+def test_a_word_that_one_record_holds_lifts_it_far_above_the_rest():
+    one = np.array([4.0], np.float32)
+    lifted = fuse.standardise(np.array([4.0, 0.0], np.float32), one, fuse.FEWEST_MATCHES)
+    assert lifted[0] > 6 > 0 > lifted[1]
+    assert fuse.standardise(one, one).tolist() == [0.0]
 
 
 def test_a_query_the_embedder_does_not_know_is_ordered_and_judged_by_its_words():

@@ -205,3 +205,32 @@ def test_search_shows_every_corpus_whatever_the_floors():
     engine = engine_of(TOOLS, cooking=COOKING)
     found = engine.search(Query("fill bread", k=50))
     assert {hit.corpus for hit in found.results} == {"tools", "cooking"}
+
+
+# -- identifiers, other languages ----------------------------------------------------------------
+
+RULES = {"cutoffs": tool("Screening of molecules", text="apply rule_of_leadlike_strict to all")}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("what is behind rule_of_leadlike_strict", ["cutoffs"]),
+        ("what is the capital of australia", []),
+    ],
+)
+def test_an_identifier_that_few_records_hold_is_above_the_floor(text, found):
+    answer = engine_of({**TOOLS, **RULES}).discover(Query(text))
+    assert [hit.artifact_id for hit in answer.results] == found
+
+
+def test_a_query_in_another_language_is_judged_by_the_words_that_the_corpus_knows():
+    engine = engine_of(TOOLS)
+    german, english = (
+        "wie kann ich die invoices mit fill bearbeiten",
+        "how bake invoices cake plums",
+    )
+    floors = [
+        source(engine.discover(Query(text)))["floor"]["at_least"] for text in (german, english)
+    ]
+    assert floors[0] == 0.5 >= floors[1]
