@@ -56,7 +56,7 @@ todo version patch minor major port timeout limit flag button label title headin
 colour color width height margin padding size px ms seconds minutes digits red green blue white
 black top bottom end start beginning left middle above below under over inside outside early late
 inner outer private public static final async await code snippet spelling casing upper camel snake
-readme changelog copyright year date hardcoded single double quoted text everywhere config
+copyright year date hardcoded single double quoted text everywhere config
 dev prod local console
 """
 
