@@ -19,7 +19,7 @@ from irclient.terminal.width import (
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from irclient.terminal.width import Terminal
@@ -35,7 +35,6 @@ _COMMON = frozenset(
     "and are but can did does for from had has have how into its not our out that the their them"
     " then this use was what when where which who why with you your".split()
 )
-_MOST_WORDS = 64
 _SHORTEST_WORD, _SHORTEST_STEM, _LONGEST_ENDING = 3, 4, 3
 _REASONS = {
     "below_floor": "the nearest is too far from what was asked",
@@ -48,7 +47,7 @@ _REASONS = {
 
 def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
-    asked = _asked(answer["query"]) if to.colour else ()
+    asked = _asked(answer["query"]) if to.colour else None
     for hit in answer["results"]:
         yield from hit_lines(hit, to, asked)
     if answer["abstained"]:
@@ -58,10 +57,12 @@ def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         )
 
 
-def hit_lines(hit: Mapping[str, Any], to: Terminal, asked: Sequence[str] = ()) -> Iterator[str]:
+def hit_lines(
+    hit: Mapping[str, Any], to: Terminal, asked: Mapping[str, set[str]] | None = None
+) -> Iterator[str]:
     """Yield one hit as a few lines, and its disclosure where it has one.
 
-    Words of its summary that match one of `asked` (in lower case) are bold.
+    Words of its summary that match one of `asked` (see `_asked`) are bold.
     """
     indent = "  " if to.width < _NARROW else "    "
     room = to.width - len(indent) - 1
@@ -69,7 +70,7 @@ def hit_lines(hit: Mapping[str, Any], to: Terminal, asked: Sequence[str] = ()) -
     yield _head(hit, reference, to)
     if summary := hit["summary"]:
         for line in folded(summary, room, _SUMMARY_LINES):
-            yield indent + _marked(line, asked, to)
+            yield indent + (_marked(line, asked, to) if asked else line)
     if not _fits(hit, reference, to):
         yield indent + reference
     if place := hit["pointer"]:
@@ -125,16 +126,17 @@ def _room(to: Terminal) -> int:
     return to.width - _bar_cells(to) - 8
 
 
-def _asked(query: str) -> tuple[str, ...]:
-    """Return the words of a query that are marked, in lower case: the first of very many."""
-    words = dict.fromkeys(word.lower() for word in _runs(query) if len(word) >= _SHORTEST_WORD)
-    return tuple(word for word in words if word.isalnum() and word not in _COMMON)[:_MOST_WORDS]
+def _asked(query: str) -> dict[str, set[str]]:
+    """Return the words of a query that are marked, in lower case, by their first four letters."""
+    asked: dict[str, set[str]] = {}
+    for word in map(str.lower, _runs(query)):
+        if len(word) >= _SHORTEST_WORD and word.isalnum() and word not in _COMMON:
+            asked.setdefault(word[:_SHORTEST_STEM], set()).add(word)
+    return asked
 
 
-def _marked(line: str, asked: Sequence[str], to: Terminal) -> str:
+def _marked(line: str, asked: Mapping[str, set[str]], to: Terminal) -> str:
     """Return a line with the words that were asked for in bold."""
-    if not asked:
-        return line
     return "".join(to.painted(BOLD, run) if _matches(run, asked) else run for run in _runs(line))
 
 
@@ -147,10 +149,11 @@ def _runs(text: str) -> Iterator[str]:
             start = at
 
 
-def _matches(word: str, asked: Sequence[str]) -> bool:
+def _matches(word: str, asked: Mapping[str, set[str]]) -> bool:
     """Return whether a word is one of those, or another form of one: `migrate`, `migration`."""
     word = word.lower()
-    return word in asked or any(_alike(*sorted((word, other), key=len)) for other in asked)
+    others = asked.get(word[:_SHORTEST_STEM], ())
+    return word in others or any(_alike(*sorted((word, other), key=len)) for other in others)
 
 
 def _alike(short: str, long: str) -> bool:
