@@ -21,6 +21,7 @@ from irclient.errors import Unavailable
 from irdaemon.index.growing import Growing, Ragged
 from irdaemon.index.packed import Packed
 from irdaemon.ledger import Ledger
+from irdaemon.ledger.index_rows import SUMMARY_CHARS
 
 # Rows of what is gone are carried along until they are this many, and this share of all.
 _MOST_GONE = 256
@@ -47,11 +48,19 @@ class Card(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What an answer shows of a record. `packed` holds the surface's own metadata."""
+    """What an answer shows of a record: `text` is the beginning of its text.
 
-    summary: str
+    `packed` holds the surface's own metadata.
+    """
+
+    text: str
     packed: bytes
     digest: bytes
+
+    @property
+    def summary(self) -> str:
+        """Return as much of the text as is kept of a record of any kind."""
+        return self.text[:SUMMARY_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,12 @@ class Rows:
     def kind_of(self, position: int) -> str:
         """Return the surface kind of one record."""
         return self.kind_names[int(self.kinds.array[position])]
+
+    def records_of(self, owner: int) -> range:
+        """Return the positions of an artifact's records, in the order of its surfaces."""
+        owners, wanted = self.artifact_of.array, np.int32(owner)
+        first, behind = (int(np.searchsorted(owners, wanted, side)) for side in ("left", "right"))
+        return range(first, behind)
 
     def counts_of(self, position: int) -> dict[int, float]:
         """Return the term counts of one record, by term id."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.ledger.rows import ArtifactPage, Counts, StoredArtifact
+from irdaemon.ledger.rows import ArtifactPage, Counts, Namesake, StoredArtifact
 from irdaemon.ledger.store import Store
 
 
@@ -32,10 +32,10 @@ class Artifacts:
             corpus, artifact_id, name, pointer, body, digest, unpacked, indexed_at
         )
 
-    def ids_named(self, corpus: str, name: str, limit: int = 20) -> list[str]:
-        """Return ids whose artifact is called `name`, or that end with it as a path."""
+    def named(self, corpus: str, name: str, limit: int = 20) -> list[Namesake]:
+        """Return the artifacts called `name`, or whose id ends with it as a path, by id."""
         rows = self._store.all(
-            "SELECT artifact_id FROM artifacts WHERE corpus = ?"
+            "SELECT artifact_id, content, fields FROM artifacts WHERE corpus = ?"
             " AND (name = ? OR substr(artifact_id, -length(?) - 1) = '/' || ?)"
             " ORDER BY artifact_id LIMIT ?",
             corpus,
@@ -44,7 +44,22 @@ class Artifacts:
             name,
             limit,
         )
-        return [artifact_id for (artifact_id,) in rows]
+        return [
+            Namesake(artifact_id, content, msgpack.unpackb(fields).get("scope"))
+            for artifact_id, content, fields in rows
+        ]
+
+    def called_about(
+        self, corpus: str, lengths: tuple[int, int], limit: int = 20_000
+    ) -> list[tuple[str, str]]:
+        """Return (id, name) of those whose name has so many characters, from least to most."""
+        return self._store.all(
+            "SELECT artifact_id, name FROM artifacts WHERE corpus = ?"
+            " AND length(name) BETWEEN ? AND ? LIMIT ?",
+            corpus,
+            *lengths,
+            limit,
+        )
 
     def page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
         """Return (corpus, artifact_id, name, pointer, indexed_at) in the order of references."""

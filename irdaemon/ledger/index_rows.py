@@ -7,7 +7,9 @@ from typing import Any
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.vectors import ALL_ROWS
 
-_SUMMARY_CHARS = 400
+SUMMARY_CHARS = 400
+# Of a document's chunks all of it, as these are usually cut: any of it may be what matched.
+_CHUNK_CHARS = 1_200
 
 
 class IndexRows:
@@ -62,16 +64,18 @@ class IndexRows:
         """Return (artifact row, kind, surface_index, summary, metadata, digest, terms, counts).
 
         Only records of artifacts beyond one row and up to another, in the order of artifacts and
-        their surfaces. The summary is the beginning of the text; terms are int32 ids, counts
-        float32, both as bytes.
+        their surfaces. The summary is the beginning of the text, 1,200 characters of chunks and
+        documents and 400 of others; terms are int32 ids, counts float32, both as bytes.
         """
         return self._store.all(
-            "SELECT artifact, records.kind, surface_index, substr(text, 1, ?), metadata,"
-            " records.digest, terms, counts FROM artifacts"
+            "SELECT artifact, records.kind, surface_index,"
+            " substr(text, 1, CASE WHEN records.kind IN ('chunk', 'document') THEN ? ELSE ? END),"
+            " metadata, records.digest, terms, counts FROM artifacts"
             " CROSS JOIN records ON records.artifact = artifacts.id"
             " WHERE +corpus = ? AND artifacts.id > ? AND artifacts.id <= ?"
             " ORDER BY artifacts.id, surface_index",
-            _SUMMARY_CHARS,
+            _CHUNK_CHARS,
+            SUMMARY_CHARS,
             corpus,
             after,
             last,

@@ -146,6 +146,15 @@ class StoredArtifact:
 
 
 @dataclass(frozen=True, slots=True)
+class Namesake:
+    """One of the artifacts that a name may mean. Equal `content` means the same searched text."""
+
+    artifact_id: str
+    content: str
+    scope: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ArtifactPage:
     """Which artifacts to list: of one corpus ("": all), with a pointer at or under a path.
 

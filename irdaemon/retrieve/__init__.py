@@ -14,6 +14,7 @@ from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.fuse import FUSIONS, fused
 from irdaemon.retrieve.legs import Legs, score_legs
 from irdaemon.retrieve.question import Question
+from irdaemon.retrieve.summary import summary_of
 from irdaemon.retrieve.where import mask_of
 from irdaemon.runtime.profile import stage
 from irdaemon.types import Hit
@@ -31,7 +32,7 @@ class Candidate:
 
     `card` is what the index shows of it. `score` is what it is selected on: its evidence, less what
     it lags behind the first (see `_selected_on`). `covered` is the share of its name that the query
-    covers. `hit` is made only of those that get that far.
+    covers, `asked` the text of the query. `hit` is made only of those that get that far.
     """
 
     index: CorpusIndex
@@ -44,6 +45,7 @@ class Candidate:
     bm25: float
     covered: float
     fused: float
+    asked: str
 
     @property
     def content(self) -> str:
@@ -54,7 +56,6 @@ class Candidate:
     def hit(self) -> Hit:
         """Return it as an answer shows it."""
         card, rows = self.card, self.index.rows
-        summary = rows.shown[self.position].summary.removeprefix(card.name).strip(": \n")
         return Hit(
             corpus=self.index.corpus,
             artifact_id=card.artifact_id,
@@ -68,7 +69,7 @@ class Candidate:
                 "fused": round(self.fused, 4),
                 "evidence": round(self.evidence, 4),
             },
-            summary=" ".join(summary.split()) or card.name,
+            summary=summary_of(rows, card, self.position, self.asked),
             pointer=card.pointer,
             fields=card.fields,
             surface_index=int(rows.surfaces.array[self.position]),
@@ -151,6 +152,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
             float(legs.bm25[place]),
             float(legs.covered[place]),
             scores[place],
+            question.text,
         )
 
     return tuple(candidate(rank, owner) for rank, owner in enumerate(order))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from irdaemon.retrieve import Candidate
 from irdaemon.types import Hit
 
-_SCOPES = ("project", "user", "plugin", "other")
+SCOPES = ("project", "user", "plugin", "other")
 # Cosine of the term counts from which texts of one name count as versions of each other.
 NEARLY = 0.9
 
@@ -63,4 +63,4 @@ def _representative(group: list[Candidate]) -> Hit:
 
 def _scope_rank(candidate: Candidate) -> int:
     scope = candidate.card.fields.get("scope")
-    return _SCOPES.index(scope) if scope in _SCOPES else len(_SCOPES)
+    return SCOPES.index(scope) if scope in SCOPES else len(SCOPES)

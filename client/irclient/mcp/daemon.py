@@ -22,6 +22,8 @@ Answer = TypeVar("Answer")
 _RESTART_S = 1.0
 _REPORT_EVERY_S = 1.0
 _NEAREST = 3
+# How the daemon's hint begins where it knows names that are nearly the one that was asked for.
+_KNOWN = "the nearest are "
 
 
 class DaemonCaller:
@@ -102,7 +104,12 @@ def advice(error: IRError) -> str:
 
 
 async def with_nearest(client: AsyncClient, error: NotFound, reference: str) -> NotFound:
-    """Return the error for an unknown reference with the references nearest to it."""
+    """Return the error for an unknown reference with the references nearest to it.
+
+    By spelling where the daemon names them, else by what its words find.
+    """
+    if error.hint.startswith(_KNOWN):
+        return error
     corpus, _, name = reference.partition("/")
     words = (name or corpus).replace("/", " ").replace("-", " ").replace("_", " ")
     try:
@@ -110,7 +117,7 @@ async def with_nearest(client: AsyncClient, error: NotFound, reference: str) -> 
     except IRError:
         hits = ()
     near = ", ".join(f"{hit.corpus}/{hit.artifact_id}" for hit in hits)
-    hint = f"the nearest are {near}" if near else "call discover to find what there is"
+    hint = f"{_KNOWN}{near}" if near else "call discover to find what there is"
     return NotFound(error.message, hint)
 
 

@@ -13,6 +13,7 @@ from irclient.terminal.width import (
     cells,
     clipped,
     clipped_before,
+    folded,
     wrapped,
 )
 
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
 
 # Below this many cells bars and indents are shorter.
 _NARROW = 60
+_SUMMARY_LINES = 3
+_FOOTER_CELLS = 100
+# What a shell takes as it is, besides letters and digits.
+_UNQUOTED = frozenset("/-._~@:+,=%")
+# Words that are in every question, and say nothing where they match.
+_COMMON = frozenset(
+    "and are but can did does for from had has have how into its not our out that the their them"
+    " then this use was what when where which who why with you your".split()
+)
+_SHORTEST_WORD, _SHORTEST_STEM, _LONGEST_ENDING = 3, 4, 3
 _REASONS = {
     "below_floor": "the nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
@@ -36,8 +47,9 @@ _REASONS = {
 
 def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
+    asked = _asked(answer["query"]) if to.colour else None
     for hit in answer["results"]:
-        yield from hit_lines(hit, to)
+        yield from hit_lines(hit, to, asked)
     if answer["abstained"]:
         reason = answer["reason"]
         yield from wrapped(
@@ -45,21 +57,37 @@ def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         )
 
 
-def hit_lines(hit: Mapping[str, Any], to: Terminal) -> Iterator[str]:
-    """Yield one hit as a few lines, and its disclosure where it has one."""
+def hit_lines(
+    hit: Mapping[str, Any], to: Terminal, asked: Mapping[str, set[str]] | None = None
+) -> Iterator[str]:
+    """Yield one hit as a few lines, and its disclosure where it has one.
+
+    Words of its summary that match one of `asked` (see `_asked`) are bold.
+    """
     indent = "  " if to.width < _NARROW else "    "
     room = to.width - len(indent) - 1
-    yield _head(hit, to)
+    reference = _quoted(f"{hit['corpus']}/{hit['artifact_id']}")
+    yield _head(hit, reference, to)
     if summary := hit["summary"]:
-        yield indent + clipped(summary, room)
-    if place := hit["pointer"] or hit["artifact_id"]:
-        yield indent + to.painted(DIM, _linked(hit["pointer"], place, room, to))
+        for line in folded(summary, room, _SUMMARY_LINES):
+            yield indent + (_marked(line, asked, to) if asked else line)
+    if not _fits(hit, reference, to):
+        yield indent + reference
+    if place := hit["pointer"]:
+        yield indent + to.painted(DIM, _linked(place, place, room, to))
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if duplicates := hit.get("duplicates"):
         yield f"{indent}also: {', '.join(duplicates)}"
     if disclosed := hit.get("disclosure"):
         yield from ("", *disclosure_lines(disclosed), "")
+
+
+def _quoted(reference: str) -> str:
+    """Return a reference as a shell takes it for one word."""
+    if all(char.isalnum() or char in _UNQUOTED for char in reference):
+        return reference
+    return "'" + reference.replace("'", "'\\''") + "'"
 
 
 def _linked(path: str, place: str, room: int, to: Terminal) -> str:
@@ -69,17 +97,69 @@ def _linked(path: str, place: str, room: int, to: Terminal) -> str:
     return to.linked(path, clipped_before(place, room))
 
 
-def _head(hit: Mapping[str, Any], to: Terminal) -> str:
-    """Return the bar, the score, the name, and the corpus where there is room for it."""
-    size = 5 if to.width < _NARROW else 10
+def _head(hit: Mapping[str, Any], reference: str, to: Terminal) -> str:
+    """Return the bar, the score, the name, and the reference where there is room for all of it.
+
+    Where there is none, the corpus.
+    """
+    size = _bar_cells(to)
     filled = round(size * max(0.0, min(1.0, hit["score"])))
     bar = to.painted(GREEN, "█" * filled) + to.painted(DIM, "·" * (size - filled))
     score = f"{bar} {hit['score']:.2f}  "
-    room = to.width - size - 8
-    name = clipped(hit["name"], room)
-    left = room - cells(name) - 2
-    corpus = f"  {to.painted(DIM, clipped(hit['corpus'], left))}" if left > 3 else ""
-    return score + to.painted(BOLD, name) + corpus
+    name = clipped(hit["name"], _room(to))
+    left = _room(to) - cells(name) - 2
+    where = reference if _fits(hit, reference, to) else clipped(hit["corpus"], left)
+    return score + to.painted(BOLD, name) + (f"  {to.painted(DIM, where)}" if left > 3 else "")
+
+
+def _fits(hit: Mapping[str, Any], reference: str, to: Terminal) -> bool:
+    """Return whether a reference, which is never cut, has room behind the name."""
+    return cells(hit["name"]) + 2 + cells(reference) <= _room(to)
+
+
+def _bar_cells(to: Terminal) -> int:
+    return 5 if to.width < _NARROW else 10
+
+
+def _room(to: Terminal) -> int:
+    """Return how many cells are left behind the bar and the score."""
+    return to.width - _bar_cells(to) - 8
+
+
+def _asked(query: str) -> dict[str, set[str]]:
+    """Return the words of a query that are marked, in lower case, by their first four letters."""
+    asked: dict[str, set[str]] = {}
+    for word in map(str.lower, _runs(query)):
+        if len(word) >= _SHORTEST_WORD and word.isalnum() and word not in _COMMON:
+            asked.setdefault(word[:_SHORTEST_STEM], set()).add(word)
+    return asked
+
+
+def _marked(line: str, asked: Mapping[str, set[str]], to: Terminal) -> str:
+    """Return a line with the words that were asked for in bold."""
+    return "".join(to.painted(BOLD, run) if _matches(run, asked) else run for run in _runs(line))
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Yield a text as its words, and what lies between them; importing `re` takes 5 ms."""
+    start = 0
+    for at in range(1, len(text) + 1):
+        if at == len(text) or text[at].isalnum() != text[start].isalnum():
+            yield text[start:at]
+            start = at
+
+
+def _matches(word: str, asked: Mapping[str, set[str]]) -> bool:
+    """Return whether a word is one of those, or another form of one: `migrate`, `migration`."""
+    word = word.lower()
+    others = asked.get(word[:_SHORTEST_STEM], ())
+    return word in others or any(_alike(*sorted((word, other), key=len)) for other in others)
+
+
+def _alike(short: str, long: str) -> bool:
+    stem = short[: max(_SHORTEST_STEM, len(short) - 1)]
+    near = len(long) - len(short) <= _LONGEST_ENDING
+    return near and len(short) >= _SHORTEST_STEM and long.startswith(stem)
 
 
 def footer(answer: Mapping[str, Any], to: Terminal) -> str:
@@ -98,7 +178,7 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
         parts.append(f"still building: {', '.join(fresh['building'])}")
     if fresh.get("degraded"):
         parts.append(f"roots missing: {', '.join(fresh['degraded'])}")
-    return "\n".join(wrapped(parts, " · ", to.width - 1))
+    return "\n".join(wrapped(parts, " · ", min(to.width, _FOOTER_CELLS) - 1))
 
 
 def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 BOLD, DIM, GREEN = "1", "2", "32"
 
 _WIDE_IF_UNKNOWN = 100
+# What is piped, or kept in a file, is not cut.
+_UNCUT = 1_000_000
 _NARROWEST = 20
 # Emoji presentation makes the character before it wide.
 _EMOJI = "\ufe0f"
@@ -55,7 +57,7 @@ class Terminal:
 def terminal() -> Terminal:
     """Return what stdout supports, as the environment sets or forbids it."""
     live = sys.stdout.isatty()
-    return Terminal(_width(), _colour(live), os.uname().nodename if _links(live) else "")
+    return Terminal(_width(live), _colour(live), os.uname().nodename if _links(live) else "")
 
 
 def spell_the_rest() -> None:
@@ -88,6 +90,19 @@ def clipped_before(text: str, width: int) -> str:
     while end and _cells(end[0]) == 0:
         end = end[1:]
     return "…" + end
+
+
+def folded(text: str, width: int, most: int) -> list[str]:
+    """Return one line as up to `most` lines, ended between words; the last is clipped."""
+    lines: list[str] = []
+    while len(lines) < most - 1 and cells(text) > width:
+        line = _beginning(text, width) or text[:1]
+        end = len(line) if text[len(line)] == " " else line.rfind(" ")
+        # Scripts without spaces have an odd one: no line is cut short for it.
+        line = line[:end] if end > len(line) // 2 else line
+        lines.append(line.rstrip())
+        text = text[len(line) :].lstrip()
+    return [*lines, clipped(text, width)]
 
 
 def wrapped(parts: Iterable[str], joint: str, width: int) -> Iterator[str]:
@@ -125,13 +140,16 @@ def _quoted(path: str) -> str:
     )
 
 
-def _width() -> int:
-    """Return the terminal's width; as shutil does, without what importing that costs."""
+def _width(live: bool) -> int:
+    """Return the terminal's width; as shutil does, without what importing that costs.
+
+    A pipe has none, unless COLUMNS says so.
+    """
     try:
         columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns
     except (OSError, ValueError):
         columns = 0
-    return max(_NARROWEST, columns or _WIDE_IF_UNKNOWN)
+    return max(_NARROWEST, columns or (_WIDE_IF_UNKNOWN if live else _UNCUT))
 
 
 def _colour(live: bool) -> bool:

@@ -3,14 +3,19 @@
 import pytest
 
 from irclient.errors import NotFound, QueryError
+from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.references import resolve
-from tests.support.corpora import ledger, upsert
+from irdaemon.engine.queue import Job
+from irdaemon.source.skills import Skills
+from irdaemon.strategy import Skill
+from irdaemon.types import Query, Root
+from tests.support.corpora import engine, ledger, upsert, write_skill
 
 
 @pytest.fixture
 def held():
     made = ledger("notes", "other")
-    made.entries.put("notes", upsert("k", {each: "text" for each in IDS}), 1.0)
+    made.entries.put("notes", upsert("k", {each: f"text of {each}" for each in IDS}), 1.0)
     return made
 
 
@@ -32,6 +37,30 @@ def test_what_several_have_is_refused_with_all_of_them(held):
     with pytest.raises(QueryError, match="not one artifact but 2") as raised:
         resolve(held, "notes/merge.md", ("notes",))
     assert raised.value.hint == "one of: notes/a/merge.md, notes/b/merge.md"
+
+
+def test_of_several_with_one_content_the_one_that_answers_show_is_meant(tmp_path):
+    scopes = {"a-plugin": "plugin", "z-user": "user", "user": "user"}
+    for place in scopes:
+        write_skill(tmp_path / place / "fill", "Fill a form")
+    roots = [Root(str(tmp_path / place), scope) for place, scope in scopes.items()]
+    made = engine(Corpus("s", "skills", Skills(tuple(roots), {}), Skill(), "hashing"))
+    made.request(Job("reconcile", "s"))
+    made.drain()
+    (hit,) = made.discover(Query("fill a form")).results
+    assert hit.artifact_id.endswith("/user/fill")
+    (disclosed,) = made.disclose([f"s/{hit.name}"])
+    assert disclosed.artifact_id == hit.artifact_id
+
+
+def test_a_misspelt_name_is_answered_with_what_is_spelt_nearly_so():
+    made = ledger("notes")
+    names = ("@a/code-review", "@b/code-reviewer", "@b/brew-coffee")
+    made.entries.put("notes", upsert("k", {each: each for each in names}), 1.0)
+    for wanted in ("@a/code-reveiw", "code-revew", "~/.claude/skills/Code-reviw"):
+        with pytest.raises(NotFound) as raised:
+            resolve(made, f"notes/{wanted}", ("notes",))
+        assert raised.value.hint == ("the nearest are notes/@a/code-review, notes/@b/code-reviewer")
 
 
 @pytest.mark.parametrize("reference", ["notes", "notes/"])

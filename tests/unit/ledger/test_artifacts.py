@@ -17,8 +17,14 @@ def store():
 def test_an_artifact_is_found_by_its_exact_id_and_its_ids_by_the_end_of_a_path(store):
     assert store.artifacts.get("c", "x/a").artifact_id == "x/a"
     assert store.artifacts.get("c", "a") is None
-    assert store.artifacts.ids_named("c", "a") == ["x/a", "y/a"]
-    assert store.artifacts.ids_named("c", "a", limit=1) == ["x/a"]
+    named = store.artifacts.named("c", "a")
+    assert [each.artifact_id for each in named] == ["x/a", "y/a"]
+    assert named[0].content != named[1].content
+    assert store.artifacts.named("c", "a", limit=1) == named[:1]
+
+
+def test_artifacts_are_found_by_how_long_their_name_is(store):
+    assert store.artifacts.called_about("c", (2, 5)) == [("x/a", "x/a"), ("y/a", "y/a")]
 
 
 def test_pages_follow_each_other_in_the_order_of_references(store):

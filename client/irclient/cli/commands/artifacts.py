@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from typing import Any
 
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import printed
+from irclient.terminal.output import note, printed
 
 HELP = "list the artifacts of a corpus"
 ABOUT = """
 List the artifacts of one corpus or of all, ordered by reference, a page at a
-time.
+time; where there are more, a line on stderr says so.
 """
 EXAMPLES = """
 # the first hundred skills
@@ -44,6 +45,10 @@ def run(client: Client, options: argparse.Namespace) -> int:
     under = os.path.realpath(options.under) if options.under else ""
     held = client.artifacts(options.corpus, under, options.after, options.k)
     printed(options, held, lambda held: "\n".join(map(_line, held)))
+    if held and len(held) >= options.k:
+        last = f"{held[-1].corpus}/{held[-1].artifact_id}"
+        if client.artifacts(options.corpus, under, last, 1):
+            note(f"irc: there are more; go on with --after {shlex.quote(last)}")
     return COMMITTED
 
 

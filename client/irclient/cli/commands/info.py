@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import Any
 
 from irclient.client import Client
@@ -35,9 +36,16 @@ def run(client: Client, options: argparse.Namespace) -> int:
 
 
 def _lines(info: dict[str, Any]) -> list[str]:
-    facts = [f"{name}: {_said(value)}" for name, value in info.items() if name != "floors"]
+    told = {**info, "last_reconcile": _moment(info["last_reconcile"])}
+    facts = [f"{name}: {_said(value)}" for name, value in told.items() if name != "floors"]
     floors = [f"floor, {mode}: {tables.floor(floor)}" for mode, floor in info["floors"].items()]
     return facts + floors
+
+
+def _moment(seconds: float | None) -> str:
+    if seconds is None:
+        return "never"
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _said(value: Any) -> str:

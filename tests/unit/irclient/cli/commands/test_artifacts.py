@@ -1,0 +1,45 @@
+"""`irc artifacts`: a page, and whether it is the last one."""
+
+import argparse
+import json
+
+import pytest
+
+from irclient.cli.commands import artifacts
+from irclient.results import IndexedArtifact
+
+HELD = [
+    IndexedArtifact(corpus="notes", artifact_id=artifact_id, name=artifact_id.upper())
+    for artifact_id in ("a", "ann's b", "c")
+]
+
+
+class Daemon:
+    """Answers with a page of what is held, as the daemon does."""
+
+    def artifacts(self, corpus, under, after, limit):
+        beyond = [each for each in HELD if f"notes/{each.artifact_id}" > after]
+        return beyond[:limit]
+
+
+def printed(capsys, k, as_json=False):
+    options = argparse.Namespace(corpus=None, under="", after="", k=k, json=as_json)
+    assert artifacts.run(Daemon(), options) == 0
+    return capsys.readouterr()
+
+
+def test_a_page_that_is_not_the_last_says_so_and_how_to_go_on(capsys):
+    said = printed(capsys, 2)
+    assert said.out == "notes/a  A\nnotes/ann's b  ANN'S B\n"
+    assert said.err == "irc: there are more; go on with --after 'notes/ann'\"'\"'s b'\n"
+
+
+@pytest.mark.parametrize("k", [3, 100])
+def test_the_last_page_ends_without_a_word(capsys, k):
+    assert printed(capsys, k).err == ""
+
+
+def test_as_json_the_page_alone_is_on_stdout(capsys):
+    said = printed(capsys, 1, as_json=True)
+    assert [each["artifact_id"] for each in json.loads(said.out)] == ["a"]
+    assert "there are more" in said.err
