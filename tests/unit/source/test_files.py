@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from irclient.errors import QueryError
 from irdaemon.source.files import Files
 from irdaemon.source.files.ignore import patterns
-from irdaemon.types import Root, Scan, SourceError
+from irdaemon.types import Refused, Root, Scan, SourceError
 
 NOTHING = Scan((), ())
 
@@ -211,6 +211,41 @@ def test_a_binary_file_that_matches_is_an_error_naming_it(tmp_path):
     (tmp_path / "a.md").write_bytes(b"\x00\x01")
     with pytest.raises(SourceError, match=r"a\.md: not a text file"):
         read(files(tmp_path))
+
+
+BINARY = {
+    "pdf": b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n(invoice zebra) Tj\n%%EOF\n",
+    "pdf after a mark": b"\xef\xbb\xbf\n%PDF-1.7\n1 0 obj\n",
+    "png": b"\x89PNG\r\n\x1a\n image",
+    "jpeg": b"\xff\xd8\xff\xe0 image",
+    "zip": b"PK\x03\x04 archive",
+    "elf": b"\x7fELF program",
+    "gzip": b"\x1f\x8b\x08 data",
+    "no known format": bytes(set(range(256)) - {0}) * 3,
+}
+
+
+@pytest.mark.parametrize("data", BINARY.values(), ids=BINARY)
+def test_a_file_of_a_binary_format_is_never_read_as_text_with_or_without_nul_bytes(data, tmp_path):
+    (tmp_path / "a.md").write_bytes(data)
+    with pytest.raises(Refused, match=r"a\.md: not a text file"):
+        read(files(tmp_path))
+
+
+TEXT = {
+    "about PDF": b"%PDF- is how a PDF begins",
+    "empty": b"",
+    "another encoding": "Größe, naïve café\n".encode("latin-1"),
+    "Japanese in Shift JIS": "日本語の文書\n".encode("shift_jis"),
+    "colours of a terminal": b"\x1b[31mred\x1b[0m \x07",
+    "control characters to be flagged": b"a\x01b\x02",
+}
+
+
+@pytest.mark.parametrize("data", TEXT.values(), ids=TEXT)
+def test_text_of_any_encoding_stays_text(data, tmp_path):
+    (tmp_path / "a.md").write_bytes(data)
+    assert read(files(tmp_path)).artifact_id == "a.md"
 
 
 def test_a_file_over_the_limit_is_an_error_naming_it(tmp_path):
