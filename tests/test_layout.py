@@ -145,6 +145,8 @@ COVERED_BY = {
     "irdaemon.ledger.store": "unit/ledger/test_upgrade.py",
     "irdaemon.ledger.terms": "unit/ledger/test_upgrade.py",
     "irdaemon.ledger.vectors": "unit/ledger/test_upgrade.py",
+    "irdaemon.library.built": "unit/test_library.py",
+    "irdaemon.library.corpus_source": "unit/test_library.py",
     "irdaemon.retrieve": "unit/retrieve/test_ranking.py",
     "irdaemon.retrieve.question": "unit/selection/test_threshold.py",
     "irdaemon.runtime.bounded": "integration/runtime/test_worker.py",

@@ -1,3 +1,7 @@
+import copy
+import json
+import pickle
+
 import pytest
 
 import irdaemon as ir
@@ -45,6 +49,45 @@ def test_nothing_that_applies_is_an_abstention_with_its_reason(tools):
 def test_other_keys_are_fields_to_filter_on(tools):
     hits = ir.search(tools, "pdf commit", filter={"team": "code"})
     assert [(hit.artifact_id, hit.name) for hit in hits] == [("git", "Git")]
+
+
+def plain(name, store=":memory:", **texts):
+    source = ir.CorpusSource.from_mapping(texts, name=name)
+    return ir.build(source, store=store, embedder="hashing")
+
+
+def test_a_hit_is_disclosed_from_the_corpus_it_was_found_in_whatever_is_built_later():
+    first = plain("same", a="alpha one")
+    hits = ir.search(first, "alpha one")
+    second = plain("same", a="other two")
+    assert [each.body for each in ir.disclose(hits)] == ["alpha one"]
+    assert [each.body for each in ir.disclose(ir.discover("same", "other two"))] == ["other two"]
+    (passage,) = ir.disclose(hits, level="metadata", expand="artifact")
+    assert passage.passage == "alpha one"
+    first.close()
+    with pytest.raises(NotFound, match="'same' that 'a' was found in is closed"):
+        ir.disclose(hits)
+    assert ir.open_corpus("same") is second
+    second.close()
+
+
+def test_a_hit_of_a_corpus_that_was_built_again_is_noted_as_changed(tmp_path):
+    store = str(tmp_path / "l.sqlite")
+    hits = ir.search(plain("again", store, a="alpha one", b="alpha two"), "alpha")
+    built = plain("again", store, a="other two", b="alpha two")
+    found = {each.artifact_id: (each.body, each.note) for each in ir.disclose(hits)}
+    assert found == {"a": ("other two", "changed"), "b": ("alpha two", "")}
+    built.close()
+
+
+def test_a_hit_names_its_corpus_as_plain_text():
+    built = plain("named", a="alpha one")
+    (hit,) = ir.search(built, "alpha")
+    assert (hit.corpus, hit.to_dict()["corpus"]) == ("named", "named")
+    assert json.loads(json.dumps(hit.to_dict()))["corpus"] == "named"
+    assert pickle.loads(pickle.dumps(hit)) == copy.deepcopy(hit) == hit
+    assert ir.disclose([pickle.loads(pickle.dumps(hit))])[0].body == "alpha one"
+    built.close()
 
 
 def test_plain_texts_make_a_corpus_too_and_the_strategy_can_be_chosen():
