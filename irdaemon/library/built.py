@@ -27,6 +27,7 @@ _DEFAULT_EMBEDDER = "wordllama"
 
 
 _MEMORY = ":memory:"
+_PROBLEMS_SHOWN = 3
 
 
 class HitCorpus(str):
@@ -99,6 +100,9 @@ def build(
     `store` is the ledger file; by default one per corpus in the state directory, ":memory:" for
     none at all. `full` reads everything again; `prune` forgets what an empty root no longer has.
     A corpus of the same name in another ledger stays open, for those who hold its handle.
+
+    Raises Unavailable where the source cannot be read and nothing is held of it; otherwise what
+    could not be read is part of the handle's report.
     """
     if not NAME.match(source.name):
         raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
@@ -110,13 +114,23 @@ def build(
     engine = Engine(Ledger(path), [corpus])
     number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
     engine.drain()
-    done = engine.progress(number)
-    if done.state == "failed":
+    done, problems = engine.progress(number), _problems(engine, source.name)
+    held = engine.snapshot.corpora[source.name].rows.n_artifacts
+    if done.state == "failed" or (problems and not held):
         engine.ledger.close()
-        raise Unavailable(f"corpus {source.name!r} could not be built: {done.report}")
-    built = Built(source.name, engine, done.report, ledger)
+        raise Unavailable(f"corpus {source.name!r} could not be built: {problems or done.report}")
+    report = f"{done.report}; not read: {problems}" if problems else done.report
+    built = Built(source.name, engine, report, ledger)
     _by_name[built.name] = _by_ledger[built.ledger, built.name] = built
     return built
+
+
+def _problems(engine: Engine, name: str) -> str:
+    """Return what could not be scanned of a corpus, "" where all could; the first few in full."""
+    problems = engine.ledger.corpora.state_of(name)[1]
+    shown = [f"{problem.path}: {problem.reason}" for problem in problems[:_PROBLEMS_SHOWN]]
+    more = len(problems) - len(shown)
+    return "; ".join([*shown, *([f"and {more} more"] if more else [])])
 
 
 def open_corpus(name: str) -> Built:

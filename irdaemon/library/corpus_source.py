@@ -12,6 +12,7 @@ from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
+from irdaemon.source.tool import is_tool
 from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Root
 
@@ -120,20 +121,42 @@ class CorpusSource:
     @classmethod
     def from_mcp_tools(
         cls,
-        tools: Paths | Sequence[Mapping[str, Any]],
+        tools: Paths | Sequence[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]],
         *,
         name: str = "tools",
         strategy: IndexingStrategy | None = None,
     ) -> CorpusSource:
-        """Take tools as MCP's tools/list gives them, or the JSON files that hold such lists."""
+        """Take tools as MCP's tools/list gives them, or the JSON files that hold such lists.
+
+        Tools are definitions, each a mapping with a name, or a mapping of names to definitions.
+        """
         if isinstance(tools, (str, os.PathLike)):
             return _of_kind("mcp_tools", tools, name, strategy, None)
-        given = [tool for tool in tools if isinstance(tool, Mapping)]
-        if not given:
-            paths = [tool for tool in tools if not isinstance(tool, Mapping)]
+        given = _named(tools) if isinstance(tools, Mapping) else list(tools)
+        paths = [each for each in given if isinstance(each, (str, os.PathLike))]
+        if len(paths) == len(given) and not isinstance(tools, Mapping):
             return _of_kind("mcp_tools", paths, name, strategy, None)
-        source = load("source", "mcp_tools", SOURCES).from_tools(given)
+        source = load("source", "mcp_tools", SOURCES).from_tools(_definitions(given))
         return cls(name, "mcp_tools", source, strategy or Skill())
+
+
+def _named(tools: Mapping[str, Any]) -> list[object]:
+    """Return definitions by name as ones that hold their names."""
+    named = ({"name": key} for key in tools)
+    given = zip(named, tools.values(), strict=True)
+    return [{**name, **each} if isinstance(each, Mapping) else each for name, each in given]
+
+
+def _definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
+    """Return the definitions of tools. Raises QueryError for what is none, naming its place."""
+    for position, tool in enumerate(tools, start=1):
+        if not is_tool(tool):
+            kind = "one without a name" if isinstance(tool, Mapping) else f"a {type(tool).__name__}"
+            raise QueryError(
+                f"tool {position} of {len(tools)} is no definition: it is {kind}",
+                "give a list of mappings with a name, or a mapping of names to such",
+            )
+    return [tool for tool in tools if is_tool(tool)]
 
 
 def _of_kind(

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import irdaemon as ir
-from irclient.errors import NotFound, QueryError
+from irclient.errors import NotFound, QueryError, Unavailable
 
 TOOLS = {
     "pdf": {"description": "fill in pdf forms", "text": "the long manual", "team": "docs"},
@@ -148,6 +148,63 @@ def test_every_kind_with_roots_has_a_function_that_says_what_it_takes(function, 
 def test_documents_have_no_usual_place():
     with pytest.raises(QueryError, match="files have no usual place"):
         ir.CorpusSource.from_files()
+
+
+def failing():
+    raise OSError("the catalogue is down")
+
+
+SOURCES = {
+    "the catalogue is down": lambda path: ir.CorpusSource.from_records(
+        f"{__name__}:failing", name="none"
+    ),
+    "the directory does not exist": lambda path: ir.CorpusSource.from_files(path / "gone"),
+}
+
+
+@pytest.mark.parametrize(("reason", "source"), SOURCES.items())
+def test_a_source_that_cannot_be_read_is_an_error_and_no_empty_corpus(reason, source, tmp_path):
+    with pytest.raises(Unavailable, match=reason):
+        ir.build(source(tmp_path), store=":memory:", embedder="hashing")
+
+
+def test_what_cannot_be_read_beside_what_can_is_in_the_report(tmp_path):
+    (tmp_path / "a.md").write_text("alpha one")
+    source = ir.CorpusSource.from_files([tmp_path, tmp_path / "gone"])
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    assert "1 written" in built.report
+    assert f"not read: {tmp_path / 'gone'}: the directory does not exist" in repr(built)
+    built.close()
+
+
+def test_an_empty_directory_is_a_corpus_that_holds_nothing(tmp_path):
+    source = ir.CorpusSource.from_files(tmp_path)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    assert built.report == "0 written, 0 removed, 0 unchanged, 0 failed"
+    built.close()
+
+
+def test_tools_may_be_a_mapping_of_names_to_definitions():
+    tools = {"read_file": {"description": "read a file"}, "x": {"name": "write_file"}}
+    source = ir.CorpusSource.from_mcp_tools(tools)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    assert {hit.artifact_id for hit in ir.search(built, "file")} == {"read_file", "write_file"}
+    built.close()
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [{"name": "a"}, {"description": "no name"}],
+        [{"name": "a"}, "dump.json"],
+        {"name": "a", "description": "one tool, not a mapping of tools"},
+        {"server": [{"name": "a"}]},
+        [3],
+    ],
+)
+def test_what_is_no_definition_of_a_tool_is_refused_by_its_place(tools):
+    with pytest.raises(QueryError, match=r"tool \d of \d is no definition"):
+        ir.CorpusSource.from_mcp_tools(tools)
 
 
 def test_an_id_that_is_no_text_is_left_out_and_the_rest_is_built():
