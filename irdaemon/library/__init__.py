@@ -122,8 +122,8 @@ def disclose(
 ) -> list[Disclosure]:
     """Return the payload of selected hits, in their order; the hits stay as they are.
 
-    Each comes from the corpus its hit was found in, noted `changed` where that was indexed anew
-    since then. Raises NotFound where that corpus is closed.
+    Each comes from the corpus its hit was found in, noted `changed` where it was indexed anew since
+    then, `gone` where it is held no more. Raises NotFound where that corpus is closed.
 
     `expand` is as on a Query, or a function (records, seed) -> records. The body comes from
     `loader` (fields -> text) or `store` (pointer -> text) where one of them is given.
@@ -150,6 +150,8 @@ def _body_of(
 def _payload(
     built: Built, hit: Hit, level: str, body_of: Callable[[Hit], str | None] | None
 ) -> Disclosure:
+    if not built.holds(hit.artifact_id):
+        return Disclosure(built.name, hit.artifact_id, level, hit.name, hit.pointer, note="gone")
     reference = f"{built.name}/{hit.artifact_id}"
     (found,) = built.engine.disclose([reference], level if body_of is None else "metadata")
     if isinstance(hit.corpus, HitCorpus) and found.indexed_at > hit.corpus.at and not found.note:
@@ -163,7 +165,7 @@ def _payload(
 def _with_passage(
     found: Disclosure, built: Built, hit: Hit, extent: Expand | Policy | None
 ) -> Disclosure:
-    if extent is None:
+    if extent is None or found.note == "gone":
         return found
     records = records_for_artifact(built, hit.artifact_id)
     if isinstance(extent, Expand):

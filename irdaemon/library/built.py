@@ -74,6 +74,10 @@ class Built:
         named = HitCorpus.of(self)
         return tuple(replace(hit, corpus=named) if hit.corpus == named else hit for hit in hits)
 
+    def holds(self, artifact_id: str) -> bool:
+        """Return whether an artifact of just this id is held."""
+        return self.engine.ledger.artifacts.get(self.name, artifact_id) is not None
+
     def close(self) -> None:
         """Close the ledger behind it; what was built under its name since then stays."""
         if _by_name.get(self.name) is self:

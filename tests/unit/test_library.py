@@ -80,6 +80,16 @@ def test_a_hit_of_a_corpus_that_was_built_again_is_noted_as_changed(tmp_path):
     built.close()
 
 
+def test_an_item_that_vanished_is_noted_as_gone_and_the_others_are_disclosed(tmp_path):
+    store = str(tmp_path / "l.sqlite")
+    hits = ir.search(plain("less", store, a="alpha one", b="alpha two"), "alpha")
+    built = plain("less", store, b="alpha two", **{"x/a": "another a"})
+    found = {each.artifact_id: each for each in ir.disclose(hits, expand="artifact")}
+    assert (found["a"].body, found["a"].note, found["a"].passage) == (None, "gone", None)
+    assert (found["b"].body, found["b"].passage) == ("alpha two", "alpha two")
+    built.close()
+
+
 def test_a_hit_names_its_corpus_as_plain_text():
     built = plain("named", a="alpha one")
     (hit,) = ir.search(built, "alpha")
