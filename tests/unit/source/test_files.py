@@ -127,6 +127,31 @@ def test_a_link_that_leads_nowhere_is_a_problem(tmp_path):
     assert [problem.path for problem in scan.problems] == [str(tmp_path / "a.md")]
 
 
+def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
+    write(tmp_path, a_md="x", b__c="x", old_md="x", ignored_md="x")
+    for name in ("x.pdf", "y.PDF", "b.tar.gz", "strange.!!", "long." + "z" * 40):
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text("ignored.md")
+    scan = files(tmp_path, exclude="old.md").scan()
+    assert keys(scan) == ["a.md"]
+    assert scan.left_out == {
+        "outside the pattern: .pdf": 2,
+        "outside the pattern: .gz": 1,
+        "outside the pattern: no suffix": 4,
+        "excluded": 1,
+        "ignored by git": 1,
+    }
+    assert files(tmp_path).scan(str(tmp_path / "b")).left_out == {}
+
+
+def test_no_more_suffixes_are_counted_than_a_person_reads(tmp_path):
+    for number in range(30):
+        (tmp_path / f"a.s{number}").write_text("x")
+    counts = files(tmp_path).scan().left_out
+    assert len(counts) == 21
+    assert counts["outside the pattern: other suffixes"] == 10
+
+
 def test_a_missing_root_is_a_problem(tmp_path):
     scan = files(tmp_path / "gone").scan()
     assert [problem.path for problem in scan.problems] == [str(tmp_path / "gone")]
