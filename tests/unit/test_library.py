@@ -187,6 +187,22 @@ def test_what_cannot_be_read_beside_what_can_is_in_the_report(tmp_path):
     built.close()
 
 
+def test_a_document_that_became_binary_is_forgotten_and_listed_as_a_failure(tmp_path):
+    store = str(tmp_path / "l.sqlite")
+    (tmp_path / "a.md").write_text("invoice zebra")
+
+    def build():
+        source = ir.CorpusSource.from_files(tmp_path)
+        return ir.build(source, store=store, embedder="hashing")
+
+    assert build().holds("a.md")
+    (tmp_path / "a.md").write_bytes(b"%PDF-1.4\n1 0 obj\n(invoice zebra) Tj\n")
+    built = build()
+    assert not built.holds("a.md")
+    assert ["a PDF document" in each["reason"] for each in built.engine.failures()] == [True]
+    built.close()
+
+
 def test_an_empty_directory_is_a_corpus_that_holds_nothing(tmp_path):
     source = ir.CorpusSource.from_files(tmp_path)
     built = ir.build(source, store=":memory:", embedder="hashing")
