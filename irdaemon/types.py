@@ -124,12 +124,14 @@ class Scan:
 
     A known entry whose path lies at or under a `covered` path, is not at or under the path of a
     problem, and is not among `entries`, is gone. `covered` of `("",)` covers everything; with an
-    empty `covered` nothing is gone.
+    empty `covered` nothing is gone. `left_out` counts by reason the files that a whole scan saw and
+    that are no entries.
     """
 
     entries: tuple[Entry, ...]
     covered: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,10 @@ from __future__ import annotations
 
 
 class IRError(Exception):
-    """Say what went wrong in `message` and what to do next in `hint`."""
+    """Say what went wrong in `message` and what to do next in `hint`.
+
+    The hint is also a note of the exception, so that a traceback shows it.
+    """
 
     code = "error"
 
@@ -28,6 +31,8 @@ class IRError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(hint)
 
 
 class QueryError(IRError, ValueError):

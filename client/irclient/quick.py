@@ -33,7 +33,7 @@ def main() -> int:
     try:
         answer = _answer(asked) if asked else None
         if asked is not None and answer is not None:
-            _show(answer, asked["json"])
+            _show(answer, asked)
     except KeyboardInterrupt:
         return 130
     except TimeoutError:  # to ask again would double the wait
@@ -67,7 +67,7 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
             query.append(word)
     if not query or any(word.startswith("-") for word in query + corpora):
         return None
-    return {"text": " ".join(query), "corpora": corpora, "json": as_json}
+    return {"text": " ".join(query), "words": query, "corpora": corpora, "json": as_json}
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
@@ -100,20 +100,22 @@ def _too_late(as_json: bool) -> int:
     return failed(Timeout(message, "irc status shows its load"), as_json)
 
 
-def _show(answer: dict[str, Any], as_json: bool) -> None:
-    from irclient.invisible import escaped, shown
+def _show(answer: dict[str, Any], asked: dict[str, Any]) -> None:
+    from irclient.invisible import escaped, shown, spelled
     from irclient.terminal.width import spell_the_rest, takes_all, terminal
 
     spell_the_rest()
-    if as_json:
+    if asked["json"]:
         import json
 
         print(escaped(json.dumps(answer, ensure_ascii=not takes_all())), flush=True)
         return
-    from irclient.terminal.hits import answer_lines, footer
+    from irclient.terminal.hits import answer_lines, footer, scope_hint
 
     to, answer = terminal(), shown(answer)
     print("\n".join(answer_lines(answer, to)), flush=True)
+    if hint := scope_hint([] if asked["corpora"] else asked["words"], answer):
+        print(spelled(hint), file=sys.stderr, flush=True)
     if sys.stderr.isatty():
         print(footer(answer, to), file=sys.stderr, flush=True)
 

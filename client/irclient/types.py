@@ -203,15 +203,15 @@ class Disclosure(Plain):
     """The payload of one artifact at one level.
 
     `note` is empty, or why `body` is missing or not what was indexed (`pointer_unreadable`,
-    `changed`). `stale` is true when the file no longer holds the content that was indexed: then
-    `indexed_digest` and `current_digest` (SHA-256, hex; "" where unknown) differ. `files_omitted`
-    counts the files that a full bundle left out. `passage` is the expanded text around what
-    matched, of the records `passage_records`; `expansion` is empty, or names what it lacks
-    (`seed_not_found`, `no_ledger_entry`). Where it came from: `root` is the watched directory it
-    lies under, `mtime` when the file was last changed, `indexed_at` when it was last indexed (Unix
-    seconds). `redacted` counts the secrets that were taken out just now; `hidden` names the kinds
-    of characters in it that a person would not see (`bidi`, `control`, `invisible`, `marks`).
-    `reason` explains a note.
+    `changed`; `gone`, of a hit whose artifact is held no more). `stale` is true when the file no
+    longer holds the content that was indexed: then `indexed_digest` and `current_digest` (SHA-256,
+    hex; "" where unknown) differ. `files_omitted` counts the files that a full bundle left out.
+    `passage` is the expanded text around what matched, of the records `passage_records`;
+    `expansion` is empty, or names what it lacks (`seed_not_found`, `no_ledger_entry`). Where it
+    came from: `root` is the watched directory it lies under, `mtime` when the file was last
+    changed, `indexed_at` when it was last indexed (Unix seconds). `redacted` counts the secrets
+    that were taken out just now; `hidden` names the kinds of characters in it that a person would
+    not see (`bidi`, `control`, `invisible`, `marks`). `reason` explains a note.
     """
 
     corpus: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
 from irdaemon.runtime.plugins import did_you_mean
@@ -99,21 +99,26 @@ def chosen_records(
 
 
 def stitched(records: Sequence[StoredRecord]) -> str:
-    """Join the texts of records in plan order, overlaps of neighbours once."""
+    """Join the texts of records in plan order, overlaps of neighbours once.
+
+    An overlap lies within the record before, never across the blank line that joins two others.
+    """
     text, before = "", None
     for record in records:
-        adjacent = (
-            before is not None
-            and before["kind"] == record["kind"]
-            and record["surface_index"] == before["surface_index"] + 1
-        )
-        overlap = _overlap(text, record["text"]) if adjacent else 0
+        overlap = _overlap(before["text"], record["text"]) if _follows(before, record) else 0
         if overlap:
             text += record["text"][overlap:]
         else:
             text += ("\n\n" if text else "") + record["text"]
         before = record
     return text
+
+
+def _follows(before: StoredRecord | None, record: StoredRecord) -> TypeGuard[StoredRecord]:
+    """Return whether a record is the next of the same kind."""
+    if before is None or before["kind"] != record["kind"]:
+        return False
+    return bool(record["surface_index"] == before["surface_index"] + 1)
 
 
 def _overlap(left: str, right: str) -> int:

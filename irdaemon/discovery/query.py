@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
@@ -87,7 +88,7 @@ def check_wait(wait_ms: Any) -> None:
 
 
 def _is_weight(value: Any) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)
     return number and 0 <= value < float("inf")
 
 

@@ -5,7 +5,8 @@ A heartbeat shows that a process lives; watermarks show whether it makes progres
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from irdaemon.ingest.reconcile import Report
 from irdaemon.ingest.scan import ScanRequest
@@ -28,7 +29,8 @@ class Watermarks:
     snapshot includes. `waiting_since` is when the oldest scan that waits or runs was requested.
     `refused` counts what the last scan kept out and `refusal` says why; `missed_events` counts the
     changes that the last routine scan found and no event had reported; `collapsed_at` is when so
-    many changed paths waited that one scan had to stand for them.
+    many changed paths waited that one scan had to stand for them; `left_out` counts by reason what
+    the last whole scan saw and left out.
     """
 
     changed_at: float | None = None
@@ -40,6 +42,7 @@ class Watermarks:
     refusal: str = ""
     missed_events: int = 0
     collapsed_at: float | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 class Lag:
@@ -66,6 +69,8 @@ class Lag:
         marks = self.of(corpus)
         if report.refused or not request.under:
             marks = replace(marks, refused=report.refused, refusal=report.refusal)
+        if not request.under:
+            marks = replace(marks, left_out=report.left_out)
         if request.routine:
             marks = replace(marks, missed_events=report.missed_events)
         self._known[corpus] = marks

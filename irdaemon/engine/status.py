@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -51,7 +52,7 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
         "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
-        "skipped": ledger.entries.skipped(name),
+        "skipped": _skipped(state, ledger, name),
     }
 
 
@@ -80,6 +81,13 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
         "state": "re-embedding" if switching else embedding,
         "problems": problems,
     }
+
+
+def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
+    """Count by reason what readings passed over, and what the last whole scan left out."""
+    counts = Counter(ledger.entries.skipped(name))
+    counts.update(state.work.watermarks(name).left_out)
+    return dict(counts)
 
 
 def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:

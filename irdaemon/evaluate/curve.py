@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from irclient.errors import QueryError
 from irdaemon.evaluate.cases import Case
 
 SIZES = (1, 4, 8, 16, 32, 64, 128)
@@ -29,7 +30,11 @@ def distractor_robustness_curve(
 
     For each size every probe is tried `trials` times with the gold and size - 1 distractors drawn
     at random (once, where the whole scope is taken); the draw is seeded by `seed` + size.
+
+    Raises QueryError for a probe without a gold, or with one that is not in the scope.
     """
+    for probe in probes:
+        _check(scope, probe)
 
     def accuracy(size: int) -> float:
         chance = random.Random(seed + size)
@@ -42,6 +47,16 @@ def distractor_robustness_curve(
         return round(fmean(found), 4) if found else 0.0
 
     return {size: accuracy(size) for size in sorted({min(size, len(scope)) for size in sizes})}
+
+
+def _check(scope: Mapping[str, Item], probe: Case) -> None:
+    if not probe.gold:
+        raise QueryError(f"the probe {probe.query!r} has no gold", "leave it out")
+    if probe.gold[0] not in scope:
+        raise QueryError(
+            f"the gold {probe.gold[0]!r} of the probe {probe.query!r} is not in the scope",
+            "a gold is the id of an item of the scope",
+        )
 
 
 def _drawn(

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from irclient.errors import QueryError
 from irdaemon.evaluate.cases import Case
 
 Ask = Callable[[str], str | Sequence[str]]
@@ -20,28 +22,57 @@ ABSTENTION_SHARE = 0.15
 FEWEST_CHARS = 20
 _MASKS = ("this capability", "the tool")
 _SEPARATORS = re.compile(r"[\s_-]+")
-_BULLET = re.compile(r"^\s*(?:[-*]|\d+[.)])\s*")
+# A bullet has white space after it, or could be nothing else: "-9 degrees" and "3.5 mm" have none.
+_BULLET = re.compile(r"^\s*(?:(?:[-\u2013\u2014*+]|\d+\.)\s+|(?:[•‣▪◦·]|\d+\))\s*)")
 
 
 def generate_cases(
     artifacts: Mapping[str, tuple[str, str]], ask: Ask, k: int = QUERIES_EACH
 ) -> list[Case]:
-    """Return up to `k` cases for each artifact {id: (name, text)} with text enough."""
-    cases = []
-    for artifact_id, (name, text) in artifacts.items():
-        if len(text.strip()) < FEWEST_CHARS:
+    """Return up to `k` cases for each artifact {id: (name, text)} with text enough.
+
+    An artifact for which the model fails is left out, and how many were is warned of. Raises what
+    the model raised where it fails for all, QueryError for a `k` below 1.
+    """
+    if k < 1:
+        raise QueryError(f"{k} queries for each artifact are none", "ask for 1 or more")
+    cases: list[Case] = []
+    failed: list[Exception] = []
+    wanted = {id: each for id, each in artifacts.items() if len(each[1].strip()) >= FEWEST_CHARS}
+    for artifact_id, (name, text) in wanted.items():
+        try:
+            asked = _lines(ask(_prompt(mask_name(text, name), k)))
+        except Exception as error:  # the caller's model may raise anything
+            failed.append(error)
             continue
-        asked = _lines(ask(_prompt(mask_name(text, name), k)))
         queries = [query for query in asked if not gives_away(query, name)]
         cases += [Case(query, (artifact_id,), source_id=artifact_id) for query in queries[:k]]
+    _tell(failed, len(wanted))
     return cases
+
+
+def _tell(failed: Sequence[Exception], of: int) -> None:
+    """Warn of artifacts that no cases were made for; raise the first error where that is all."""
+    if failed and len(failed) == of:
+        raise failed[0]
+    if failed:
+        left_out = f"the model failed for {len(failed)} of {of} artifacts, which have no cases"
+        warnings.warn(f"{left_out}; first: {failed[0]!r}", RuntimeWarning, stacklevel=3)
 
 
 def generate_abstentions(
     n_gold: int, ask: Ask, about: str, share: float = ABSTENTION_SHARE
 ) -> list[Case]:
-    """Return cases that nothing answers, `share` of all together with `n_gold` others."""
+    """Return cases that nothing answers, `share` of all together with `n_gold` others.
+
+    Where that is none the model is not asked. Raises QueryError for a share that is not from 0 to
+    below 1.
+    """
+    if not 0 <= share < 1:
+        raise QueryError(f"a share of {share} is not from 0 to below 1", "0.15 is the usual one")
     wanted = math.ceil(share * n_gold / (1 - share))
+    if wanted < 1:
+        return []
     prompt = f"Write {wanted} requests, one a line, that have nothing to do with: {about}"
     return [Case(query) for query in _lines(ask(prompt))[:wanted]]
 

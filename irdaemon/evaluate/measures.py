@@ -33,13 +33,16 @@ def reciprocal_rank(ranked: Sequence[str], gold: Collection[str], k: int) -> flo
 
 
 def average_precision(ranked: Sequence[str], gold: Collection[str], k: int) -> float:
-    """Return the mean, over the gold, of the precision at each rank where one is found."""
+    """Return the mean, over all the gold, of the precision at each rank where one is found.
+
+    Gold that lies beyond the first k counts as not found, as in trec_eval's map_cut.
+    """
     found, total = 0, 0.0
     for at, each in enumerate(ranked[:k], start=1):
         if each in gold:
             found += 1
             total += found / at
-    return total / min(len(gold), k)
+    return total / len(gold)
 
 
 MEASURES: Mapping[str, Measure] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
@@ -50,7 +50,8 @@ class Report:
 
     `outdated`: something was stored by another recipe before. `refused` counts the new entries that
     a limit kept out, `refusal` names the limit. `missed_events` counts the changed entries that are
-    old enough for an event to have reported them. `new_failures` are those not known before.
+    old enough for an event to have reported them. `left_out` counts by reason what the source saw
+    and left out. `new_failures` are those not known before.
     """
 
     written: int = 0
@@ -62,6 +63,7 @@ class Report:
     missed_events: int = 0
     problems: tuple[Problem, ...] = ()
     outdated: bool = False
+    left_out: Mapping[str, int] = field(default_factory=dict)
     new_failures: list[Failure] = field(default_factory=list)
 
     @property
@@ -106,6 +108,7 @@ def reconcile(
         store.put(replace(entry, stamp=""), refusal(entry))
     report.outdated = any(entry.recipe != corpus.recipe for entry in delta.known.values())
     report.unchanged, report.problems = delta.unchanged, scan.problems
+    report.left_out = scan.left_out
     new = sum(entry.key not in delta.known for entry in delta.stale)
     held = _held(ledger, corpus, new)
     done = 0

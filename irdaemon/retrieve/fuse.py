@@ -35,8 +35,10 @@ def fused(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
         return scores
     kinds = [index.rows.kind_of(position) for position in legs.positions]
     weights = np.array([question.weights.get(kind, 1.0) for kind in kinds], np.float32)
-    # A weight multiplies how far a candidate is above the worst: fused scores may be negative.
-    weighted: Scores = (scores - scores.min()) * weights
+    # Fused scores may be negative, so a weight multiplies them from the worst on, which counts half
+    # of the best: were it nothing, no weight could lift it.
+    spread = float(scores.max() - scores.min())
+    weighted: Scores = (scores - scores.min() + (spread or 1.0)) * weights
     return weighted
 
 

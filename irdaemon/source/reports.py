@@ -13,6 +13,7 @@ from irdaemon.source.options import checked, number, strings
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
+    LeftOut,
     Walk,
     at_or_under,
     home_relative,
@@ -26,6 +27,8 @@ _OPTIONS = {"exclude": list, "max_bytes": int}
 _VENDORED = PRUNED | {"vendor", "vendored", "third_party", "site-packages", "dist", "build"}
 # A project lies two or three levels below the root: group/project, group/kind/project.
 _PROJECT_LEVELS = (2, 3)
+_MARKDOWN = ".md"
+_HIDDEN = "hidden or vendored directory"
 _DOCS = (("docs",), ("misc", "docs"))
 
 
@@ -58,13 +61,15 @@ class Reports:
             return Scan((), ())
         entries: dict[str, Entry] = {}
         problems: list[Problem] = []
+        left_out = LeftOut()
         for root, top in zip(self._roots, tops, strict=True):
             problem = missing(Root(top))
-            problems.extend([problem] if problem else self._look(root, top, entries))
+            problems.extend([problem] if problem else self._look(root, top, entries, left_out))
         found = sorted(
             (e for e in entries.values() if at_or_under(e.path, where)), key=lambda e: e.key
         )
-        return Scan(tuple(found), (where,), tuple(dict.fromkeys(problems)))
+        counts = left_out.counts if where == EVERYTHING else {}
+        return Scan(tuple(found), (where,), tuple(dict.fromkeys(problems)), counts)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one report as text."""
@@ -72,16 +77,23 @@ class Reports:
         project = _project(parts[:-1])
         return Reading((document(entry, {"path": entry.key, "project": project}, self._max_bytes),))
 
-    def _look(self, root: Root, top: str, entries: dict[str, Entry]) -> list[Problem]:
+    def _look(
+        self, root: Root, top: str, entries: dict[str, Entry], left_out: LeftOut
+    ) -> list[Problem]:
         def descend(entry: os.DirEntry[str]) -> bool:
+            parts = _parts(entry.path, top)
             hidden = entry.name.startswith(".") or entry.name in self._left_out
-            return not hidden and _leads_to_docs(_parts(entry.path, top))
+            if hidden and _project(parts[:-1]):
+                left_out.counts[_HIDDEN] += 1
+            return not hidden and _leads_to_docs(parts)
 
         walk = Walk(Symlinks.of(self._roots))
         for directory, found in walk.directories(top, descend):
             if _project(_parts(directory, top)):
-                reports = [file for file in found if _is_report(file.name) and is_regular(file)]
+                files = [file for file in found if is_regular(file)]
+                reports = [file for file in files if _is_report(file.name)]
                 self._keep(reports, root.scope, entries, walk.problems)
+                _count([file.name for file in files if not _is_report(file.name)], left_out)
         return walk.problems
 
     def _keep(
@@ -111,6 +123,15 @@ class Reports:
         return next((_parts(path, top) for top in tops if at_or_under(path, top)), ())
 
 
+def _count(names: list[str], left_out: LeftOut) -> None:
+    """Count files in docs folders that are no reports."""
+    for name in names:
+        if name.lower().endswith(_MARKDOWN):
+            left_out.counts["named in capitals"] += 1
+        else:
+            left_out.by_suffix("not Markdown", name)
+
+
 def _parts(path: str, top: str) -> tuple[str, ...]:
     """Return the names from `top` down to `path`; none when it does not lie below."""
     if path == top or not at_or_under(path, top):
@@ -134,7 +155,7 @@ def _leads_to_docs(directory: tuple[str, ...]) -> bool:
 
 def _is_report(name: str) -> bool:
     stem, suffix = os.path.splitext(name)
-    return suffix.lower() == ".md" and not stem.isupper()
+    return suffix.lower() == _MARKDOWN and not stem.isupper()
 
 
 def _may_matter(path: str) -> bool:

@@ -57,7 +57,7 @@ def _artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
 
 
 def _metadata(tool: Mapping[str, Any], server: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"param_names": sorted(_properties(schema))}
+    found: dict[str, Any] = {"param_names": list(_properties(schema))}
     found |= {"server": server} if server else {}
     found |= {"title": _title(tool)} if _title(tool) else {}
     hints = tool.get("annotations")

@@ -8,6 +8,8 @@ real paths, in a deterministic order. What vanishes meanwhile counts as gone.
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +20,7 @@ from irdaemon.types import Problem, Root
 
 __all__ = [
     "PRUNED",
+    "LeftOut",
     "Walk",
     "at_or_under",
     "home_relative",
@@ -37,6 +40,26 @@ PRUNED = frozenset(
         ".mypy_cache", ".ruff_cache", ".pytest_cache", ".cache",
     }
 )  # fmt: skip
+
+
+# Suffixes are names that anybody may give: only ordinary ones are told apart, and not too many.
+_SUFFIX = re.compile(r"\.\w{1,12}", re.ASCII)
+_SUFFIXES_COUNTED = 20
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """Count by reason, and by suffix where that is the reason, the files a scan leaves out."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def by_suffix(self, why: str, name: str) -> None:
+        """Count a file under its suffix."""
+        suffix = os.path.splitext(name)[1].lower()
+        reason = f"{why}: {suffix if _SUFFIX.fullmatch(suffix) else 'no suffix'}"
+        if reason not in self.counts and len(self.counts) >= _SUFFIXES_COUNTED:
+            reason = f"{why}: other suffixes"
+        self.counts[reason] += 1
 
 
 @dataclass(slots=True)

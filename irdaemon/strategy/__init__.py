@@ -15,6 +15,7 @@ from irclient.errors import QueryError
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.chunked import Chunked
 from irdaemon.strategy.package import Package
+from irdaemon.strategy.recipe import other_parts, spec_of
 from irdaemon.strategy.rule import Rule
 from irdaemon.strategy.skill import Skill
 from irdaemon.strategy.turn import ClaudeTurn
@@ -40,8 +41,6 @@ __all__ = [
 
 # Raise when decomposition changes in a way no parameter shows.
 DECOMPOSITION = 4
-
-_SCALAR = (str, int, float, bool, type(None))
 
 
 class IndexingStrategy(Protocol):
@@ -72,8 +71,7 @@ STRATEGY_REGISTRY: dict[str, type[Any]] = {
 
 def strategy_to_spec(strategy: IndexingStrategy) -> dict[str, Any]:
     """Return the name and scalar parameters of a strategy; anything else is not captured."""
-    params = {key: value for key, value in vars(strategy).items() if isinstance(value, _SCALAR)}
-    return {"name": type(strategy).__name__, "params": params}
+    return spec_of(strategy)
 
 
 def strategy_from_spec(spec: Mapping[str, Any] | None) -> IndexingStrategy | None:
@@ -105,12 +103,8 @@ def is_named(strategy: IndexingStrategy) -> bool:
 def recipe_of(strategy: IndexingStrategy) -> str:
     """Return the identity of a decomposition: strategy, parameters, analyzer, own version.
 
-    Callables count by their qualified name, so another one makes another recipe.
+    A strategy within another counts with its own parameters, a named function by its name, one
+    without a name (a lambda) by its code; see `irdaemon.strategy.recipe`.
     """
-    spec = strategy_to_spec(strategy)
-    extra = {
-        key: getattr(value, "__qualname__", type(value).__qualname__)
-        for key, value in vars(strategy).items()
-        if not isinstance(value, _SCALAR)
-    }
-    return json.dumps([spec, extra, ANALYZER, DECOMPOSITION], sort_keys=True)
+    parts = [spec_of(strategy), other_parts(strategy), ANALYZER, DECOMPOSITION]
+    return json.dumps(parts, sort_keys=True)

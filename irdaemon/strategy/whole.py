@@ -12,15 +12,17 @@ def text_of(raw: Any, text_key: str | None = None) -> str:
     """Return the text of a raw artifact.
 
     A string is itself; a mapping gives `text_key`, else "text", else all its string values, one a
-    line; anything else its `str`.
+    line; anything else its `str`. None, also as the named part, has no text.
     """
     if isinstance(raw, str):
         return raw
+    if raw is None:
+        return ""
     if not isinstance(raw, Mapping):
         return str(raw)
     for key in (text_key, "text"):
         if key is not None and key in raw:
-            return str(raw[key])
+            return "" if raw[key] is None else str(raw[key])
     return "\n".join(value for value in raw.values() if isinstance(value, str))
 
 

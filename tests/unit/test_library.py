@@ -1,7 +1,11 @@
+import copy
+import json
+import pickle
+
 import pytest
 
 import irdaemon as ir
-from irclient.errors import NotFound, QueryError
+from irclient.errors import NotFound, QueryError, Unavailable
 
 TOOLS = {
     "pdf": {"description": "fill in pdf forms", "text": "the long manual", "team": "docs"},
@@ -45,6 +49,55 @@ def test_nothing_that_applies_is_an_abstention_with_its_reason(tools):
 def test_other_keys_are_fields_to_filter_on(tools):
     hits = ir.search(tools, "pdf commit", filter={"team": "code"})
     assert [(hit.artifact_id, hit.name) for hit in hits] == [("git", "Git")]
+
+
+def plain(name, store=":memory:", **texts):
+    source = ir.CorpusSource.from_mapping(texts, name=name)
+    return ir.build(source, store=store, embedder="hashing")
+
+
+def test_a_hit_is_disclosed_from_the_corpus_it_was_found_in_whatever_is_built_later():
+    first = plain("same", a="alpha one")
+    hits = ir.search(first, "alpha one")
+    second = plain("same", a="other two")
+    assert [each.body for each in ir.disclose(hits)] == ["alpha one"]
+    assert [each.body for each in ir.disclose(ir.discover("same", "other two"))] == ["other two"]
+    (passage,) = ir.disclose(hits, level="metadata", expand="artifact")
+    assert passage.passage == "alpha one"
+    first.close()
+    with pytest.raises(NotFound, match="'same' that 'a' was found in is closed"):
+        ir.disclose(hits)
+    assert ir.open_corpus("same") is second
+    second.close()
+
+
+def test_a_hit_of_a_corpus_that_was_built_again_is_noted_as_changed(tmp_path):
+    store = str(tmp_path / "l.sqlite")
+    hits = ir.search(plain("again", store, a="alpha one", b="alpha two"), "alpha")
+    built = plain("again", store, a="other two", b="alpha two")
+    found = {each.artifact_id: (each.body, each.note) for each in ir.disclose(hits)}
+    assert found == {"a": ("other two", "changed"), "b": ("alpha two", "")}
+    built.close()
+
+
+def test_an_item_that_vanished_is_noted_as_gone_and_the_others_are_disclosed(tmp_path):
+    store = str(tmp_path / "l.sqlite")
+    hits = ir.search(plain("less", store, a="alpha one", b="alpha two"), "alpha")
+    built = plain("less", store, b="alpha two", **{"x/a": "another a"})
+    found = {each.artifact_id: each for each in ir.disclose(hits, expand="artifact")}
+    assert (found["a"].body, found["a"].note, found["a"].passage) == (None, "gone", None)
+    assert (found["b"].body, found["b"].passage) == ("alpha two", "alpha two")
+    built.close()
+
+
+def test_a_hit_names_its_corpus_as_plain_text():
+    built = plain("named", a="alpha one")
+    (hit,) = ir.search(built, "alpha")
+    assert (hit.corpus, hit.to_dict()["corpus"]) == ("named", "named")
+    assert json.loads(json.dumps(hit.to_dict()))["corpus"] == "named"
+    assert pickle.loads(pickle.dumps(hit)) == copy.deepcopy(hit) == hit
+    assert ir.disclose([pickle.loads(pickle.dumps(hit))])[0].body == "alpha one"
+    built.close()
 
 
 def test_plain_texts_make_a_corpus_too_and_the_strategy_can_be_chosen():
@@ -105,6 +158,79 @@ def test_every_kind_with_roots_has_a_function_that_says_what_it_takes(function, 
 def test_documents_have_no_usual_place():
     with pytest.raises(QueryError, match="files have no usual place"):
         ir.CorpusSource.from_files()
+
+
+def failing():
+    raise OSError("the catalogue is down")
+
+
+SOURCES = {
+    "the catalogue is down": lambda path: ir.CorpusSource.from_records(
+        f"{__name__}:failing", name="none"
+    ),
+    "the directory does not exist": lambda path: ir.CorpusSource.from_files(path / "gone"),
+}
+
+
+@pytest.mark.parametrize(("reason", "source"), SOURCES.items())
+def test_a_source_that_cannot_be_read_is_an_error_and_no_empty_corpus(reason, source, tmp_path):
+    with pytest.raises(Unavailable, match=reason):
+        ir.build(source(tmp_path), store=":memory:", embedder="hashing")
+
+
+def test_what_cannot_be_read_beside_what_can_is_in_the_report(tmp_path):
+    (tmp_path / "a.md").write_text("alpha one")
+    source = ir.CorpusSource.from_files([tmp_path, tmp_path / "gone"])
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    assert "1 written" in built.report
+    assert f"not read: {tmp_path / 'gone'}: the directory does not exist" in repr(built)
+    built.close()
+
+
+def test_a_document_that_became_binary_is_forgotten_and_listed_as_a_failure(tmp_path):
+    store = str(tmp_path / "l.sqlite")
+    (tmp_path / "a.md").write_text("invoice zebra")
+
+    def build():
+        source = ir.CorpusSource.from_files(tmp_path)
+        return ir.build(source, store=store, embedder="hashing")
+
+    assert build().holds("a.md")
+    (tmp_path / "a.md").write_bytes(b"%PDF-1.4\n1 0 obj\n(invoice zebra) Tj\n")
+    built = build()
+    assert not built.holds("a.md")
+    assert ["a PDF document" in each["reason"] for each in built.engine.failures()] == [True]
+    built.close()
+
+
+def test_an_empty_directory_is_a_corpus_that_holds_nothing(tmp_path):
+    source = ir.CorpusSource.from_files(tmp_path)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    assert built.report == "0 written, 0 removed, 0 unchanged, 0 failed"
+    built.close()
+
+
+def test_tools_may_be_a_mapping_of_names_to_definitions():
+    tools = {"read_file": {"description": "read a file"}, "x": {"name": "write_file"}}
+    source = ir.CorpusSource.from_mcp_tools(tools)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    assert {hit.artifact_id for hit in ir.search(built, "file")} == {"read_file", "write_file"}
+    built.close()
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [{"name": "a"}, {"description": "no name"}],
+        [{"name": "a"}, "dump.json"],
+        {"name": "a", "description": "one tool, not a mapping of tools"},
+        {"server": [{"name": "a"}]},
+        [3],
+    ],
+)
+def test_what_is_no_definition_of_a_tool_is_refused_by_its_place(tools):
+    with pytest.raises(QueryError, match=r"tool \d of \d is no definition"):
+        ir.CorpusSource.from_mcp_tools(tools)
 
 
 def test_an_id_that_is_no_text_is_left_out_and_the_rest_is_built():

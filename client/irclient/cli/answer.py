@@ -7,7 +7,7 @@ import sys
 
 from irclient.invisible import shown
 from irclient.terminal.exits import exit_of
-from irclient.terminal.hits import answer_lines, footer
+from irclient.terminal.hits import answer_lines, footer, scope_hint
 from irclient.terminal.output import note, note_text, printed
 from irclient.terminal.width import terminal
 from irclient.types import Selection
@@ -19,6 +19,9 @@ def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     printed(options, plain, lambda plain: "\n".join(answer_lines(plain, to)))
     for path in plain["freshness"].get("unproved", ()):
         note(f"irc: it could not be shown that {path} is up to date")
+    words = [] if options.json or options.corpus else options.query
+    if hint := scope_hint(words, plain):
+        note(hint)
     if sys.stderr.isatty() and not options.json:
         note_text(footer(shown(plain), to))
     return exit_of(plain)

@@ -182,6 +182,14 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
     return "\n".join(wrapped(parts, " · ", min(to.width, _FOOTER_CELLS) - 1))
 
 
+def scope_hint(words: list[str], answer: Mapping[str, Any]) -> str:
+    """Return a hint where the first of several words names a corpus that was asked with others."""
+    asked = answer["signals"].get("per_source") or {}
+    if len(words) < 2 or len(asked) < 2 or words[0] not in asked:
+        return ""
+    return f"irc: {words[0]!r} is also the name of a corpus: -c {words[0]} searches it alone"
+
+
 def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield a payload: what was wrong with it, its text, and the files that go with it."""
     if found["note"]:

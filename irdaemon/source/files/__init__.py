@@ -86,7 +86,8 @@ class Files:
         found = [file for file in finder.files.values() if at_or_under(file.path, where)]
         entries = sorted(map(self._entry, found), key=lambda entry: entry.key)
         problems = (p for p in finder.problems if _overlap(p.path, where))
-        return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)))
+        left_out = finder.left_out.counts if where == EVERYTHING else {}
+        return Scan(tuple(entries), (where,), tuple(dict.fromkeys(problems)), left_out)
 
     def _entry(self, found: FoundFile) -> Entry:
         top = resolved(self._roots[0].path) if len(self._roots) == 1 else ""

@@ -6,29 +6,27 @@ import hashlib
 import os
 from collections.abc import Mapping
 
+from irdaemon.source.files.binary import binary_kind
 from irdaemon.source.frontmatter import decode, front
 from irdaemon.source.markdown import first_heading
 from irdaemon.source.opening import read_regular
 from irdaemon.source.skills.fields import text as one_line
 from irdaemon.source.skills.fields import words
-from irdaemon.types import Artifact, Entry, SourceError
+from irdaemon.types import Artifact, Entry, Refused
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
-
-# Git's own test for a binary file, and its sample size.
-_SAMPLE = 8_000
 
 
 def document(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:
     """Read one text file; `place` (with its relative `path`) joins the metadata.
 
-    Raises FileNotFoundError when it is gone, SourceError when it is too large, unreadable or not
-    text.
+    Raises FileNotFoundError when it is gone, SourceError when it is too large or unreadable,
+    Refused when it is not text: what it held before is forgotten.
     """
     data = read_regular(entry.path, max_bytes)
-    if b"\0" in data[:_SAMPLE]:
-        raise SourceError(
-            f"{entry.path}: not a text file (it has NUL bytes)",
+    if kind := binary_kind(data):
+        raise Refused(
+            f"{entry.path}: not a text file ({kind})",
             "exclude it, or narrow the corpus' pattern",
         )
     text, flags = decode(data)

@@ -10,8 +10,10 @@ from pathspec import GitIgnoreSpec
 from irdaemon.source.files.ignore import Ignores
 from irdaemon.source.opening import resolved
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import PRUNED, Walk, is_directory, is_regular, missing, stamp_of
+from irdaemon.source.tree import PRUNED, LeftOut, Walk, is_directory, is_regular, missing, stamp_of
 from irdaemon.types import Problem, Root
+
+_OUTSIDE = "outside the pattern"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,16 @@ class Filter:
 
     def passes_file(self, path: str, relative: str) -> bool:
         """Return whether the file at `path`, known as `relative` below its root, counts."""
-        if not self.wanted.match_file(relative) or self.excluded.match_file(relative):
-            return False
-        return not (self.ignores and self.ignores.ignores(path, is_directory=False))
+        return not self.why_not(path, relative)
+
+    def why_not(self, path: str, relative: str) -> str:
+        """Return why a file does not count, "" where it does."""
+        if not self.wanted.match_file(relative):
+            return _OUTSIDE
+        if self.excluded.match_file(relative):
+            return "excluded"
+        ignored = self.ignores and self.ignores.ignores(path, is_directory=False)
+        return "ignored by git" if ignored else ""
 
     def passes_directory(self, path: str, relative: str) -> bool:
         """Return whether a directory may be searched."""
@@ -59,6 +68,7 @@ class FileFinder:
     symlinks: Symlinks
     files: dict[str, FoundFile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    left_out: LeftOut = field(default_factory=LeftOut)
 
     def search(self, root: Root, start: str) -> None:
         """Search from `start`, a real directory at or below the root's real path, downwards."""
@@ -79,8 +89,11 @@ class FileFinder:
         for directory, found in walk.directories(start, descend):
             above = below_root(directory)
             for entry in found:
-                if self.filter.passes_file(entry.path, above + entry.name):
+                why_not = self.filter.why_not(entry.path, above + entry.name)
+                if not why_not:
                     self._offer(entry, root.scope)
+                elif is_regular(entry):
+                    self._leave_out(entry.name, why_not)
         self.problems.extend(walk.problems)
 
     def keep(self, path: str, scope: str) -> None:
@@ -91,6 +104,12 @@ class FileFinder:
             return
         real = _real(path)
         self.files.setdefault(real, FoundFile(real, stamp_of(status), status.st_mtime_ns, scope))
+
+    def _leave_out(self, name: str, why: str) -> None:
+        if why == _OUTSIDE:
+            self.left_out.by_suffix(why, name)
+        else:
+            self.left_out.counts[why] += 1
 
     def _offer(self, entry: os.DirEntry[str], scope: str) -> None:
         if is_regular(entry):

@@ -23,7 +23,8 @@ class Manifest:
 
     `deps` are needed to use the package, `indirect_deps` only through others (Go),
     `optional_deps` with an extra, `dev_deps` to work on it. `commands` are the names of the
-    programs it installs. `readme` is text the manifest itself holds.
+    programs it installs. `readme` is text the manifest itself holds. `given` names the fields that
+    it states to be empty, so that no other manifest of the package fills them.
     """
 
     name: str = ""
@@ -45,6 +46,7 @@ class Manifest:
     private: bool = False
     editable: bool = False
     flags: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,15 @@ class Person:
 
 
 def merged(manifests: Iterable[Manifest]) -> Manifest:
-    """Take each field from the first manifest that fills it."""
+    """Take each field from the first manifest that fills it, or states that it is empty."""
     ordered = tuple(manifests)
     names = [field.name for field in fields(Manifest)]
-    filled = {n: v for n in names for m in reversed(ordered) if (v := getattr(m, n))}
+    filled = {
+        name: value
+        for name in names
+        for each in reversed(ordered)
+        if (value := getattr(each, name)) or name in each.given
+    }
     return replace(Manifest(), **filled)
 
 

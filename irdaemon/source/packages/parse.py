@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import configparser
 import json
+import re
 from collections.abc import Mapping
 
 from irdaemon.runtime import toml
 from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.packages.manifest import broken
 
+# A semicolon that no environment marker follows.
+_SEMICOLON = re.compile(
+    r";(?!\s*\(*\s*(?:python_|os_name|sys_platform|platform_|implementation_|extra\b|[\"']))"
+)
 MANIFEST_LIMIT = 4 * 1024 * 1024
 
 
@@ -65,6 +70,16 @@ def parse_ini(source: str, path: str) -> configparser.ConfigParser:
 def _line(error: configparser.Error) -> int | None:
     unparsed = getattr(error, "errors", None)
     return unparsed[0][0] if unparsed else getattr(error, "lineno", None)
+
+
+def listed(value: str | None) -> tuple[str, ...]:
+    """Split an ini value that lists requirements: one a line, or on one line with semicolons.
+
+    A semicolon before an environment marker belongs to the requirement, as in PEP 508.
+    """
+    if len(lines(value)) != 1:
+        return lines(value)
+    return tuple(filter(None, (part.strip() for part in _SEMICOLON.split(lines(value)[0]))))
 
 
 def lines(value: str | None) -> tuple[str, ...]:

@@ -19,6 +19,13 @@ from irdaemon.source.packages.manifest import (
 )
 from irdaemon.source.packages.parse import read_toml
 
+# What `[project]` states to be empty, it does not leave to setup.cfg, setup.py or Poetry's table.
+_EMPTY_COUNTS = {
+    "dependencies": "deps",
+    "optional-dependencies": "optional_deps",
+    "keywords": "keywords",
+}
+
 
 def read(path: str) -> Manifest | None:
     """Read a pyproject.toml; None when it only configures tools and so defines no package."""
@@ -51,7 +58,12 @@ def _project(project: Mapping[str, object], groups: Mapping[str, object]) -> Man
         keywords=words(project.get("keywords")),
         commands=texts([*table(project.get("scripts")), *table(project.get("gui-scripts"))]),
         private=any(c.startswith("Private ::") for c in classifiers),
+        given=frozenset(field for key, field in _EMPTY_COUNTS.items() if _is_empty(project, key)),
     )
+
+
+def _is_empty(project: Mapping[str, object], key: str) -> bool:
+    return project.get(key) in ([], {})
 
 
 def _grouped(groups: Mapping[str, object]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Read a Python package directory: pyproject.toml, setup.cfg and setup.py are one package.
 
 A field is taken from the first of the three that fills it, in this order, so that fields
-`[project]` declares dynamic are found where setuptools keeps them.
+`[project]` declares dynamic are found where setuptools keeps them. What it states to be empty is.
 """
 
 from __future__ import annotations

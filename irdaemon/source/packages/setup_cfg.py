@@ -7,7 +7,7 @@ from configparser import ConfigParser
 
 from irdaemon.source.packages.links import links
 from irdaemon.source.packages.manifest import Manifest, license_name, text, texts, words
-from irdaemon.source.packages.parse import lines, read_ini
+from irdaemon.source.packages.parse import lines, listed, read_ini
 
 _ELSEWHERE = ("attr:", "file:")
 _SCRIPTS = ("console_scripts", "gui_scripts")
@@ -28,8 +28,8 @@ def read(path: str) -> Manifest | None:
         license=license_name(_value(config, "license")),
         homepage=urls.homepage,
         repository=urls.repository,
-        deps=_spelled_out(lines(config.get("options", "install_requires", fallback=""))),
-        optional_deps=_spelled_out(_listed(config, "options.extras_require")),
+        deps=_spelled_out(listed(config.get("options", "install_requires", fallback=""))),
+        optional_deps=_spelled_out(_extras(config)),
         keywords=words(",".join(lines(_raw(config, "keywords")))),
         commands=command_names(_listed(config, "options.entry_points", _SCRIPTS)),
         private="Private ::" in _raw(config, "classifiers"),
@@ -59,6 +59,12 @@ def _spelled_out(requirements: Iterable[str]) -> tuple[str, ...]:
 def _pairs(value: str) -> dict[str, object]:
     split = (line.partition("=") for line in lines(value))
     return {label.strip(): url.strip() for label, _, url in split}
+
+
+def _extras(config: ConfigParser) -> list[str]:
+    section = "options.extras_require"
+    groups = config.items(section) if config.has_section(section) else []
+    return [requirement for _, value in groups for requirement in listed(value)]
 
 
 def _listed(config: ConfigParser, section: str, keys: tuple[str, ...] = ()) -> list[str]:

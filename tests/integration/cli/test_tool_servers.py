@@ -85,7 +85,7 @@ def test_the_tools_of_a_server_that_is_run_become_a_dump_the_source_reads(tmp_pa
     (entry,) = source.scan().entries
     (tool,) = source.read(entry).artifacts
     assert tool.artifact_id == "finder/find"
-    assert tool.metadata["param_names"] == ["limit", "pattern"]
+    assert tool.metadata["param_names"] == ["pattern", "limit"]
     assert tool.raw["description"] == "Find files by a pattern."
 
 

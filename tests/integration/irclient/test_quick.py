@@ -5,12 +5,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import irclient
 from irclient import quick
+from irclient.cli import main as cli
+from irclient.testing import FakeDaemon, hit, selection
 
 
 def test_a_daemon_that_never_answers_is_waited_for_once_and_is_exit_code_3(monkeypatch, capsys):
@@ -26,6 +29,31 @@ def test_a_daemon_that_never_answers_is_waited_for_once_and_is_exit_code_3(monke
         with pytest.raises(BlockingIOError):
             silent.accept()
     assert "did not answer within" in capsys.readouterr().err
+
+
+SOURCES = {"skills": {}, "notes": {}}
+
+
+@pytest.mark.parametrize("way", [quick.main, cli.main])
+@pytest.mark.parametrize(
+    ("words", "hinted"),
+    [
+        (["skills", "fill a pdf"], True),
+        (["--json", "skills", "fill a pdf"], False),
+        (["-c", "skills", "skills", "fill a pdf"], False),
+        (["skills"], False),
+        (["fill", "skills"], False),
+    ],
+)
+def test_a_first_word_that_names_a_corpus_gets_a_hint(way, words, hinted, monkeypatch, capsys):
+    found = replace(selection(hit("pdf")), signals={"per_source": SOURCES})
+    monkeypatch.setattr("os._exit", lambda code: None)
+    with FakeDaemon({"discover": found}) as daemon:
+        monkeypatch.setenv("IRDAEMON_SOCKET", daemon.endpoint)
+        monkeypatch.setattr(sys, "argv", ["irc", "discover", *words])
+        way()
+    hint = "irc: 'skills' is also the name of a corpus: -c skills searches it alone\n"
+    assert capsys.readouterr().err == (hint if hinted else "")
 
 
 def loaded_by(statement, *modules):

@@ -52,6 +52,11 @@ def test_an_overlap_of_eight_characters_is_said_once_and_a_shorter_one_twice():
     assert stitched(records("one two", "two three")) == "one two\n\ntwo three"
 
 
+def test_an_overlap_is_never_found_across_the_blank_line_that_joins_two_records():
+    apart = records("AAAA", "HELLOWORLD", "A\n\nHELLOWORLDXYZ")
+    assert stitched(apart) == "AAAA\n\nHELLOWORLD\n\nA\n\nHELLOWORLDXYZ"
+
+
 def test_surfaces_of_different_kinds_or_not_in_a_row_are_never_merged():
     a, b = records("0123456789"), records("0123456789", kind="other")
     assert stitched([a[0], {**b[0], "surface_index": 1}]) == "0123456789\n\n0123456789"

@@ -3,8 +3,12 @@
 import pytest
 
 from irclient.errors import NotFound, QueryError
+from irdaemon.config.corpus import Corpus
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import ArtifactPage
+from irdaemon.source.files import Files
+from irdaemon.strategy import WholeText
+from irdaemon.types import Root
 from tests.support.corpora import engine, mapped, skills
 
 TOOLS = {"b/git": "commit with git", "a": "fill in pdf forms", "c": "peel potatoes"}
@@ -43,6 +47,19 @@ def test_artifacts_can_be_asked_for_by_the_path_they_lie_at_or_under(tmp_path):
     assert held["name"] == "one"
     assert made.artifacts(ArtifactPage(under=held["pointer"])) == [held]
     assert made.artifacts(ArtifactPage(under=under + "/SKILL")) == []
+
+
+def test_what_a_corpus_leaves_out_is_in_its_info_until_a_whole_scan_finds_otherwise(tmp_path):
+    for name in ("a.md", "b.pdf"):
+        (tmp_path / name).write_text("text")
+    made = built(
+        Corpus("notes", "files", Files((Root(str(tmp_path)),), {}), WholeText(), "hashing")
+    )
+    assert made.info("notes")["skipped"] == {"outside the pattern: .pdf": 1}
+    (tmp_path / "b.pdf").unlink()
+    made.request(Job("reconcile", "notes"))
+    made.drain()
+    assert made.info("notes")["skipped"] == {}
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1001])

@@ -1,5 +1,8 @@
 """Accuracy as a catalogue grows."""
 
+import pytest
+
+from irclient.errors import QueryError
 from irdaemon.evaluate.cases import Case
 from irdaemon.evaluate.curve import distractor_robustness_curve
 
@@ -23,6 +26,19 @@ def test_accuracy_over_catalogue_size_is_1_alone_and_the_same_for_the_same_seed(
 def test_without_a_probe_accuracy_is_0_and_no_size_exceeds_the_catalogue():
     curve = distractor_robustness_curve({"a": "x", "b": "y"}, [], lambda items: None)
     assert curve == {1: 0.0, 2: 0.0}
+
+
+@pytest.mark.parametrize(
+    ("gold", "reason"), [((), "has no gold"), (("z",), "'z' of the probe 'q' is not in the scope")]
+)
+def test_a_probe_without_a_gold_in_the_scope_is_refused_by_name_before_anything_is_ranked(
+    gold, reason
+):
+    def never(items):
+        raise AssertionError(items)
+
+    with pytest.raises(QueryError, match=reason):
+        distractor_robustness_curve({"a": "x"}, [Case("x", ("a",)), Case("q", gold)], never)
 
 
 def test_the_gold_of_a_probe_is_never_its_own_distractor():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from irclient.errors import QueryError
 from irdaemon.evaluate.generate import (
     generate_abstentions,
     generate_cases,
@@ -35,6 +36,49 @@ def test_a_model_that_answers_with_a_list_twice_the_same_or_too_much_is_understo
     cases = generate_cases({"x": ("n", "Fills any form in a file.")}, lambda _: said, k=2)
     assert [case.query for case in cases] == ["one", "two"]
     assert {case.source_id for case in cases} == {"x"}
+
+
+def test_an_artifact_for_which_the_model_fails_is_left_out_and_the_others_stay():
+    texts = {each: (each, f"Fills any form, says {each}.") for each in ("one", "two", "three")}
+
+    def ask(prompt):
+        asked.append(prompt)
+        if len(asked) == 2:
+            raise TimeoutError("the model is slow")
+        return "fill a form"
+
+    asked = []
+    with pytest.warns(RuntimeWarning, match=r"failed for 1 of 3 artifacts.*slow"):
+        cases = generate_cases(texts, ask)
+    assert [case.gold for case in cases] == [("one",), ("three",)]
+
+
+def test_a_model_that_fails_for_all_is_an_error():
+    def ask(prompt):
+        raise TimeoutError("the model is slow")
+
+    with pytest.raises(TimeoutError):
+        generate_cases({"x": ("n", "Fills any form in a file.")}, ask)
+
+
+def test_no_queries_and_an_impossible_share_are_refused_and_none_wanted_asks_nobody():
+    def never(prompt):
+        raise AssertionError(prompt)
+
+    with pytest.raises(QueryError, match="0 queries"):
+        generate_cases({"x": ("n", "Fills any form in a file.")}, never, k=0)
+    for share in (1.0, -0.1, 2, float("nan")):
+        with pytest.raises(QueryError, match="share"):
+            generate_abstentions(10, never, "skills", share)
+    assert generate_abstentions(0, never, "skills") == []
+    assert generate_abstentions(10, never, "skills", share=0) == []
+
+
+def test_bullets_are_taken_off_and_signs_and_numbers_stay():
+    said = "• one\n•two\n\u2013 three\n* four\n5. five\n6)six\n-9 degrees outside\n3.5 mm jack"
+    cases = generate_cases({"x": ("n", "Fills any form in a file.")}, lambda _: said, k=9)
+    wanted = ["one", "two", "three", "four", "five", "six", "-9 degrees outside", "3.5 mm jack"]
+    assert [case.query for case in cases] == wanted
 
 
 def test_the_model_is_shown_the_text_without_the_name():

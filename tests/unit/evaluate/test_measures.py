@@ -38,7 +38,12 @@ def test_only_the_first_k_places_count():
     assert reciprocal_rank(["a", "x"], {"x"}, 1) == 0
     assert reciprocal_rank(["a", "x"], {"x"}, 2) == 0.5
     assert recall(["a", "x", "y"], {"x", "y"}, 2) == 0.5
-    assert average_precision(["a", "x"], {"x", "y", "z"}, 2) == pytest.approx(0.5 / 2)
+    assert average_precision(["a", "x"], {"x", "y", "z"}, 2) == pytest.approx(0.5 / 3)
+
+
+def test_average_precision_is_the_mean_over_all_the_gold_as_trec_has_it():
+    assert average_precision(["x", "a"], {"x", "y", "z"}, 1) == pytest.approx(1 / 3)
+    assert average_precision(["x", "y", "z"], {"x", "y", "z"}, 2) == pytest.approx(2 / 3)
 
 
 def test_a_ranking_without_gold_is_worth_nothing_by_any_measure():

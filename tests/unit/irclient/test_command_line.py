@@ -169,9 +169,9 @@ def test_an_abstention_is_said_in_words():
 @pytest.mark.parametrize(
     ("words", "asked"),
     [
-        (["discover", "fill", "a pdf"], {"text": "fill a pdf", "corpora": [], "json": False}),
-        (["discover", "-c", "s", "x", "--json"], {"text": "x", "corpora": ["s"], "json": True}),
-        (["discover", "x", "--corpus", "s"], {"text": "x", "corpora": ["s"], "json": False}),
+        (["discover", "fill", "a pdf"], (["fill", "a pdf"], [], False)),
+        (["discover", "-c", "s", "x", "--json"], (["x"], ["s"], True)),
+        (["discover", "x", "--corpus", "s"], (["x"], ["s"], False)),
         (["discover", "x", "-k", "3"], None),
         (["discover", "--", "x"], None),
         (["discover", "x", "-c"], None),
@@ -181,4 +181,6 @@ def test_an_abstention_is_said_in_words():
     ],
 )
 def test_only_a_plain_discover_takes_the_short_way(words, asked):
-    assert plain_discover(words) == asked
+    found = plain_discover(words)
+    assert (found and (found["words"], found["corpora"], found["json"])) == asked
+    assert found is None or found["text"] == " ".join(found["words"])

@@ -1,6 +1,7 @@
 """Requests and replies as bytes, and the pure function between them."""
 
 import re
+import traceback
 
 import msgpack
 import pytest
@@ -49,6 +50,14 @@ def test_every_error_arrives_as_what_it_was(code):
     with pytest.raises(BY_CODE[code]) as caught:
         unpack_reply(wire.pack_error(1, BY_CODE[code]("what", "do this")))
     assert (caught.value.message, caught.value.hint) == ("what", "do this")
+
+
+def test_an_error_nobody_catches_shows_its_hint():
+    shown = "".join(traceback.format_exception(NotFound("no such thing", "look elsewhere")))
+    assert "no such thing" in shown
+    assert "look elsewhere" in shown
+    assert str(NotFound("no such thing", "look elsewhere")) == "no such thing"
+    assert not hasattr(NotFound("no such thing"), "__notes__")
 
 
 def test_an_error_code_of_a_newer_daemon_keeps_its_name():

@@ -1,14 +1,21 @@
 """Each fusion by its name, over legs whose scores are given."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from irclient.errors import QueryError
+from irdaemon.engine.queue import Job
 from irdaemon.retrieve import FUSIONS, fuse
 from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.legs import Legs
 from irdaemon.retrieve.question import Question
+from irdaemon.strategy import ClaudeTurn
 from irdaemon.types import Query
+from tests.support.corpora import engine as built
+from tests.support.corpora import mapped
 from tests.support.searching import TOOLS, engine_of, names, tool
 
 
@@ -103,18 +110,48 @@ def test_an_unknown_fusion_is_refused_with_the_nearest_and_so_is_a_weight_that_i
         engine.search(Query("pdf", weights={"chunk": -1}))
 
 
+def weighed(cosine, kinds, **weights):
+    index = SimpleNamespace(rows=SimpleNamespace(kind_of=lambda position: kinds[position]))
+    asked = replace(question(), fusion="blend", weights=weights)
+    return fuse.fused(index, asked, legs(cosine, [0.0] * len(cosine)))
+
+
+def test_a_weight_lifts_the_worst_candidate_too():
+    assert np.argmax(weighed([0.9, 0.1], "ab", b=1)) == 0
+    assert np.argmax(weighed([0.9, 0.1], "ab", b=3)) == 1
+    assert np.argmax(weighed([0.9, 0.1], "ab", a=0)) == 1
+    assert np.argmax(weighed([0.9, 0.1], "ab", b=1e6)) == 1
+
+
+def test_equal_weights_change_no_order_and_equals_are_ordered_by_their_weight():
+    order = np.argsort(weighed([0.9, 0.1, 0.5], "aaa", a=7))
+    assert list(order) == [1, 2, 0]
+    assert np.argmax(weighed([0.5, 0.5], "ab", b=2)) == 1
+
+
+@pytest.mark.parametrize("weight", [np.float32(1e6), np.int64(1_000_000), 1e6])
+def test_numbers_of_numpy_are_weights_too_and_lift_what_is_last_by_its_words(weight):
+    turns = {
+        "a": {"user_prompt": "merge the pdf files", "assistant_summary": "done"},
+        "b": {"user_prompt": "hello", "assistant_summary": "a word on files among many others"},
+    }
+    made = built(mapped(turns, strategy=ClaudeTurn()))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+
+    def first(**weights):
+        asked = Query("merge pdf files", mode="lexical", weights=weights)
+        return made.search(asked).results[0].artifact_id
+
+    assert (first(), first(assistant_summary=weight)) == ("a", "b")
+
+
 def test_a_surface_weighed_with_nothing_comes_last():
     turns = {
         "a": {"user_prompt": "merge the pdf files", "assistant_summary": "done"},
         "b": {"user_prompt": "hello", "assistant_summary": "merge the pdf files"},
     }
-    from irdaemon.strategy import ClaudeTurn
-    from tests.support.corpora import engine as built
-    from tests.support.corpora import mapped
-
     made = built(mapped(turns, strategy=ClaudeTurn()))
-    from irdaemon.engine.queue import Job
-
     made.request(Job("reconcile", "m"))
     made.drain()
     for weights, first in (({"user_prompt": 0}, "b"), ({"assistant_summary": 0}, "a")):

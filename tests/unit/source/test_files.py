@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from irclient.errors import QueryError
 from irdaemon.source.files import Files
 from irdaemon.source.files.ignore import patterns
-from irdaemon.types import Root, Scan, SourceError
+from irdaemon.types import Refused, Root, Scan, SourceError
 
 NOTHING = Scan((), ())
 
@@ -127,6 +127,31 @@ def test_a_link_that_leads_nowhere_is_a_problem(tmp_path):
     assert [problem.path for problem in scan.problems] == [str(tmp_path / "a.md")]
 
 
+def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
+    write(tmp_path, a_md="x", b__c="x", old_md="x", ignored_md="x")
+    for name in ("x.pdf", "y.PDF", "b.tar.gz", "strange.!!", "long." + "z" * 40):
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text("ignored.md")
+    scan = files(tmp_path, exclude="old.md").scan()
+    assert keys(scan) == ["a.md"]
+    assert scan.left_out == {
+        "outside the pattern: .pdf": 2,
+        "outside the pattern: .gz": 1,
+        "outside the pattern: no suffix": 4,
+        "excluded": 1,
+        "ignored by git": 1,
+    }
+    assert files(tmp_path).scan(str(tmp_path / "b")).left_out == {}
+
+
+def test_no_more_suffixes_are_counted_than_a_person_reads(tmp_path):
+    for number in range(30):
+        (tmp_path / f"a.s{number}").write_text("x")
+    counts = files(tmp_path).scan().left_out
+    assert len(counts) == 21
+    assert counts["outside the pattern: other suffixes"] == 10
+
+
 def test_a_missing_root_is_a_problem(tmp_path):
     scan = files(tmp_path / "gone").scan()
     assert [problem.path for problem in scan.problems] == [str(tmp_path / "gone")]
@@ -211,6 +236,41 @@ def test_a_binary_file_that_matches_is_an_error_naming_it(tmp_path):
     (tmp_path / "a.md").write_bytes(b"\x00\x01")
     with pytest.raises(SourceError, match=r"a\.md: not a text file"):
         read(files(tmp_path))
+
+
+BINARY = {
+    "pdf": b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n(invoice zebra) Tj\n%%EOF\n",
+    "pdf after a mark": b"\xef\xbb\xbf\n%PDF-1.7\n1 0 obj\n",
+    "png": b"\x89PNG\r\n\x1a\n image",
+    "jpeg": b"\xff\xd8\xff\xe0 image",
+    "zip": b"PK\x03\x04 archive",
+    "elf": b"\x7fELF program",
+    "gzip": b"\x1f\x8b\x08 data",
+    "no known format": bytes(set(range(256)) - {0}) * 3,
+}
+
+
+@pytest.mark.parametrize("data", BINARY.values(), ids=BINARY)
+def test_a_file_of_a_binary_format_is_never_read_as_text_with_or_without_nul_bytes(data, tmp_path):
+    (tmp_path / "a.md").write_bytes(data)
+    with pytest.raises(Refused, match=r"a\.md: not a text file"):
+        read(files(tmp_path))
+
+
+TEXT = {
+    "about PDF": b"%PDF- is how a PDF begins",
+    "empty": b"",
+    "another encoding": "Größe, naïve café\n".encode("latin-1"),
+    "Japanese in Shift JIS": "日本語の文書\n".encode("shift_jis"),
+    "colours of a terminal": b"\x1b[31mred\x1b[0m \x07",
+    "control characters to be flagged": b"a\x01b\x02",
+}
+
+
+@pytest.mark.parametrize("data", TEXT.values(), ids=TEXT)
+def test_text_of_any_encoding_stays_text(data, tmp_path):
+    (tmp_path / "a.md").write_bytes(data)
+    assert read(files(tmp_path)).artifact_id == "a.md"
 
 
 def test_a_file_over_the_limit_is_an_error_naming_it(tmp_path):

@@ -82,11 +82,17 @@ def test_a_tool_holds_what_finding_and_calling_it_takes(tmp_path):
     assert json.loads(artifact.body) == TOOL
     assert artifact.pointer == ""
     assert artifact.metadata == {
-        "param_names": ["kind", "query"],
+        "param_names": ["query", "kind"],
         "server": "library",
         "title": "Search",
         "read_only": True,
     }
+
+
+def test_parameters_keep_the_order_of_the_schema():
+    schema = {"properties": {"z": {}, "a": {}, "m": {}}}
+    source = McpTools.from_tools([{"name": "t", "inputSchema": schema}])
+    assert read(source).artifacts[0].metadata["param_names"] == ["z", "a", "m"]
 
 
 @pytest.mark.parametrize("key", ["inputSchema", "input_schema", "parameters"])

@@ -43,6 +43,16 @@ def test_names_in_capitals_and_other_types_are_left_out(projects):
     assert keys(source.scan()) == ["g/p/docs/Readme.md", "g/p/docs/notes.md"]
 
 
+def test_what_docs_folders_hold_beside_reports_is_counted_by_reason(projects):
+    names = ("notes.md", "README.md", "a.txt", "b.TXT", "vendor/v.md", ".x/h.md")
+    scan = projects(*(f"g/p/docs/{name}" for name in names), "g/p/src/a.py").scan()
+    assert scan.left_out == {
+        "named in capitals": 1,
+        "not Markdown: .txt": 2,
+        "hidden or vendored directory": 2,
+    }
+
+
 def test_hidden_and_vendored_directories_are_left_out(projects):
     assert keys(projects(*(f"g/p/docs/{d}/a.md" for d in (".x", "vendor", ".venv"))).scan()) == []
 

@@ -11,6 +11,11 @@ def test_text_of_takes_a_string_a_named_part_the_text_or_all_strings():
     assert text_of(5) == "5"
 
 
+def test_none_is_no_text():
+    assert text_of(None) == text_of({"text": None}) == text_of({"body": None}, "body") == ""
+    assert WholeText().decompose("id", {"text": None}).surfaces == ()
+
+
 def test_whole_text_makes_one_surface_and_none_of_blank_text():
     (surface,) = WholeText().decompose("id", "words", {"team": "a"}).surfaces
     assert (surface.kind, surface.text, surface.granularity) == ("document", "words", "document")

@@ -151,6 +151,37 @@ console_scripts =
     assert artifact.metadata["keywords"] == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("stated", "wanted"),
+    [
+        ("a; b>=1", ["a", "b>=1"]),
+        ("a;b; python_version<'3.12' ;c", ["a", "b; python_version<'3.12'", "c"]),
+        ("a; sys_platform == 'linux'", ["a; sys_platform == 'linux'"]),
+        ("a; (os_name == 'nt')", ["a; (os_name == 'nt')"]),
+        ("\n    a; extra == 'x'\n    b", ["a; extra == 'x'", "b"]),
+        (";", []),
+    ],
+)
+def test_requirements_on_one_line_of_a_setup_cfg_are_split_at_semicolons(tmp_path, stated, wanted):
+    extras = f"[options.extras_require]\nall = {stated}\n"
+    options = f"[metadata]\nname = a\n[options]\ninstall_requires = {stated}\n"
+    write(tmp_path / "setup.cfg", options + extras)
+    artifact = only_artifact(tmp_path)
+    assert artifact.raw["deps"] == wanted
+    assert artifact.metadata.get("optional_deps", []) == wanted
+
+
+def test_what_pyproject_states_to_be_empty_is_not_looked_for_elsewhere(tmp_path):
+    stated = '[project]\nname = "a"\ndependencies = []\nkeywords = []\n'
+    write(tmp_path / "pyproject.toml", stated + "[project.optional-dependencies]\n")
+    elsewhere = "[metadata]\nname = a\nkeywords = k\n[options]\ninstall_requires = b\n"
+    write(tmp_path / "setup.cfg", elsewhere + "[options.extras_require]\nx = c\n")
+    artifact = only_artifact(tmp_path)
+    assert artifact.raw["deps"] == []
+    assert not artifact.metadata.get("optional_deps")
+    assert not artifact.metadata.get("keywords")
+
+
 def test_a_setup_py_is_read_and_never_run(tmp_path):
     touched = tmp_path / "touched"
     write(

@@ -1,0 +1,198 @@
+"""The library: build, search, select, disclose and discover in process.
+
+`build` indexes a source into a ledger of its own and gives a handle; the others take the handle,
+or the name of a corpus built before. The same Engine as in the daemon does the work, on the
+caller's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from irclient.errors import QueryError
+from irdaemon.disclosure.disclose import with_passage
+from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.library.built import Built, HitCorpus, build, built_of, open_corpus
+from irdaemon.library.corpus_source import CorpusSource
+from irdaemon.selection import strategies as selection
+from irdaemon.selection.strategies import Choice, Selector
+from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec
+
+__all__ = [
+    "Built",
+    "CorpusSource",
+    "build",
+    "disclose",
+    "discover",
+    "open_corpus",
+    "records_for_artifact",
+    "search",
+    "select",
+]
+
+UNREADABLE = "pointer_unreadable"
+
+
+def search(
+    corpus: Built | str,
+    query: str,
+    *,
+    k: int = 10,
+    mode: str = "hybrid",
+    filter: Mapping[str, Any] | None = None,
+    surfaces: Iterable[str] = (),
+    fusion: str = "standard",
+    surface_weights: Mapping[str, float] | None = None,
+) -> tuple[Hit, ...]:
+    """Return the `k` best artifacts of a corpus, best first, without selection."""
+    asked = Query(
+        query,
+        k=k,
+        mode=mode,
+        where=filter or {},
+        surfaces=tuple(surfaces),
+        fusion=fusion,
+        weights=surface_weights or {},
+    )
+    built = _built(corpus)
+    return built.own(built.engine.search(asked).results)
+
+
+def select(
+    hits: Sequence[Hit],
+    *,
+    strategy: str | Selector = "conservative",
+    max_k: int = 3,
+    rel: float = 0.9,
+    gap_ratio: float = 0.5,
+    min_score: float | str | None = "auto",
+) -> Choice:
+    """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
+    spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    selection.check_spec(spec, custom)
+    return selection.select(hits, spec, custom)
+
+
+def discover(
+    corpus: Built | str,
+    query: str,
+    *,
+    k: int = 10,
+    mode: str = "hybrid",
+    strategy: str | Selector = "conservative",
+    disclose_level: str = "metadata",
+    filter: Mapping[str, Any] | None = None,
+    surfaces: Iterable[str] = (),
+    fusion: str = "standard",
+    surface_weights: Mapping[str, float] | None = None,
+    expand: str = "none",
+    max_k: int = 3,
+    rel: float = 0.9,
+    gap_ratio: float = 0.5,
+    min_score: float | str | None = "auto",
+) -> Selection:
+    """Search, select and disclose: few hits, or none with a typed reason."""
+    spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    asked = Query(
+        query,
+        k=k,
+        mode=mode,
+        where=filter or {},
+        surfaces=tuple(surfaces),
+        select=spec,
+        level=disclose_level,
+        expand=expand,
+        fusion=fusion,
+        weights=surface_weights or {},
+    )
+    built = _built(corpus)
+    found = built.engine.discover(asked, custom)
+    return replace(found, results=built.own(found.results))
+
+
+def disclose(
+    chosen: Choice | Selection | Sequence[Hit],
+    *,
+    level: str = "body",
+    expand: str | Policy = "none",
+    loader: Callable[[Mapping[str, Any]], str] | None = None,
+    store: Mapping[str, str] | None = None,
+) -> list[Disclosure]:
+    """Return the payload of selected hits, in their order; the hits stay as they are.
+
+    Each comes from the corpus its hit was found in, noted `changed` where it was indexed anew since
+    then, `gone` where it is held no more. Raises NotFound where that corpus is closed.
+
+    `expand` is as on a Query, or a function (records, seed) -> records. The body comes from
+    `loader` (fields -> text) or `store` (pointer -> text) where one of them is given.
+    """
+    if loader is not None and store is not None:
+        raise QueryError("give a loader or a store, not both")
+    hits = chosen if isinstance(chosen, Sequence) else _hits(chosen)
+    extent = expand if callable(expand) else parse_expand(expand)
+    body_of = _body_of(loader, store)
+    found = [(built_of(hit), hit) for hit in hits]
+    payloads = ((built, hit, _payload(built, hit, level, body_of)) for built, hit in found)
+    return [_with_passage(payload, built, hit, extent) for built, hit, payload in payloads]
+
+
+def _body_of(
+    loader: Callable[[Mapping[str, Any]], str] | None, store: Mapping[str, str] | None
+) -> Callable[[Hit], str | None] | None:
+    """Return how the caller's own place gives a hit's body; None where there is no such place."""
+    if loader is not None:
+        return lambda hit: loader(hit.fields)
+    return None if store is None else lambda hit: store.get(hit.pointer)
+
+
+def _payload(
+    built: Built, hit: Hit, level: str, body_of: Callable[[Hit], str | None] | None
+) -> Disclosure:
+    if not built.holds(hit.artifact_id):
+        return Disclosure(built.name, hit.artifact_id, level, hit.name, hit.pointer, note="gone")
+    reference = f"{built.name}/{hit.artifact_id}"
+    (found,) = built.engine.disclose([reference], level if body_of is None else "metadata")
+    if isinstance(hit.corpus, HitCorpus) and found.indexed_at > hit.corpus.at and not found.note:
+        found = replace(found, stale=True, note="changed")
+    if body_of is None or level == "metadata":
+        return found
+    body = body_of(hit)
+    return replace(found, level=level, body=body, note="" if body is not None else UNREADABLE)
+
+
+def _with_passage(
+    found: Disclosure, built: Built, hit: Hit, extent: Expand | Policy | None
+) -> Disclosure:
+    if extent is None or found.note == "gone":
+        return found
+    records = records_for_artifact(built, hit.artifact_id)
+    if isinstance(extent, Expand):
+        return with_passage(found, expanded(records, hit.surface_index, extent))
+    return with_passage(found, by_policy(records, hit.surface_index, extent))
+
+
+def records_for_artifact(corpus: Built | str, artifact_id: str) -> list[dict[str, Any]]:
+    """Return the stored records of an artifact in plan order: the way to its siblings."""
+    built = _built(corpus)
+    return built.engine.records(f"{built.name}/{artifact_id}")
+
+
+def _hits(chosen: Choice | Selection) -> Sequence[Hit]:
+    return chosen.results if isinstance(chosen, Selection) else chosen.hits
+
+
+def _built(corpus: Built | str) -> Built:
+    return corpus if isinstance(corpus, Built) else open_corpus(corpus)
+
+
+def _spec(
+    strategy: str | Callable[[Sequence[Hit]], Sequence[Hit]],
+    max_k: int,
+    rel: float,
+    gap_ratio: float,
+    min_score: float | str | None,
+) -> tuple[SelectSpec, Selector | None]:
+    name, custom = (strategy, None) if isinstance(strategy, str) else ("conservative", strategy)
+    return SelectSpec(name, max_k, rel, gap_ratio, min_score), custom

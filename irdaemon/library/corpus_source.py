@@ -1,0 +1,175 @@
+"""What a corpus is made of: a source, with the name and strategy its corpus will have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from irclient.errors import QueryError
+from irdaemon.config.config import KNOWN_KINDS
+from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.runtime.plugins import load
+from irdaemon.source import SOURCES, Source
+from irdaemon.source.tool import is_tool
+from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec
+from irdaemon.types import Root
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+class FromRoots(Protocol):
+    """Make the source of a corpus of one kind, its name that of the kind where none is given."""
+
+    def __call__(
+        self,
+        roots: Paths = (),
+        *,
+        name: str = "",
+        strategy: IndexingStrategy | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> CorpusSource:
+        """Take what lies under `roots`, by default in the usual places of the kind."""
+        ...
+
+
+def _from_roots(kind: str, doc: str) -> FromRoots:
+    def make(
+        roots: Paths = (),
+        *,
+        name: str = "",
+        strategy: IndexingStrategy | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> CorpusSource:
+        if not roots and kind not in KNOWN_KINDS:
+            raise QueryError(f"{kind} have no usual place", "say which roots to search")
+        return _of_kind(kind, roots, name or kind, strategy, options)
+
+    make.__doc__ = doc
+    return make
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSource:
+    """A source with the name and strategy its corpus will have. Made by the `from_` functions."""
+
+    name: str
+    kind: str
+    source: Source
+    strategy: IndexingStrategy
+
+    from_skills: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "skills",
+            "Take the SKILL.md trees under `roots`, by default those of the agents installed here.",
+        )
+    )
+    from_packages: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "packages",
+            "Take the packages under `roots`, by default the usual places of this machine.",
+        )
+    )
+    from_sessions: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "sessions",
+            "Take the turns of coding sessions, by default those kept by the agents here.",
+        )
+    )
+    from_files: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "files",
+            "Take the documents under `roots`; `options`: `pattern`, `exclude`, `gitignore`.",
+        )
+    )
+    from_md_reports: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "reports",
+            "Take the Markdown reports of the projects under `roots` (`*/*/docs` and the like).",
+        )
+    )
+
+    @classmethod
+    def from_mapping(
+        cls,
+        mapping: Mapping[str, Any],
+        *,
+        name: str,
+        strategy: IndexingStrategy | None = None,
+    ) -> CorpusSource:
+        """Take {id: text} or {id: {name, description, text, ...}}; other keys are filter fields.
+
+        A `text` beside a description is the body: read by the lexical leg, not embedded.
+        """
+        described = any(isinstance(v, Mapping) and "description" in v for v in mapping.values())
+        source = load("source", "mapping", SOURCES)(mapping)
+        return cls(name, "mapping", source, strategy or (Skill() if described else WholeText()))
+
+    @classmethod
+    def from_records(
+        cls,
+        fetcher: str,
+        *,
+        name: str,
+        strategy: IndexingStrategy | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> CorpusSource:
+        """Take the records that "module:attr" yields; `options` may name id, text and fields."""
+        return _of_kind("records", (), name, strategy, {"fetcher": fetcher, **(options or {})})
+
+    @classmethod
+    def from_mcp_tools(
+        cls,
+        tools: Paths | Sequence[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]],
+        *,
+        name: str = "tools",
+        strategy: IndexingStrategy | None = None,
+    ) -> CorpusSource:
+        """Take tools as MCP's tools/list gives them, or the JSON files that hold such lists.
+
+        Tools are definitions, each a mapping with a name, or a mapping of names to definitions.
+        """
+        if isinstance(tools, (str, os.PathLike)):
+            return _of_kind("mcp_tools", tools, name, strategy, None)
+        given = _named(tools) if isinstance(tools, Mapping) else list(tools)
+        paths = [each for each in given if isinstance(each, (str, os.PathLike))]
+        if len(paths) == len(given) and not isinstance(tools, Mapping):
+            return _of_kind("mcp_tools", paths, name, strategy, None)
+        source = load("source", "mcp_tools", SOURCES).from_tools(_definitions(given))
+        return cls(name, "mcp_tools", source, strategy or Skill())
+
+
+def _named(tools: Mapping[str, Any]) -> list[object]:
+    """Return definitions by name as ones that hold their names."""
+    named = ({"name": key} for key in tools)
+    given = zip(named, tools.values(), strict=True)
+    return [{**name, **each} if isinstance(each, Mapping) else each for name, each in given]
+
+
+def _definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
+    """Return the definitions of tools. Raises QueryError for what is none, naming its place."""
+    for position, tool in enumerate(tools, start=1):
+        if not is_tool(tool):
+            kind = "one without a name" if isinstance(tool, Mapping) else f"a {type(tool).__name__}"
+            raise QueryError(
+                f"tool {position} of {len(tools)} is no definition: it is {kind}",
+                "give a list of mappings with a name, or a mapping of names to such",
+            )
+    return [tool for tool in tools if is_tool(tool)]
+
+
+def _of_kind(
+    kind: str,
+    roots: Paths,
+    name: str,
+    strategy: IndexingStrategy | None,
+    options: Mapping[str, object] | None,
+) -> CorpusSource:
+    chosen = [roots] if isinstance(roots, (str, os.PathLike)) else list(roots)
+    paths = [os.path.abspath(os.path.expanduser(os.fspath(root))) for root in chosen]
+    places = tuple(Root(path) for path in paths) or known_roots(kind)
+    source = load("source", kind, SOURCES)(places, options or {})
+    default = strategy_from_spec(DEFAULT_STRATEGIES[kind])
+    assert default is not None  # every kind has one
+    return CorpusSource(name, kind, source, strategy or default)

@@ -1,0 +1,111 @@
+"""The identity of a strategy: equal only where it decomposes alike, and the same in each process.
+
+Parameters count by their values, the strategies and functions among them by what they are made of.
+What a strategy keeps under a private name (a cache, a client) counts by its type alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import partial
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+SCALAR = (str, int, float, bool, type(None))
+# Wrappers in wrappers deeper than this, or around themselves, count by their types.
+_DEEPEST = 8
+
+
+def attributes(value: object) -> dict[str, Any]:
+    """Return what an object holds, by name, whether it has slots or not."""
+    slots = [name for kind in type(value).__mro__ for name in _slots(kind)]
+    held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**held, **getattr(value, "__dict__", {})}
+
+
+def spec_of(strategy: object) -> dict[str, Any]:
+    """Return the name and scalar parameters of a strategy."""
+    held = attributes(strategy).items()
+    params = {key: value for key, value in held if isinstance(value, SCALAR)}
+    return {"name": type(strategy).__name__, "params": params}
+
+
+def other_parts(strategy: object, depth: int = 0) -> dict[str, Any]:
+    """Return the identity of each parameter that is no scalar."""
+    return {
+        key: _type_name(value) if key.startswith("_") else _identity(value, depth + 1)
+        for key, value in attributes(strategy).items()
+        if not isinstance(value, SCALAR)
+    }
+
+
+def _identity(value: Any, depth: int) -> Any:
+    """Return plain data that is equal for values that do the same."""
+    if isinstance(value, SCALAR):
+        return value
+    if depth > _DEEPEST:
+        return _type_name(value)
+    if isinstance(value, Mapping):
+        return {str(key): _identity(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_identity(each, depth + 1) for each in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(json.dumps(_identity(each, depth + 1), sort_keys=True) for each in value)
+    if hasattr(value, "decompose") and not isinstance(value, type):
+        return [spec_of(value), other_parts(value, depth)]
+    return _callable_identity(value, depth)
+
+
+def _callable_identity(value: Any, depth: int) -> Any:
+    if isinstance(value, partial):
+        return [
+            "partial",
+            *(_identity(p, depth + 1) for p in (value.func, value.args, value.keywords)),
+        ]
+    if isinstance(value, MethodType):
+        return [value.__qualname__, _identity(value.__self__, depth + 1)]
+    if isinstance(value, FunctionType) and "<" in value.__qualname__:
+        return [value.__qualname__, _function_digest(value, depth)]
+    return _type_name(value)
+
+
+def _type_name(value: Any) -> str:
+    """Return the qualified name of a function or class, else that of the value's type."""
+    return str(getattr(value, "__qualname__", type(value).__qualname__))
+
+
+def _function_digest(function: FunctionType, depth: int) -> str:
+    """Fingerprint a function without a name of its own: its code, defaults and closure."""
+    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_full(cell)]
+    held = (function.__defaults__ or (), function.__kwdefaults__ or {}, cells)
+    parts = [_code(function.__code__), _identity(held, depth + 1)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _code(code: CodeType) -> list[Any]:
+    constants = [_constant(value) for value in code.co_consts]
+    return [code.co_code.hex(), list(code.co_names), list(code.co_varnames), constants]
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, CodeType):
+        return _code(value)
+    if isinstance(value, frozenset):  # its order differs between processes
+        return sorted(map(repr, value))
+    return [_constant(each) for each in value] if isinstance(value, tuple) else repr(value)
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    named = kind.__dict__.get("__slots__", ())
+    slots = (named,) if isinstance(named, str) else tuple(named)
+    return tuple(name for name in slots if name not in ("__dict__", "__weakref__"))
