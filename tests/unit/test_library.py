@@ -59,9 +59,9 @@ def plain(name, store=":memory:", **texts):
 def test_a_hit_is_disclosed_from_the_corpus_it_was_found_in_whatever_is_built_later():
     first = plain("same", a="alpha one")
     hits = ir.search(first, "alpha one")
-    second = plain("same", a="other two")
+    second = plain("same", a="beta gamma")
     assert [each.body for each in ir.disclose(hits)] == ["alpha one"]
-    assert [each.body for each in ir.disclose(ir.discover("same", "other two"))] == ["other two"]
+    assert [each.body for each in ir.disclose(ir.discover("same", "beta gamma"))] == ["beta gamma"]
     (passage,) = ir.disclose(hits, level="metadata", expand="artifact")
     assert passage.passage == "alpha one"
     first.close()
