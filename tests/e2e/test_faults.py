@@ -106,7 +106,7 @@ def test_a_ledger_of_a_later_version_is_refused_by_every_command_and_left_alone(
     stopped.write_bytes(whole)
     for words in (["start"], ["check"], ["check", "--repair"]):
         refused = home.run("irdaemon", *words)
-        assert refused.returncode == 1
+        assert refused.returncode == 5
         assert "format 99" in refused.stderr
         assert "newer irdaemon" in refused.stderr
     assert stopped.read_bytes() == whole

@@ -40,7 +40,7 @@ def test_a_daemon_that_does_not_answer_is_not_replaced_behind_its_back(home):
     with Running(home) as first:
         first.process.send_signal(signal.SIGSTOP)
         second = home.run("irdaemon", "start")
-        assert second.returncode == 1
+        assert second.returncode == 2
         assert f"already running (pid {first.process.pid})" in second.stderr
         assert home.socket.exists()
         first.kill()
@@ -95,7 +95,7 @@ def test_a_part_that_cannot_be_started_ends_the_daemon_and_leaves_no_socket(home
         timeout=30,
     )
     assert "daemon.writer_thread.WriterThread.start is broken" in done.stderr
-    assert done.returncode == 1
+    assert done.returncode == 70
     assert not home.socket.exists()
 
 

@@ -19,6 +19,5 @@ COMMANDS = (
     "completion",
 )
 
-DONE, FAILED, WRONG, NOT_RUNNING = range(4)
 # The lock of a detached daemon's supervisor, in the state directory.
 SUPERVISED = "supervisor"

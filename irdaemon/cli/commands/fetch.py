@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.terminal.exits import DONE
 from irclient.terminal.output import note, print_line
-from irdaemon.cli.commands import DONE
 
 HELP = "download an embedding model (the only use of the network)"
 ABOUT = """

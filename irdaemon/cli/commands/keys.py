@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irclient.errors import IRError
+from irclient.terminal.exits import DONE, WRONG
 from irclient.terminal.output import note, print_line
-from irdaemon.cli.commands import DONE, WRONG
 
 if TYPE_CHECKING:
     from irclient.keys import Keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irdaemon.cli.commands import DONE, FAILED
+from irclient.terminal.exits import DONE, UNHEALTHY
 
 HELP = "list configured MCP servers, or index their tools"
 ABOUT = """
@@ -45,4 +45,4 @@ def run(options: argparse.Namespace) -> int:
     """List the servers, or keep the tools of those named."""
     from irdaemon.cli import tool_servers
 
-    return DONE if tool_servers.run(options.servers, options.file, options.timeout) else FAILED
+    return DONE if tool_servers.run(options.servers, options.file, options.timeout) else UNHEALTHY

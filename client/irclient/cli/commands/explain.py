@@ -7,7 +7,7 @@ import argparse
 from irclient.cli.explanation import explanation
 from irclient.cli.query import add_query_options, add_select_options, query
 from irclient.client import Client
-from irclient.terminal.exits import ABSTAINED, COMMITTED
+from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 
 HELP = "why an answer is as it is, or is not"
@@ -37,4 +37,4 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
     explained = client.explain(query(options), options.item)
     printed(options, explained, explanation)
-    return ABSTAINED if explained.selection["abstained"] else COMMITTED
+    return COMMITTED
