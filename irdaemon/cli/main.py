@@ -12,11 +12,11 @@ from importlib import import_module
 from irclient.errors import IRError
 from irclient.terminal.ending import exit_code
 from irclient.terminal.exits import exit_of_error
-from irclient.terminal.help import Parser, add_command, needed, parsed, parser
+from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
 from irclient.terminal.output import note
 from irclient.terminal.width import spell_the_rest
 from irdaemon import __version__
-from irdaemon.cli.commands import COMMANDS
+from irdaemon.cli.commands import COMMANDS, HEADINGS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,6 +45,7 @@ def program(words: Sequence[str] = ()) -> Parser:
     commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):
         add_command(commands, name, import_module(f"irdaemon.cli.commands.{name}"))
+    group_commands(commands, HEADINGS)
     return irdaemon
 
 

@@ -55,7 +55,7 @@ def test_check_says_what_is_wrong_and_with_which_command_it_ends(home, stopped, 
     assert "1 entries are gone" in said
     assert "irc build" in said
     stopped.unlink()
-    assert irdaemon("check")[0] == 3
+    assert irdaemon("check")[0] == 4
 
 
 def test_repair_sets_a_damaged_file_aside_and_the_next_start_rebuilds_it(home, stopped, irdaemon):

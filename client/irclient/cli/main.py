@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient import __version__
-from irclient.cli.commands import COMMANDS
+from irclient.cli.commands import COMMANDS, HEADINGS
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.terminal.ending import exit_code
 from irclient.terminal.exits import exit_of_error
-from irclient.terminal.help import Parser, add_command, needed, parsed, parser
+from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
 from irclient.terminal.output import add_output, note, print_json
 from irclient.terminal.width import spell_the_rest
 
@@ -56,6 +56,7 @@ def program(words: Sequence[str] = ()) -> Parser:
     for name in needed(words, COMMANDS):
         page = add_command(commands, name, import_module(f"irclient.cli.commands.{name}"))
         add_output(page)
+    group_commands(commands, HEADINGS)
     return irc
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 
 from irclient.cli.conditions import parse_where
 from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, SelectSpec
@@ -63,11 +64,11 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
 def _floor(text: str) -> float | str | None:
     if text in ("auto", "none"):
         return None if text == "none" else text
-    try:
-        return float(text)
-    except ValueError:
-        message = f"{text!r} is neither a number nor `auto` nor `none`"
-        raise argparse.ArgumentTypeError(message) from None
+    with contextlib.suppress(ValueError):
+        if 0 <= (floor := float(text)) <= 1:
+            return floor
+    message = f"{text!r} is neither a number from 0 to 1 nor `auto` nor `none`"
+    raise argparse.ArgumentTypeError(message)
 
 
 def _weight(text: str) -> tuple[str, float]:

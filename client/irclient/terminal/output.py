@@ -16,6 +16,8 @@ from irclient.invisible import escaped, safe, shown, spelled
 from irclient.terminal.width import takes_all
 from irclient.types import plain_data
 
+_MOST_S = 1e6
+
 
 class NotWritten(OSError):
     """The system refused what was printed to stdout."""
@@ -25,8 +27,16 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command has."""
     parser.add_argument("--json", action="store_true", help="print data as JSON")
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="S", help="give up after S seconds (10)"
+        "--timeout", type=seconds, default=10.0, metavar="S", help="give up after S seconds (10)"
     )
+
+
+def seconds(text: str) -> float:
+    """Return an option's number of seconds, above 0 and of this month."""
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < _MOST_S:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
 
 
 def as_json(value: Any) -> str:

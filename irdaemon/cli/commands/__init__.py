@@ -1,5 +1,13 @@
 """The commands of `irdaemon`: a file for each, as `irclient.terminal.help` wants it."""
 
+# What stands above a command in the list of them all, where a group begins.
+HEADINGS = {
+    "start": "run it",
+    "check": "the ledger",
+    "init": "set it up",
+    "doctor": "find what is wrong",
+    "mcp": "the rest",
+}
 COMMANDS = (
     "start",
     "restart",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from irclient.terminal.exits import DONE, UNHEALTHY
+from irclient.terminal.output import seconds
 
 HELP = "list configured MCP servers, or index their tools"
 ABOUT = """
@@ -37,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="read servers from this file alone, such as a project's .mcp.json; may be repeated",
     )
     parser.add_argument(
-        "--timeout", type=float, default=20.0, metavar="S", help="wait S seconds for each (20)"
+        "--timeout", type=seconds, default=20.0, metavar="S", help="wait S seconds for each (20)"
     )
 
 
