@@ -48,7 +48,9 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         metavar="STRATEGY",
         help=f"{', '.join(STRATEGIES)} (conservative)",
     )
-    group.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
+    group.add_argument(
+        *("-n", "--max-k"), type=int, default=3, metavar="N", help="commit at most N (3)"
+    )
     group.add_argument(
         "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
     )
@@ -82,8 +84,16 @@ def _weight(text: str) -> tuple[str, float]:
 
 def add_query_options(parser: argparse.ArgumentParser) -> None:
     """Add the words of a query, and its shape."""
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what is needed, in words")
+    parser.add_argument(
+        "query",
+        nargs="+",
+        metavar="QUERY",
+        help="what is needed, in words; - reads stdin",
+    )
     add_query_shape(parser)
+    parser.add_argument(
+        "--since", default="", metavar="WHEN", help="only since then: 7d, 12h, 30m, 2w or a date"
+    )
 
 
 def add_query_shape(parser: argparse.ArgumentParser) -> None:
