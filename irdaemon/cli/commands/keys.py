@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import secrets
 from collections.abc import Sequence
@@ -159,7 +160,12 @@ def _beside(config: Config, name: str) -> str:
 def _remove(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.config.edit import remove_client
 
+    files = [_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]
     remove_client(config.path, options.name)
+    for path in files:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+            note(f"{path} removed")
     return _applied()
 
 

@@ -156,6 +156,9 @@ def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
     assert "laptop" in shown
     assert main(["keys", "rm", "laptop"]) == 0
     assert [client.name for client in load_config().clients] == ["own", "agent"]
+    assert not (config.parent / "laptop.client").exists()
+    assert main(["keys", "rm", "agent"]) == 0
+    assert not (config.parent / "agent.token").exists()
     for file in config.parent.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
