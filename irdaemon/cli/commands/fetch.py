@@ -7,10 +7,10 @@ import argparse
 from irclient.terminal.exits import DONE
 from irclient.terminal.output import note, print_line
 
-HELP = "download an embedding model (the only use of the network)"
+HELP = "download an embedding model from the network"
 ABOUT = """
-Download the model of an embedder, which turns texts into vectors. No other
-command uses the network.
+Download the model of an embedder, which turns texts into vectors. Beside
+it only `irdaemon tools` may use the network, to ask a server.
 """
 EXAMPLES = """
 # a small one, without torch
