@@ -19,6 +19,7 @@ COMMANDS = (
     "restore",
     "compact",
     "init",
+    "config",
     "fetch",
     "tools",
     "keys",
