@@ -24,6 +24,7 @@ COMMANDS = (
     "tools",
     "keys",
     "service",
+    "uninstall",
     "doctor",
     "mcp",
     "version",
