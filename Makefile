@@ -13,7 +13,7 @@ help:
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
-	@echo "make clean  stop the daemon and remove everything make and the daemon made"
+	@echo "make clean  stop the daemon and remove everything but your configuration and keys"
 
 run: .venv/.installed
 	@$(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml
@@ -53,7 +53,7 @@ peer:
 	  || { echo "the peer cannot be installed; measuring irdaemon alone" >&2; rm -rf .bench/peer; }
 
 clean:
-	@if [ -x $(BIN)/irdaemon ]; then $(BIN)/irdaemon service uninstall; $(BIN)/irdaemon stop --forget || true; fi
+	@if [ -x $(BIN)/irdaemon ]; then $(BIN)/irdaemon uninstall --keep-data --yes; $(BIN)/irdaemon stop --forget || true; fi
 	@rm -rf .venv .bench build client/build *.egg-info client/*.egg-info examples/node/node_modules .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	@find irdaemon client tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 

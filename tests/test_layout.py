@@ -83,7 +83,6 @@ COVERED_BY = {
     "irclient.ops": "unit/test_operations.py",
     "irclient.places": "unit/irclient/test_command_line.py",
     "irclient.results": "unit/test_operations.py",
-    "irclient.terminal.exits": "e2e/test_daily_use.py",
     "irclient.terminal.health": "integration/cli/test_forged_lines.py",
     "irclient.terminal.help": "unit/cli/test_commands.py",
     "irclient.terminal.hits": "integration/cli/test_forged_lines.py",

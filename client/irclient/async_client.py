@@ -24,7 +24,7 @@ from irclient.async_subscription import AsyncSubscription
 from irclient.errors import Lost
 from irclient.link import CONNECT_S, no_connection, no_daemon, too_late
 from irclient.ops import Op
-from irclient.types import Disclosure, Query, Selection
+from irclient.types import Disclosure, Query, Selection, as_query
 
 if TYPE_CHECKING:
     from irclient.results import (
@@ -87,29 +87,29 @@ class AsyncClient:
         """Return the daemon's version, protocol and pid."""
         return await self._run(ops.PING, {})
 
-    async def discover(self, query: Query, session: str = "") -> Selection:
-        """Return the few artifacts that answer a query, or an abstention and its reason.
+    async def discover(self, query: Query | str, session: str = "") -> Selection:
+        """Return the few artifacts that answer a query or a text, or an abstention and its reason.
 
         Given a session, what that was shown before is left out; see `impressions`.
         """
-        return await self._run(ops.DISCOVER, {**query.to_dict(), "session": session})
+        return await self._run(ops.DISCOVER, {**as_query(query).to_dict(), "session": session})
 
-    async def search(self, query: Query) -> Selection:
+    async def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query, without selection."""
-        return await self._run(ops.SEARCH, query.to_dict())
+        return await self._run(ops.SEARCH, as_query(query).to_dict())
 
-    async def explain(self, query: Query, item: str = "") -> Explanation:
+    async def explain(self, query: Query | str, item: str = "") -> Explanation:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return await self._run(ops.EXPLAIN, {**query.to_dict(), "item": item})
+        return await self._run(ops.EXPLAIN, {**as_query(query).to_dict(), "item": item})
 
     async def eval(
-        self, cases: Sequence[Mapping[str, Any]], query: Query, baseline: bool = False
+        self, cases: Sequence[Mapping[str, Any]], query: Query | str, baseline: bool = False
     ) -> Evaluation:
         """Return how good the answers to cases {query, gold, ...} are, asked as `query` is.
 
         With `baseline`, also what plain BM25 would find.
         """
-        args = {**query.to_dict(), "cases": list(cases), "baseline": baseline}
+        args = {**as_query(query).to_dict(), "cases": list(cases), "baseline": baseline}
         return await self._run(ops.EVAL, args)
 
     async def disclose(

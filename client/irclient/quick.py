@@ -29,7 +29,8 @@ def main() -> int:
 
         print("\n".join(map(spelled, corpus_names())))
         return 0
-    asked = plain_discover(sys.argv[1:])
+    whole_streams = sys.stdout is not None and sys.stderr is not None
+    asked = plain_discover(sys.argv[1:]) if whole_streams else None
     try:
         answer = _answer(asked) if asked else None
         if asked is not None and answer is not None:
@@ -40,6 +41,8 @@ def main() -> int:
         return _too_late(bool(asked and asked["json"]))
     except BrokenPipeError:
         os._exit(0)
+    except OSError as error:
+        return _not_written(error)
     if asked is None or answer is None:
         from irclient.cli.main import main as whole
 
@@ -95,9 +98,18 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
 def _too_late(as_json: bool) -> int:
     from irclient.cli.main import failed
     from irclient.errors import Timeout
+    from irclient.terminal.ending import exit_code
 
     message = f"the daemon did not answer within {_TIMEOUT_S:g} s"
-    return failed(Timeout(message, "irc status shows its load"), as_json)
+    late = Timeout(message, "irc status shows its load")
+    return exit_code("irc", lambda: failed(late, as_json))
+
+
+def _not_written(error: OSError) -> int:
+    from irclient.terminal.exits import UNWRITTEN
+
+    print(f"irc: the output cannot be written: {error.strerror}", file=sys.stderr, flush=True)
+    os._exit(UNWRITTEN)  # the interpreter would try once more
 
 
 def _show(answer: dict[str, Any], asked: dict[str, Any]) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
 from typing import Any, NamedTuple
 
+from irclient.errors import QueryError
+
 MODES = ("hybrid", "dense", "lexical")
 FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr")
 LEVELS = ("metadata", "body", "bundled")
@@ -102,6 +104,18 @@ class Query(Plain):
             if isinstance(known.get(name), (list, tuple)):
                 known[name] = tuple(known[name])
         return cls(**known)
+
+
+def as_query(asked: Query | str) -> Query:
+    """Return a query as it is, and a text as the query of that text.
+
+    Raises QueryError for anything else.
+    """
+    if isinstance(asked, str):
+        return Query(asked)
+    if isinstance(asked, Query):
+        return asked
+    raise QueryError(f"a query is a text or a Query, not {asked!r:.60}")
 
 
 @dataclass(frozen=True, slots=True)

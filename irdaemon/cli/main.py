@@ -1,7 +1,6 @@
 """`irdaemon`: start, stop and set up the daemon.
 
-Exit codes: 0 done, 1 failed (`doctor`: something is wrong), 2 wrong usage or configuration, 3 not
-running, 5 (`status`) stale or offline.
+The exit codes are those of `irc`, in `irclient.terminal.exits`.
 """
 
 from __future__ import annotations
@@ -11,17 +10,23 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient.errors import IRError
-from irclient.terminal.help import Parser, add_command, needed, parsed, parser
+from irclient.terminal.ending import exit_code
+from irclient.terminal.exits import exit_of_error
+from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
 from irclient.terminal.output import note
 from irclient.terminal.width import spell_the_rest
 from irdaemon import __version__
-from irdaemon.cli.commands import COMMANDS, FAILED, NOT_RUNNING, WRONG
+from irdaemon.cli.commands import COMMANDS, HEADINGS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    spell_the_rest()
     words = sys.argv[1:] if argv is None else argv
+    return exit_code("irdaemon", lambda: _run(words))
+
+
+def _run(words: Sequence[str]) -> int:
+    spell_the_rest()
     options = parsed(program(words), words)
     try:
         code: int = options.run(options)
@@ -30,9 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         note(f"irdaemon: {error.message}")
         if error.hint:
             note(f"          {error.hint}")
-        return {"config": WRONG, "unreachable": NOT_RUNNING}.get(error.code, FAILED)
-    except KeyboardInterrupt:
-        return 130
+        return exit_of_error(error.code)
 
 
 def program(words: Sequence[str] = ()) -> Parser:
@@ -42,6 +45,7 @@ def program(words: Sequence[str] = ()) -> Parser:
     commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):
         add_command(commands, name, import_module(f"irdaemon.cli.commands.{name}"))
+    group_commands(commands, HEADINGS)
     return irdaemon
 
 
@@ -58,11 +62,13 @@ words:
   ledger  the SQLite file with everything that was indexed
 
 exit codes:
-  0  done
-  1  failed
-  2  wrong usage or configuration
-  3  not running
-  5  (status) a corpus is stale (behind its files) or offline (a root is gone)
+  0   done
+  2   wrong usage or configuration
+  3   the daemon does not run, or not answer
+  4   unknown, or nothing indexed yet
+  5   unhealthy (status, check, doctor), or not done in full
+  70  a fault of irdaemon
+  74  the output cannot be written
 
 environment:
   IRDAEMON_CONFIG   the configuration file, if it is not at the default path

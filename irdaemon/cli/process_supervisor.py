@@ -24,6 +24,7 @@ BURST = 5  # StartLimitBurst
 INTERVAL_S = 60.0  # StartLimitIntervalSec
 # RestartPreventExitStatus: wrong usage or configuration, which the next try would meet as well.
 WRONG = 2
+INTERNAL = 70  # `irclient.terminal.exits` has both; this file runs without the package
 _CLEAN = (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 _POLL_S = 0.1
 
@@ -55,7 +56,7 @@ class ProcessSupervisor:
             starts.append(time.monotonic())
             code = self._run_once(first=len(starts) == 1)
             if self._stopping or code in (*_CLEAN, WRONG) or _is_awaited():
-                return max(code, 0) or int(code not in _CLEAN)
+                return max(code, 0) or (0 if code in _CLEAN else INTERNAL)
             wait_s = wait_before(starts, time.monotonic())
             if wait_s is None:
                 return self._give_up(code)
@@ -99,7 +100,7 @@ class ProcessSupervisor:
             f"the daemon ended with {_ending(code)}, {BURST} times within {INTERVAL_S:g} s; it is"
             " not started again. irdaemon start --detach does",
         )
-        return max(code, 1)
+        return code if code > 0 else INTERNAL
 
     def _log_line(self, level: str, text: str) -> None:
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S')},000 {level} irdaemon.supervisor: {text}\n"
@@ -132,7 +133,7 @@ def main(words: Sequence[str]) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.write(2, b"irdaemon: it is being started already\n")
-        return 1
+        return WRONG
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return ProcessSupervisor(log, command).run()

@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, TextIO
 from urllib.parse import urlsplit
 
+from irclient.agents.install.jsonc import JsonText
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irclient.terminal.output import note, print_line
 from irdaemon.config.edit import write_privately
@@ -226,7 +227,9 @@ async def _http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
 def _read(path: str) -> Mapping[str, Any]:
     with open(path, "rb") as file:
         data = file.read()
-    value = toml.loads(data.decode()) if path.endswith(".toml") else json.loads(data)
+    text = data.decode("utf-8-sig")
+    # Editors keep comments and last commas in these settings.
+    value = toml.loads(text) if path.endswith(".toml") else JsonText(text).root.value
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return value

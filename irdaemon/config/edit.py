@@ -11,18 +11,20 @@ import fcntl
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 import tomlkit
 from tomlkit.container import OutOfOrderTableProxy
-from tomlkit.items import AoT, Table
+from tomlkit.items import AoT, InlineTable, Table
 from tomlkit.toml_document import TOMLDocument
 
 from irclient.errors import NotFound, QueryError
 from irclient.nearest import did_you_mean
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import KNOWN_KINDS, Config, ConfigError, parse_config, read_text
+from irdaemon.runtime import toml
 
 _LOCKED_WITHIN_S = 10.0
 _POLL_S = 0.01
@@ -108,6 +110,70 @@ def remove_client(path: str, name: str) -> Config:
             del document["client"]
 
     return _edited(path, edit)
+
+
+def settings(path: str) -> dict[str, str]:
+    """Return what a file sets, by dotted key, each value as TOML writes it. Raises ConfigError."""
+    text = read_text(path) or ""
+    parse_config(text, path)
+    return dict(_flat("", toml.loads(text)))
+
+
+def change_setting(path: str, key: str, value: str) -> Config:
+    """Set one key of the file, and return the new configuration.
+
+    `key` is dotted, `value` as TOML writes it; one that TOML cannot read is a text. Raises
+    QueryError for a key that is none, ConfigError where the result would not be valid; the file
+    then stays as it was.
+    """
+    *above, last = _parts(key)
+
+    def edit(config: Config, document: TOMLDocument) -> None:
+        table: Any = document
+        for part in above:
+            if part not in table:
+                table[part] = tomlkit.table()
+            table = table[part]
+            if not isinstance(table, (Table, OutOfOrderTableProxy, InlineTable)):
+                raise QueryError(f"{part!r} of {key!r} is no table", "irdaemon config edit")
+        table[last] = _value(value)
+
+    return _edited(path, edit)
+
+
+def _flat(above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        key = f"{above}.{name}" if above else name
+        if isinstance(value, dict):
+            yield from _flat(key, value)
+        elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            for number, each in enumerate(value):
+                yield from _flat(f"{key}.{number}", each)
+        else:
+            yield key, str(tomlkit.item(value).as_string())
+
+
+def _parts(key: str) -> list[str]:
+    """Return the parts of a dotted key; one with quotes may hold dots."""
+    try:
+        below: Any = toml.loads(f"{key} = 0") if "\n" not in key else None
+    except (ValueError, RecursionError):
+        below = None
+    parts: list[str] = []
+    while isinstance(below, dict) and len(below) == 1:
+        ((part, below),) = below.items()
+        parts.append(part)
+    if not parts or below != 0:
+        raise QueryError(f"{key!r} is no key", "write one such as embedder or watch.settle_ms")
+    return parts
+
+
+def _value(text: str) -> Any:
+    try:
+        found = toml.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return found["value"] if len(found) == 1 else text
 
 
 def begin(path: str, text: str, *, replace: bool) -> bool:

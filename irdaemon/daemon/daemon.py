@@ -146,8 +146,8 @@ class Daemon:
 
     # -- life ------------------------------------------------------------------------------------
 
-    def run(self) -> int:
-        """Serve until asked to stop; return the exit code."""
+    def run(self) -> bool:
+        """Serve until asked to stop; return False where it ended otherwise."""
         died: tuple[str, ...] = ()
         with self._signals_noted():
             try:
@@ -158,10 +158,10 @@ class Daemon:
                     log.critical("the %s died; ending, to be started anew", name)
             except AlreadyRunning as error:
                 log.critical("another daemon has this one's place; ending: %s", error)
-                return 1
+                return False
             finally:
                 self._stop()
-        return 1 if died else 0
+        return not died
 
     def _start(self) -> None:
         settle()

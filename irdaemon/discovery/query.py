@@ -15,7 +15,7 @@ from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import FUSIONS, Question
-from irdaemon.retrieve.where import check_fields, check_filter
+from irdaemon.retrieve.where import check_dates, check_fields, check_filter
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.strategies import Selector, check_spec
 from irdaemon.text import identifiers, tokenize, unstemmed
@@ -109,12 +109,28 @@ def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]
 def narrowed(snapshot: Snapshot, query: Query) -> Snapshot:
     """Return the snapshot of the corpora that a query asks.
 
-    Raises NotFound for an unknown corpus, QueryError for a filter on a field that none of them has.
+    Raises NotFound for an unknown corpus, QueryError for a filter on a field that none of them has
+    or on what no value of a field compares with, and for a surface kind that no corpus has.
     """
     indexes = asked(snapshot, query.corpora)
     if query.where:
         check_fields(query.where, {name for index in indexes for name in index.columns.names()})
+        check_dates(query.where, [index.columns for index in indexes])
+    _check_surfaces(snapshot, (*query.surfaces, *query.weights))
     return replace(snapshot, corpora={index.corpus: index for index in indexes})
+
+
+def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
+    """Raise QueryError for a surface kind that no corpus has, naming the nearest."""
+    if not kinds:
+        return
+    known = {kind for index in snapshot.corpora.values() for kind in index.rows.kind_names}
+    for kind in kinds:
+        if known and kind not in known:
+            raise QueryError(
+                f"unknown surface kind {kind!r}{did_you_mean(kind, known)}",
+                f"kinds here: {', '.join(sorted(known))}",
+            )
 
 
 def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Question:

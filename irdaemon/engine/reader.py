@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from irclient.types import as_query
 from irdaemon.disclosure.audit import audit, pin_of
 from irdaemon.disclosure.disclose import check_level, disclose_artifact, disclose_hit
 from irdaemon.disclosure.expand import parse_expand
@@ -42,7 +43,7 @@ class Reader:
         self._state = state
         self._drain = drain
 
-    def discover(self, query: Query, custom: Selector | None = None) -> Selection:
+    def discover(self, query: Query | str, custom: Selector | None = None) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
         state = self._state
 
@@ -50,16 +51,16 @@ class Reader:
             trace = discovery.discover(state.snapshot, query, state.models, state.pending, custom)
             return trace.selection
 
-        return self._answered(validated(query, custom), run, state.discover_tiers)
+        return self._answered(validated(as_query(query), custom), run, state.discover_tiers)
 
-    def search(self, query: Query) -> Selection:
+    def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query, without selection."""
         state = self._state
 
         def run(query: Query) -> Selection:
             return discovery.search(state.snapshot, query, state.models, state.pending).selection
 
-        return self._answered(validated(ranking_only(query)), run, state.search_tiers)
+        return self._answered(validated(ranking_only(as_query(query))), run, state.search_tiers)
 
     def _answered(self, query: Query, run: Callable[[Query], Selection], tiers: Tiers) -> Selection:
         """Run a valid query at the tier that its budget allows, and read its payloads.
@@ -90,9 +91,9 @@ class Reader:
         state.work.wait_until(lambda: state.snapshot.generation >= generation, timeout)
         return state.snapshot.generation
 
-    def explain(self, query: Query, item: str = "") -> dict[str, Any]:
+    def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return explain(self._state.snapshot, validated(query), self._state.models, item)
+        return explain(self._state.snapshot, validated(as_query(query)), self._state.models, item)
 
     def evaluate(
         self, cases: Sequence[Case], query: Query, baseline: bool = False

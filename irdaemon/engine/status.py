@@ -157,6 +157,8 @@ def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
             f"limit must be 1 to {MOST_LISTED:,}, not {wanted.limit}",
             "ask for the next page with `after`",
         )
+    if any(wanted.after) and not all(wanted.after):
+        raise QueryError(f"after must be CORPUS/ID, not {'/'.join(filter(None, wanted.after))!r}")
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at")
     return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.page(wanted)]
 

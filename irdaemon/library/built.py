@@ -61,11 +61,11 @@ class Built:
     def __repr__(self) -> str:
         return f"<corpus {self.name!r}: {self.report}>"
 
-    def search(self, query: Query) -> Selection:
+    def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query; see `irdaemon.evaluate.Searcher`."""
         return self.engine.search(query)
 
-    def discover(self, query: Query) -> Selection:
+    def discover(self, query: Query | str) -> Selection:
         """Return the few that answer a query, or an abstention."""
         return self.engine.discover(query)
 

@@ -9,6 +9,7 @@ $nin and $exists: false. Values of types that do not compare never match. ISO da
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,9 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
 }
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$nin", "$exists")
 _SCALARS = (str, int, float, bool, type(None))
+# A year, a month, a day or a moment of one, as ISO 8601 writes them.
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d.*)?)?)?\Z")
+_SAMPLE = 100
 JUNCTIONS = ("$and", "$or", "$not")
 
 
@@ -79,6 +83,30 @@ def check_fields(where: Mapping[str, Any], known: set[str]) -> None:
                 f"unknown field {name!r} in the filter{did_you_mean(name, known)}",
                 f"fields here: {', '.join(sorted(known))}",
             )
+
+
+def check_dates(where: Mapping[str, Any], columns: Sequence[Columns]) -> None:
+    """Raise QueryError for a field of dates that is compared with what is none."""
+    for name, operand in _compared(where):
+        values = [value for each in columns for value in each.column(name).values[1:_SAMPLE]]
+        dates = values and all(isinstance(v, str) and _DATE.match(v) for v in values)
+        if dates and not (isinstance(operand, str) and _DATE.match(operand)):
+            raise QueryError(
+                f"{name!r} holds dates, and {operand!r} is none",
+                "write 2026-09-01, or 2026-09-01T12:30",
+            )
+
+
+def _compared(where: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields that a valid filter compares by order, each with the value it names."""
+    for name, condition in where.items():
+        if name in ("$and", "$or"):
+            for part in condition:
+                yield from _compared(part)
+        elif name == "$not":
+            yield from _compared(condition)
+        elif isinstance(condition, Mapping):
+            yield from ((str(name), condition[sign]) for sign in _ORDER if sign in condition)
 
 
 def _part_mask(name: str, condition: Any, columns: Columns) -> NDArray[np.bool_]:

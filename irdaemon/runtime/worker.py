@@ -65,6 +65,17 @@ def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
     return Finished(child.returncode, (out + err).decode("utf-8", "replace"))
 
 
+def run_on_terminal(command: Sequence[str]) -> int:
+    """Run a command that a person types into, such as an editor; return its exit code.
+
+    Raises Unavailable for a command that is not there.
+    """
+    try:
+        return subprocess.call(command)
+    except OSError as error:
+        raise Unavailable(f"{command[0]} cannot be started: {error.strerror}") from error
+
+
 def _end(child: Child) -> None:
     """Kill a child and its process group unless it has ended."""
     if child.poll() is None:

@@ -73,10 +73,15 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
         value = getattr(spec, name)
         if not _is_number(value) or not 0 <= value <= 1:
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
-    if spec.min_score not in (None, AUTO) and not _is_number(spec.min_score):
-        raise QueryError(f"min_score must be a number, {AUTO!r} or none, not {spec.min_score!r}")
+    if spec.min_score not in (None, AUTO) and not _is_share(spec.min_score):
+        wanted = f"a number from 0 to 1, {AUTO!r} or none"
+        raise QueryError(f"min_score must be {wanted}, not {spec.min_score!r}")
     if spec.strategy == "abs_threshold" and custom is None and not _is_number(spec.min_score):
         raise QueryError("abs_threshold needs a min_score", "add --min-score F")
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
 
 
 def _is_number(value: Any) -> bool:

@@ -3,6 +3,8 @@
 import mmap
 import os
 import shutil
+import subprocess
+import sys
 
 from tests.support.running import Running, finds, knows, until
 
@@ -61,7 +63,7 @@ def test_a_generation_can_be_waited_for(daemon, home):
     waited = home.answer("wait", str(now))
     assert (waited["reached"], waited["generation"] >= now) == (True, True)
     late = home.irc("wait", str(now + 1000), "--wait-ms", "20")
-    assert late.returncode == 3
+    assert late.returncode == 5
     assert "generation" in late.stdout
 
 
@@ -275,3 +277,32 @@ def test_a_change_that_no_event_told_of_is_found_by_routine_and_said(home):
             until(lambda: home.answer("status")["health"]["corpora"][0]["missed_events"] == 1)
             assert finds(home, "jackal", "silent")
             until(lambda: home.irc("status").returncode == 0)
+
+
+def test_a_prompt_of_ten_megabytes_on_stdin_is_answered_and_an_empty_one_is_wrong_usage(
+    daemon, home
+):
+    def asked(data, *words):
+        command = [sys.executable, "-m", "irclient.quick", "discover", "-", *words]
+        return subprocess.run(command, env=home.env, input=data, capture_output=True, timeout=60)
+
+    done = asked(b"fill in a pdf form\n" * 600_000, "-l", "-n", "1", "--min-score", "none")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode() == f"{home.skills / 'pdf-forms' / 'SKILL.md'}\n"
+    empty = asked(b" \n")
+    assert (empty.returncode, empty.stdout) == (2, b"")
+    assert b"stdin has no words" in empty.stderr
+
+
+def test_since_is_an_error_that_names_the_corpora_without_dates(daemon, home):
+    refused = home.irc("discover", "x", "--since", "7d", "-c", "skills")
+    assert refused.returncode == 2
+    assert "there are none in skills" in refused.stderr
+    assert home.irc("discover", "x", "--since", "yesterday").returncode == 2
+
+
+def test_what_cannot_be_asked_is_refused_by_the_daemon_too(daemon, home):
+    for words in (["--surface", "nosuch"], ["--weight", "nosuch=2"]):
+        refused = home.irc("search", "x", *words)
+        assert (refused.returncode, "unknown surface kind 'nosuch'" in refused.stderr) == (2, True)
+    assert home.irc("artifacts", "--after", "garbage").returncode == 2

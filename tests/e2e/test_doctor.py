@@ -34,7 +34,7 @@ def test_every_thing_that_is_wrong_is_found_with_where_and_a_command(home, daemo
     )
     code, findings = examined(home)
     found = wrong(findings)
-    assert code == 1
+    assert code == 5
     assert {each["check"] for each in found} == {"embedders", "places", "roots", "daemon"}
     assert all(each["fix"] for each in found)
     (place,) = [each for each in found if each["check"] == "places"]
@@ -46,7 +46,7 @@ def test_every_thing_that_is_wrong_is_found_with_where_and_a_command(home, daemo
 def test_a_broken_configuration_is_a_finding_and_the_rest_is_examined(home):
     home.config.write_text("[limts]\n")
     code, findings = examined(home)
-    assert code == 1
+    assert code == 5
     assert findings[0]["check"] == "configuration"
     assert "did you mean 'limits'?" in findings[0]["what"]
     assert "ledger" in {each["check"] for each in findings}

@@ -165,7 +165,7 @@ def test_the_commands_work_over_tcp_and_say_what_is_missing(remote):
         assert (done.returncode, "pdf-forms" in done.stdout) == (0, True)
         os.chmod(keys(remote, "agent"), 0o644)
         assert "chmod 600" in remote.irc("ping").stderr
-    assert remote.run("irdaemon", "start").returncode == 1
+    assert remote.run("irdaemon", "start").returncode == 3
 
 
 def curve(context, address, server, public, secret):

@@ -50,25 +50,25 @@ def test_check_says_what_is_wrong_and_with_which_command_it_ends(home, stopped, 
     home.skill("new", "Peel potatoes")
     (home.skills / "changelog" / "SKILL.md").unlink()
     code, said = irdaemon("check")
-    assert code == 1
+    assert code == 5
     assert "1 entries are not indexed yet" in said
     assert "1 entries are gone" in said
     assert "irc build" in said
     stopped.unlink()
-    assert irdaemon("check")[0] == 3
+    assert irdaemon("check")[0] == 4
 
 
 def test_repair_sets_a_damaged_file_aside_and_the_next_start_rebuilds_it(home, stopped, irdaemon):
     overwrite(stopped)
     code, said = irdaemon("check", "--json")
-    assert (code, json.loads(said)["findings"][0]["part"]) == (1, "sqlite")
+    assert (code, json.loads(said)["findings"][0]["part"]) == (5, "sqlite")
     assert irdaemon("check", "--repair")[0] == 0
     assert len(list(stopped.parent.glob("*.damaged-*"))) == 1
     with Running(home) as running:
         assert running.wait_idle()["corpora"][0]["artifacts"] == 2
         assert irdaemon("check")[0] == 0
         code, said = irdaemon("check", "--repair")
-        assert (code, "irdaemon stop" in said) == (1, True)
+        assert (code, "irdaemon stop" in said) == (2, True)
 
 
 def test_a_start_on_a_damaged_ledger_serves_and_says_so(home, stopped, irdaemon):
@@ -106,7 +106,7 @@ def test_a_ledger_of_a_later_version_is_refused_by_every_command_and_left_alone(
     stopped.write_bytes(whole)
     for words in (["start"], ["check"], ["check", "--repair"]):
         refused = home.run("irdaemon", *words)
-        assert refused.returncode == 1
+        assert refused.returncode == 5
         assert "format 99" in refused.stderr
         assert "newer irdaemon" in refused.stderr
     assert stopped.read_bytes() == whole
@@ -120,7 +120,7 @@ def test_a_backup_made_beside_the_daemon_brings_everything_back(
     assert irdaemon("backup", file)[0] == 2
     assert irdaemon("backup", file, "--force")[0] == 0
     code, said = irdaemon("restore", file)
-    assert (code, "irdaemon stop" in said) == (1, True)
+    assert (code, "irdaemon stop" in said) == (2, True)
     irdaemon("stop")
     ledger.unlink()
     assert irdaemon("restore", file)[0] == 0

@@ -17,7 +17,7 @@ def test_of_two_starts_at_once_exactly_one_serves(home):
     lost, won = (first, second) if first.process.poll() is not None else (second, first)
     with won:
         assert "already running" in lost.process.communicate()[1]
-        assert lost.process.returncode == 1
+        assert lost.process.returncode == 2
 
 
 def test_sigterm_leaves_no_process_and_no_socket(home, daemon):
@@ -69,7 +69,7 @@ def test_a_socket_left_behind_is_replaced_and_one_that_is_answered_is_not(home):
         other.bind(str(home.socket))
         other.listen()
         refused = home.run("irdaemon", "start")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "something else answers" in refused.stderr
 
 
@@ -207,7 +207,7 @@ def test_a_socket_that_cannot_be_made_is_said_and_ends_the_start(home):
     home.socket.parent.chmod(0o700)
     running = Running(home)
     _, said = running.process.communicate(timeout=30)
-    assert running.process.returncode == 1
+    assert running.process.returncode == 2
     assert f"{taken} is a directory" in said
     assert "Traceback" not in said
 

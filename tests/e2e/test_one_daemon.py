@@ -40,7 +40,7 @@ def test_a_daemon_that_does_not_answer_is_not_replaced_behind_its_back(home):
     with Running(home) as first:
         first.process.send_signal(signal.SIGSTOP)
         second = home.run("irdaemon", "start")
-        assert second.returncode == 1
+        assert second.returncode == 2
         assert f"already running (pid {first.process.pid})" in second.stderr
         assert home.socket.exists()
         first.kill()
@@ -95,7 +95,7 @@ def test_a_part_that_cannot_be_started_ends_the_daemon_and_leaves_no_socket(home
         timeout=30,
     )
     assert "daemon.writer_thread.WriterThread.start is broken" in done.stderr
-    assert done.returncode == 1
+    assert done.returncode == 70
     assert not home.socket.exists()
 
 
@@ -112,7 +112,7 @@ def test_no_second_daemon_writes_a_ledger_whose_lock_was_removed_and_the_first_i
             refused.append(home.run("irdaemon", "start"))
             home.env["XDG_RUNTIME_DIR"] = str(home.runtime)
             until(lambda: lock.read_text() == f"{first.process.pid}\n")
-        assert [each.returncode for each in refused] == [1, 1, 1]
+        assert [each.returncode for each in refused] == [2, 2, 2]
         assert all("already running" in each.stderr for each in refused)
         assert running in home.run("irdaemon", "start").stderr
         lock.unlink()
@@ -142,7 +142,7 @@ def test_sockets_and_locks_that_were_removed_are_made_anew(home):
 
 def test_a_runtime_directory_that_others_can_change_is_refused_by_both_sides(home):
     home.runtime.chmod(0o777)
-    for command, code in ((["irdaemon", "start"], 1), (["irclient.quick", "discover", "x"], 3)):
+    for command, code in ((["irdaemon", "start"], 3), (["irclient.quick", "discover", "x"], 3)):
         done = home.run(*command)
         assert (done.returncode, "Traceback" in done.stderr) == (code, False)
         assert f"{home.runtime} is not this user's alone" in done.stderr
@@ -153,7 +153,7 @@ def test_a_runtime_directory_that_others_can_change_is_refused_by_both_sides(hom
 def test_a_runtime_directory_of_another_user_is_refused(home):
     os.chown(home.runtime, 65_534, 65_534)
     done = home.run("irdaemon", "start")
-    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
     assert "is not this user's alone" in done.stderr
 
 
@@ -161,7 +161,7 @@ def test_a_runtime_directory_of_another_user_is_refused(home):
 def test_a_place_where_nothing_can_be_written_is_named_with_what_to_set(home, name):
     (home.path / name).write_text("in the way")
     done = home.run("irdaemon", "start")
-    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
     assert str(home.path / name) in done.stderr
     assert "IRDAEMON_SOCKET" in done.stderr
 

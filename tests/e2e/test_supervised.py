@@ -126,7 +126,7 @@ def test_the_log_that_was_named_is_written_by_the_detached_daemon(home):
 def test_a_log_that_cannot_be_written_is_said_at_once(home):
     log = home.path / "none" / "my.log"
     started = home.run("irdaemon", "start", "--detach", "--log", str(log))
-    assert started.returncode == 1
+    assert started.returncode == 2
     assert f"{log} cannot be written" in started.stderr
     assert "Traceback" not in started.stderr
     assert ended(number(home, "supervisor"))

@@ -41,6 +41,15 @@ def test_discover_does_it_all_and_takes_the_corpus_by_name(tools):
     assert answer.results[0].disclosure.body == "the long manual"
 
 
+def test_a_text_asks_a_built_corpus_and_its_engine_as_a_query_of_it_does(tools):
+    for each in (tools, tools.engine):
+        assert each.search("pdf forms").results == each.search(ir.Query("pdf forms")).results
+        assert each.discover("pdf forms").results[0].artifact_id == "pdf"
+    assert tools.engine.explain("pdf forms")["selection"]["results"]
+    with pytest.raises(QueryError, match="a query is a text or a Query, not 3"):
+        tools.search(3)
+
+
 def test_nothing_that_applies_is_an_abstention_with_its_reason(tools):
     answer = ir.discover(tools, "zebra quantum", mode="lexical")
     assert (answer.abstained, answer.results, answer.reason) == (True, (), "no_candidates")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from irclient.invisible import shown
 from irclient.terminal.exits import exit_of
@@ -13,10 +14,26 @@ from irclient.terminal.width import terminal
 from irclient.types import Selection
 
 
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of paths alone."""
+    parser.add_argument(
+        *("-l", "--paths"), action="store_true", help="print where the items lie and nothing else"
+    )
+
+
+def _paths(plain: dict[str, Any]) -> str:
+    return "\n".join(hit["pointer"] for hit in plain["results"] if hit["pointer"])
+
+
 def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     """Print an answer and return the exit code it stands for."""
     plain, to = answer.to_dict(), terminal()
-    printed(options, plain, lambda plain: "\n".join(answer_lines(plain, to)))
+    if options.paths:
+        printed(options, plain, _paths)
+        if answer.abstained:
+            note("\n".join(answer_lines(plain, to)))
+    else:
+        printed(options, plain, lambda plain: "\n".join(answer_lines(plain, to)))
     for path in plain["freshness"].get("unproved", ()):
         note(f"irc: it could not be shown that {path} is up to date")
     words = [] if options.json or options.corpus else options.query

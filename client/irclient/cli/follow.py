@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from irclient.client import Client
-from irclient.terminal.exits import COMMITTED, UNREACHABLE
+from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.output import printed
 from irclient.terminal.progress import ProgressLine
 
@@ -37,4 +37,4 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
         ended,
         lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
     )
-    return UNREACHABLE if any(state.state == "failed" for state in ended) else COMMITTED
+    return UNHEALTHY if any(state.state == "failed" for state in ended) else COMMITTED

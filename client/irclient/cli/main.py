@@ -1,31 +1,33 @@
 """`irc`: ask the daemon.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 committed, 1 abstained, 2 wrong usage
-or query, 3 daemon unreachable or too slow, 4 unknown corpus or artifact, or nothing indexed,
-5 (`status`) stale or offline.
+Data goes to stdout, everything else to stderr. The exit codes are in `irclient.terminal.exits`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from irclient import __version__
-from irclient.cli.commands import COMMANDS
+from irclient.cli.commands import COMMANDS, HEADINGS
 from irclient.client import Client
-from irclient.errors import InternalError, IRError, NotFound, Unavailable, Unreachable
-from irclient.terminal.exits import UNKNOWN, UNREACHABLE, WRONG
-from irclient.terminal.help import Parser, add_command, needed, parsed, parser
+from irclient.errors import IRError
+from irclient.terminal.ending import exit_code
+from irclient.terminal.exits import exit_of_error
+from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
 from irclient.terminal.output import add_output, note, print_json
 from irclient.terminal.width import spell_the_rest
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    spell_the_rest()
     words = sys.argv[1:] if argv is None else argv
+    return exit_code("irc", lambda: _run(words))
+
+
+def _run(words: Sequence[str]) -> int:
+    spell_the_rest()
     options = parsed(program(words), words)
     try:
         with Client(timeout=options.timeout) as client:
@@ -33,11 +35,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             return code
     except IRError as error:
         return failed(error, options.json)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def failed(error: IRError, as_json: bool) -> int:
@@ -48,9 +45,7 @@ def failed(error: IRError, as_json: bool) -> int:
     note(f"irc: {error.message}")
     if error.hint:
         note(f"     {error.hint}")
-    if isinstance(error, (Unreachable, Unavailable, InternalError)):
-        return UNREACHABLE
-    return UNKNOWN if isinstance(error, NotFound) else WRONG
+    return exit_of_error(error.code)
 
 
 def program(words: Sequence[str] = ()) -> Parser:
@@ -61,6 +56,7 @@ def program(words: Sequence[str] = ()) -> Parser:
     for name in needed(words, COMMANDS):
         page = add_command(commands, name, import_module(f"irclient.cli.commands.{name}"))
         add_output(page)
+    group_commands(commands, HEADINGS)
     return irc
 
 
@@ -79,12 +75,15 @@ words:
   floor       the confidence below which a corpus gives no answer
 
 exit codes:
-  0  something applies, or done
-  1  abstained: nothing applies
-  2  wrong usage or query
-  3  the daemon is too slow, or not running (irdaemon start --detach)
-  4  unknown corpus or artifact, or nothing indexed
-  5  (status) a corpus is stale (behind its files) or offline (a root is gone)
+  0   something applies, or done
+  1   abstained: nothing applies
+  2   wrong usage, query or configuration
+  3   the daemon is too slow, or not running (irdaemon start --detach)
+  4   unknown corpus or artifact, or nothing indexed
+  5   unhealthy (a corpus is stale or offline), or not done in full
+  6   a measure below what was asked for, or a regression
+  70  a fault of irc or of the daemon
+  74  the output cannot be written
 
 environment:
   IRDAEMON_SOCKET   the path of the daemon's socket, if it is not the default

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 
 from irclient.cli.conditions import parse_where
 from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, SelectSpec
@@ -47,7 +48,9 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         metavar="STRATEGY",
         help=f"{', '.join(STRATEGIES)} (conservative)",
     )
-    group.add_argument("--max-k", type=int, default=3, metavar="N", help="commit at most N (3)")
+    group.add_argument(
+        *("-n", "--max-k"), type=int, default=3, metavar="N", help="commit at most N (3)"
+    )
     group.add_argument(
         "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
     )
@@ -63,11 +66,11 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
 def _floor(text: str) -> float | str | None:
     if text in ("auto", "none"):
         return None if text == "none" else text
-    try:
-        return float(text)
-    except ValueError:
-        message = f"{text!r} is neither a number nor `auto` nor `none`"
-        raise argparse.ArgumentTypeError(message) from None
+    with contextlib.suppress(ValueError):
+        if 0 <= (floor := float(text)) <= 1:
+            return floor
+    message = f"{text!r} is neither a number from 0 to 1 nor `auto` nor `none`"
+    raise argparse.ArgumentTypeError(message)
 
 
 def _weight(text: str) -> tuple[str, float]:
@@ -81,8 +84,16 @@ def _weight(text: str) -> tuple[str, float]:
 
 def add_query_options(parser: argparse.ArgumentParser) -> None:
     """Add the words of a query, and its shape."""
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what is needed, in words")
+    parser.add_argument(
+        "query",
+        nargs="+",
+        metavar="QUERY",
+        help="what is needed, in words; - reads stdin",
+    )
     add_query_shape(parser)
+    parser.add_argument(
+        "--since", default="", metavar="WHEN", help="only since then: 7d, 12h, 30m, 2w or a date"
+    )
 
 
 def add_query_shape(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,11 @@
-"""The exit codes of `irc`."""
+"""The exit codes of `irc` and of `irdaemon`, in one table.
+
+0   done, or something applies       5   unhealthy or incomplete
+1   abstained: nothing applies       6   a measure below what was asked, or a regression
+2   wrong usage, query or setting    70  a fault of the program itself
+3   daemon unreachable or too slow   74  the output cannot be written
+4   unknown, or nothing indexed
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN, UNHEALTHY = range(6)
+COMMITTED, ABSTAINED, WRONG, UNREACHABLE, UNKNOWN, UNHEALTHY, REGRESSED = range(7)
+DONE = COMMITTED
+INTERNAL, UNWRITTEN = 70, 74
+
+# What ends a command by an error, by its code; any other is a fault of the program.
+_BY_ERROR = {
+    "query": WRONG,
+    "limit": WRONG,
+    "denied": WRONG,
+    "config": WRONG,
+    "settings": WRONG,
+    "backup": WRONG,
+    "running": WRONG,
+    "unreachable": UNREACHABLE,
+    "timeout": UNREACHABLE,
+    "lost": UNREACHABLE,
+    "unavailable": UNREACHABLE,
+    "protocol": WRONG,
+    "not_found": UNKNOWN,
+    "ledger": UNHEALTHY,
+    "source": UNHEALTHY,
+}
 
 
 def exit_of(answer: Mapping[str, Any]) -> int:
@@ -20,3 +48,8 @@ def exit_of(answer: Mapping[str, Any]) -> int:
 def exit_of_status(state: Mapping[str, Any]) -> int:
     """Return the exit code for a status: done, or not healthy."""
     return COMMITTED if state.get("health", {}).get("level", "ok") == "ok" else UNHEALTHY
+
+
+def exit_of_error(code: str) -> int:
+    """Return the exit code for an error's code (`irclient.errors`)."""
+    return _BY_ERROR.get(code, INTERNAL)

@@ -7,7 +7,7 @@ its actions. What is private of it is used in this module and nowhere else in `t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -21,6 +21,12 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog)
         # argparse measures commands without their indentation, and so breaks the longest ones.
         self._action_max_length = 14
+
+    def _format_action(self, action: argparse.Action) -> str:
+        """Put the heading of a group above its first command."""
+        text = super()._format_action(action)
+        heading = getattr(action, "heading", "")
+        return f"\n  {heading}\n{text}" if heading else text
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,6 +46,12 @@ class Parser(argparse.ArgumentParser):
             kind = str(action.metavar or action.dest).lower()
             message = f"unknown {kind} {value!r} ({', '.join(known)})"
             raise argparse.ArgumentError(None, message + did_you_mean(value, known))
+
+
+def group_commands(commands: Any, headings: Mapping[str, str]) -> None:
+    """Have the list of commands show headings, each above the command that it is given by."""
+    for listed in commands._choices_actions:
+        listed.heading = headings.get(listed.dest, "")
 
 
 def parser(name: str, about: str, epilog: str) -> Parser:
@@ -81,6 +93,9 @@ def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
 
 def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of a command line, or exit with 2 and an error."""
+    if argv is not None and not argv:  # the name alone asks what there is
+        program.print_help()
+        program.exit()
     options, unknown = program.parse_known_args(argv)
     if unknown:
         options.page.error(_unknown(options.page, unknown[0]))
@@ -95,6 +110,8 @@ def _unknown(page: argparse.ArgumentParser, word: str) -> str:
         return f"{word!r} is one argument too many; quote words that belong together"
     # Without the dashes, which would make every option like every other.
     known = [name[2:] for name in page._option_string_actions if name.startswith("--")]
+    if word.partition("=")[0] in page._option_string_actions:
+        return f"{word!r} stands before the command; write it after: {page.prog} {word} ..."
     near = nearest(word.partition("=")[0].lstrip("-"), known)
     return f"unknown option {word!r}" + (f"; did you mean '--{near}'?" if near else "")
 

@@ -6,6 +6,7 @@ Every line for a person passes through here, so that no name in it can begin ano
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from collections.abc import Callable
@@ -15,13 +16,27 @@ from irclient.invisible import escaped, safe, shown, spelled
 from irclient.terminal.width import takes_all
 from irclient.types import plain_data
 
+_MOST_S = 1e6
+
+
+class NotWritten(OSError):
+    """The system refused what was printed to stdout."""
+
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command has."""
     parser.add_argument("--json", action="store_true", help="print data as JSON")
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="S", help="give up after S seconds (10)"
+        "--timeout", type=seconds, default=10.0, metavar="S", help="give up after S seconds (10)"
     )
+
+
+def seconds(text: str) -> float:
+    """Return an option's number of seconds, above 0 and of this month."""
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < _MOST_S:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
 
 
 def as_json(value: Any) -> str:
@@ -38,29 +53,54 @@ def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str])
     if options.json:
         print_json(value)
     elif readable := text(shown(value)):
-        print(readable, flush=True)
+        _print(readable)
 
 
 def print_json(value: Any) -> None:
     """Print a value as a line of JSON."""
-    print(as_json(value), flush=True)
+    _print(as_json(value))
 
 
 def print_line(line: str) -> None:
     """Print one line to stdout, whatever it names."""
-    print(spelled(line), flush=True)
+    _print(spelled(line))
 
 
 def note(line: str) -> None:
     """Print one line to stderr, whatever it names."""
-    print(spelled(line), file=sys.stderr, flush=True)
+    _say(spelled(line))
 
 
 def print_text(text: str) -> None:
     """Print a text of many lines, made of what may be shown, to stdout."""
-    print(safe(text), flush=True)
+    _print(safe(text))
 
 
 def note_text(text: str) -> None:
     """Print a text of many lines, made of what may be shown, to stderr."""
-    print(safe(text), file=sys.stderr, flush=True)
+    _say(safe(text))
+
+
+def flush_output() -> None:
+    """Write out what is still kept for stdout. Raises NotWritten, BrokenPipeError."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NotWritten(error.errno, error.strerror) from error
+
+
+def _print(text: str) -> None:
+    try:
+        print(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NotWritten(error.errno, error.strerror) from error
+    flush_output()
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # there is no other place to say it
+        print(text, file=sys.stderr, flush=True)

@@ -1,24 +1,35 @@
 """The commands of `irdaemon`: a file for each, as `irclient.terminal.help` wants it."""
 
+# What stands above a command in the list of them all, where a group begins.
+HEADINGS = {
+    "start": "run it",
+    "check": "the ledger",
+    "init": "set it up",
+    "doctor": "find what is wrong",
+    "mcp": "the rest",
+}
 COMMANDS = (
     "start",
     "restart",
     "stop",
     "status",
+    "logs",
     "check",
     "backup",
     "restore",
+    "compact",
     "init",
+    "config",
     "fetch",
     "tools",
     "keys",
     "service",
+    "uninstall",
     "doctor",
     "mcp",
     "version",
     "completion",
 )
 
-DONE, FAILED, WRONG, NOT_RUNNING = range(4)
 # The lock of a detached daemon's supervisor, in the state directory.
 SUPERVISED = "supervisor"

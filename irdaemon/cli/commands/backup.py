@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 
+from irclient.terminal.exits import DONE, UNKNOWN, WRONG
 from irclient.terminal.output import note, print_line
-from irdaemon.cli.commands import DONE, NOT_RUNNING, WRONG
 
 HELP = "write a backup of the ledger"
 ABOUT = """
 Write the ledger (the SQLite file with everything that was indexed) into one
-file, whether or not the daemon runs. Exit codes: 0 done, 1 failed, 2 wrong
-usage, 3 no ledger yet.
+file, whether or not the daemon runs. Exit codes: 0 done, 2 it cannot be
+written there, 4 no ledger yet.
 """
 EXAMPLES = """
 # write one
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     path = load_config().ledger_path
     if not os.path.exists(path):
         note(f"irdaemon: there is no ledger at {path}")
-        return NOT_RUNNING
+        return UNKNOWN
     if os.path.lexists(options.file) and not options.force:
         note(f"irdaemon: {options.file} exists already; --force replaces it")
         return WRONG

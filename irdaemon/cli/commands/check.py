@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.places import socket_path
+from irclient.terminal.exits import DONE, UNHEALTHY, UNKNOWN
 from irclient.terminal.output import note, print_json, print_line
-from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING
 from irdaemon.daemon.lock import alone
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ HELP = "check the ledger for damage and missing changes; repair it"
 ABOUT = """
 Check the ledger (the SQLite file with everything that was indexed) for damage,
 and against the files on disk. It can be checked while the daemon runs; to
-repair it, stop the daemon. Exit codes: 0 nothing is wrong, 1 something is, 2
-wrong usage, 3 no ledger yet.
+repair it, stop the daemon. Exit codes: 0 nothing is wrong, 5 something is, 2
+wrong usage, 4 no ledger yet.
 """
 EXAMPLES = """
 # is anything wrong?
@@ -56,17 +56,17 @@ def run(options: argparse.Namespace) -> int:
     if not os.path.lexists(path):
         note(f"irdaemon: there is no ledger at {path}")
         note("          irdaemon start --detach makes one")
-        return NOT_RUNNING
+        return UNKNOWN
     if not options.repair:
         found = _found(config)
         _print(path, found, options.json)
-        return FAILED if any(each.severe for each in found) else DONE
+        return UNHEALTHY if any(each.severe for each in found) else DONE
     with alone(config.state_dir, socket_path(), "irdaemon check --repair"):
         done = _repaired(path)
         found = _found(config) if os.path.exists(path) else []
     _print(path, [IntegrityProblem("repaired", each, "") for each in done] + found, options.json)
     left = (each for each in found if each.part in ("sqlite", "itself"))
-    return FAILED if any(each.severe for each in left) else DONE
+    return UNHEALTHY if any(each.severe for each in left) else DONE
 
 
 def _found(config: Config) -> list[IntegrityProblem]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from irclient.terminal.completion import add_shell, script
+from irclient.terminal.exits import DONE
 from irclient.terminal.output import print_text
-from irdaemon.cli.commands import DONE
 
 HELP = "print a script with which a shell completes irdaemon"
 ABOUT = """

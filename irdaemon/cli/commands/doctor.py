@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from irclient.terminal.exits import DONE, UNHEALTHY
 from irclient.terminal.output import printed
-from irdaemon.cli.commands import DONE, FAILED
 
 HELP = "find what is wrong on this machine, and how to fix it"
 ABOUT = """
 Find what is wrong on this machine for the daemon: limits of the system,
 directories and permissions, roots, versions, socket, agents' hooks, service,
 ledger and disk space, each with the command that fixes it. Exit codes: 0
-nothing is wrong, 1 something is.
+nothing is wrong, 5 something is.
 """
 EXAMPLES = """
 irdaemon doctor
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         found = [("configuration", wrong(error.message, fix=error.hint))]
     found += list(examine(config))
     printed(options, [{"check": name, **each.to_dict()} for name, each in found], _text)
-    return FAILED if any(each.level == "wrong" for _, each in found) else DONE
+    return UNHEALTHY if any(each.level == "wrong" for _, each in found) else DONE
 
 
 def _text(findings: Sequence[dict[str, str]]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.terminal.exits import DONE
 from irclient.terminal.output import note, print_line
-from irdaemon.cli.commands import DONE
 
-HELP = "download an embedding model (the only use of the network)"
+HELP = "download an embedding model from the network"
 ABOUT = """
-Download the model of an embedder, which turns texts into vectors. No other
-command uses the network.
+Download the model of an embedder, which turns texts into vectors. Beside
+it only `irdaemon tools` may use the network, to ask a server.
 """
 EXAMPLES = """
 # a small one, without torch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.terminal.exits import DONE, WRONG
 from irclient.terminal.output import note, print_line, print_text
-from irdaemon.cli.commands import DONE, WRONG
 
 HELP = "write a configuration file with the corpora found here"
 ABOUT = """

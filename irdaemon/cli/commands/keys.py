@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from irclient.errors import IRError
+from irclient.errors import IRError, NotFound
+from irclient.terminal.exits import DONE, WRONG
 from irclient.terminal.output import note, print_line
-from irdaemon.cli.commands import DONE, WRONG
 
 if TYPE_CHECKING:
     from irclient.keys import Keys
@@ -106,6 +108,7 @@ def _show(config: Config, options: argparse.Namespace) -> int:
 def _add(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.config.edit import add_client, write_privately
 
+    _check_corpora(config, options.corpus or ())
     client, text = _new_client(config, options)
     add_client(config.path, client)
     if text:
@@ -115,6 +118,19 @@ def _add(config: Config, options: argparse.Namespace) -> int:
         variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
         note(f"the client sets {variable} to its copy of this file")
     return _applied()
+
+
+def _check_corpora(config: Config, names: Sequence[str]) -> None:
+    """Raise NotFound for a corpus that is neither configured nor found here."""
+    from irclient.nearest import did_you_mean
+    from irdaemon.config.config import KNOWN_KINDS
+
+    known = {corpus.name for corpus in config.corpora if corpus.enabled}
+    known |= set(KNOWN_KINDS if config.known else ())
+    for name in names:
+        if name not in known:
+            message = f"the configuration has no corpus {name!r}{did_you_mean(name, known)}"
+            raise NotFound(message, f"corpora: {', '.join(sorted(known))}")
 
 
 def _new_client(config: Config, options: argparse.Namespace) -> tuple[ClientConfig, str]:
@@ -144,7 +160,12 @@ def _beside(config: Config, name: str) -> str:
 def _remove(config: Config, options: argparse.Namespace) -> int:
     from irdaemon.config.edit import remove_client
 
+    files = [_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]
     remove_client(config.path, options.name)
+    for path in files:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+            note(f"{path} removed")
     return _applied()
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from irclient.mcp import PROFILES, require_sdk
 from irclient.places import socket_path
+from irclient.terminal.exits import DONE
 from irclient.terminal.output import note
-from irdaemon.cli.commands import DONE
 from irdaemon.cli.http_token import kept_token
 from irdaemon.config.config import state_dir
 

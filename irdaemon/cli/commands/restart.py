@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irdaemon.cli.commands import FAILED
+from irclient.terminal.exits import UNHEALTHY
 from irdaemon.cli.commands.start import add_options as add_options  # the same ones
 from irdaemon.cli.commands.start import start_detached
 from irdaemon.cli.commands.stop import stop_running
@@ -29,6 +29,6 @@ def run(options: argparse.Namespace) -> int:
     from irdaemon.config.corpus import corpora_of
 
     corpora_of(load_config(options.config))  # a broken file must not cost the running daemon
-    if stop_running() == FAILED:
-        return FAILED
+    if stop_running() == UNHEALTHY:
+        return UNHEALTHY
     return start_detached(options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from irclient.places import socket_path
+from irclient.terminal.exits import DONE
 from irclient.terminal.output import print_line
-from irdaemon.cli.commands import DONE
 from irdaemon.daemon.lock import alone
 
 HELP = "replace the ledger by a backup; the daemon must not run"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.terminal.exits import DONE, UNREACHABLE
 from irclient.terminal.output import print_line, print_text
-from irdaemon.cli.commands import DONE, NOT_RUNNING
 from irdaemon.daemon import service
 
 HELP = "install, remove or show the user service"
@@ -40,6 +40,6 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "status":
         found = service.status()
         print_text(found.output)
-        return DONE if found.code == 0 else NOT_RUNNING
+        return DONE if found.code == 0 else UNREACHABLE
     print_line(service.install() if options.action == "install" else service.uninstall())
     return DONE

@@ -8,17 +8,18 @@ import sys
 import time
 
 from irclient.client import Client
-from irclient.errors import IRError, ProtocolError, Unavailable, Unreachable
+from irclient.errors import IRError, ProtocolError, QueryError, Unreachable
 from irclient.invisible import shown, spelled
 from irclient.places import socket_path
 from irclient.results import Status
 from irclient.terminal import tables
+from irclient.terminal.exits import DONE, INTERNAL, UNHEALTHY
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.cli import process_supervisor
-from irdaemon.cli.commands import DONE, FAILED, SUPERVISED
+from irdaemon.cli.commands import SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
 from irdaemon.daemon import logs
 from irdaemon.daemon.lock import holder, make_private
@@ -88,8 +89,8 @@ def start_here(options: argparse.Namespace) -> int:
         logs.set_up(options.log, options.verbose)
     except OSError as error:
         message = f"{options.log} cannot be written: {error.strerror}"
-        raise Unavailable(message, "name another file with --log") from error
-    return Daemon(settings, socket_path()).run()
+        raise QueryError(message, "name another file with --log") from error
+    return DONE if Daemon(settings, socket_path()).run() else INTERNAL
 
 
 def start_detached(options: argparse.Namespace) -> int:
@@ -105,8 +106,8 @@ def start_detached(options: argparse.Namespace) -> int:
             note(f"irdaemon is already running (pid {pid})")
             return _wait_indexed(options) if options.wait else DONE
         note(f"irdaemon: {other}; it is restarted")
-        if stop_running() == FAILED:
-            return FAILED
+        if stop_running() == UNHEALTHY:
+            return UNHEALTHY
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
     program = [sys.executable, "-I", "-S", process_supervisor.__file__]
     process = worker.start_detached([*program, supervised, log, *_command(options, log)])
@@ -148,14 +149,14 @@ def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
             if process.poll() is not None:
                 message = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
                 note_text(message.rstrip() or f"irdaemon ended at once; see {spelled(log)}")
-                return process.returncode or FAILED
+                return max(process.returncode, 0) or INTERNAL
             try:
                 if client.ping().pid == pid:
                     return DONE
             except Unreachable:
                 time.sleep(_POLL_S)
     note(f"irdaemon does not answer after {_READY_WITHIN_S:g} s; see {log}")
-    return FAILED
+    return UNHEALTHY
 
 
 def _wait_indexed(options: argparse.Namespace) -> int:

@@ -9,8 +9,9 @@ import shutil
 import signal
 import time
 
+from irclient.terminal.exits import DONE, UNHEALTHY, UNREACHABLE
 from irclient.terminal.output import note
-from irdaemon.cli.commands import DONE, FAILED, NOT_RUNNING, SUPERVISED
+from irdaemon.cli.commands import SUPERVISED
 from irdaemon.config.config import state_dir
 from irdaemon.daemon.lock import holder, in_use
 
@@ -44,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Stop the daemon, and forget what it holds if that was asked for."""
     code = stop_running()
-    if options.forget and code != FAILED:
+    if options.forget and code != UNHEALTHY:
         shutil.rmtree(state_dir(), ignore_errors=True)
         note(f"{state_dir()} removed")
     return code
@@ -56,7 +57,7 @@ def stop_running() -> int:
     pid, supervisor = _found(lock), holder(supervised)
     if pid is None and supervisor is None:
         note("irdaemon is not running")
-        return NOT_RUNNING
+        return UNREACHABLE
     # The locks are held, so these are the pids of the daemon and its supervisor, not recycled ones.
     for each in filter(None, (supervisor, pid)):
         with contextlib.suppress(ProcessLookupError):
@@ -69,7 +70,7 @@ def stop_running() -> int:
             return DONE
         time.sleep(_POLL_S)
     note(f"irdaemon (pid {shown}) did not stop within {_STOPPED_WITHIN_S:g} s")
-    return FAILED
+    return UNHEALTHY
 
 
 def _found(lock: str) -> int | None:

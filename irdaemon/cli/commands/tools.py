@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from irdaemon.cli.commands import DONE, FAILED
+from irclient.terminal.exits import DONE, UNHEALTHY
+from irclient.terminal.output import seconds
 
 HELP = "list configured MCP servers, or index their tools"
 ABOUT = """
@@ -37,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="read servers from this file alone, such as a project's .mcp.json; may be repeated",
     )
     parser.add_argument(
-        "--timeout", type=float, default=20.0, metavar="S", help="wait S seconds for each (20)"
+        "--timeout", type=seconds, default=20.0, metavar="S", help="wait S seconds for each (20)"
     )
 
 
@@ -45,4 +46,4 @@ def run(options: argparse.Namespace) -> int:
     """List the servers, or keep the tools of those named."""
     from irdaemon.cli import tool_servers
 
-    return DONE if tool_servers.run(options.servers, options.file, options.timeout) else FAILED
+    return DONE if tool_servers.run(options.servers, options.file, options.timeout) else UNHEALTHY

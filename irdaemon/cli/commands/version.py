@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.terminal.exits import DONE
 from irclient.terminal.output import print_line
 from irdaemon import __version__
-from irdaemon.cli.commands import DONE
 
 HELP = "print the version"
 ABOUT = """

@@ -76,7 +76,7 @@ def test_who_ends_in_good_order_or_by_a_wrong_configuration_is_not_started_again
 
 @pytest.mark.parametrize(
     ("script", "said", "code"),
-    [("exit 1", "exit code 1", 1), ("kill -KILL $$", "signal 9 (Killed)", 1)],
+    [("exit 1", "exit code 1", 1), ("kill -KILL $$", "signal 9 (Killed)", 70)],
 )
 def test_who_crashes_is_started_again_so_often_and_the_log_says_it(tmp_path, script, said, code):
     done, runs, log = supervised(tmp_path, script)

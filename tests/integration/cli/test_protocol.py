@@ -12,9 +12,10 @@ import pytest
 from irclient import AsyncClient, Client, ProtocolError, Query, quick, wire
 from irclient.cli import main as cli
 from irclient.fast.zmtp import exchange
+from irclient.terminal.exits import DONE, UNHEALTHY
 from irclient.testing import FakeDaemon, hit, selection
 from irdaemon import __version__
-from irdaemon.cli.commands import DONE, FAILED, start
+from irdaemon.cli.commands import start
 from irdaemon.cli.doctor import endpoint
 from irdaemon.config.config import load_config
 
@@ -92,21 +93,21 @@ def test_the_doctor_says_it_with_the_command(met):
 def test_a_detached_start_stops_a_daemon_of_another_protocol_first(met, monkeypatch, capsys):
     daemon, _ = met
     monkeypatch.setattr(start, "holder", lambda path: 7)
-    monkeypatch.setattr(start, "stop_running", lambda: FAILED)
-    assert start.start_detached(CODE) == FAILED
+    monkeypatch.setattr(start, "stop_running", lambda: UNHEALTHY)
+    assert start.start_detached(CODE) == UNHEALTHY
     assert f"{said(daemon.protocol)}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("version", "code", "told"),
-    [("0.0.9", FAILED, "irdaemon 0.0.9 runs"), (__version__, DONE, "already running (pid 7)")],
+    [("0.0.9", UNHEALTHY, "irdaemon 0.0.9 runs"), (__version__, DONE, "already running (pid 7)")],
 )
 def test_a_detached_start_replaces_another_version_and_leaves_this_one_alone(
     version, code, told, monkeypatch, tmp_path, capsys
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(start, "holder", lambda path: 7)
-    monkeypatch.setattr(start, "stop_running", lambda: FAILED)
+    monkeypatch.setattr(start, "stop_running", lambda: UNHEALTHY)
     pong = {"version": version, "protocol": wire.PROTOCOL, "pid": 7}
     with FakeDaemon({"ping": pong}) as daemon:
         monkeypatch.setenv("IRDAEMON_SOCKET", daemon.endpoint)

@@ -27,6 +27,10 @@ server.run()
     ("path", "text"),
     [
         (".claude.json", '{"mcpServers": {"f": {"command": "find", "args": ["-x"]}}}'),
+        (
+            ".gemini/settings.json",
+            '// mine\n{"mcpServers": {"f": {"command": "find", /* all */ "args": ["-x",],},},}',
+        ),
         (".codex/config.toml", '[mcp_servers.f]\ncommand = "find"\nargs = ["-x"]\n'),
         (".cursor/mcp.json", '{"mcpServers": {"f": {"command": "find", "args": ["-x"]}}}'),
         (

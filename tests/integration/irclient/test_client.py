@@ -76,6 +76,15 @@ def test_an_answer_arrives_as_a_type(client, daemon):
     assert daemon.requests[0].args["text"] == "fill a form"
 
 
+def test_a_text_is_asked_as_the_query_of_that_text(client, daemon):
+    client.discover("fill a form", "session")
+    client.discover(Query("fill a form"), "session")
+    first, second = daemon.requests
+    assert first.args == second.args
+    with pytest.raises(QueryError, match="a query is a text or a Query, not 3"):
+        client.discover(3)
+
+
 def test_an_error_arrives_as_itself_and_the_connection_goes_on(client, daemon):
     daemon.answers["info"] = NotFound("no such corpus", "irc ls")
     with pytest.raises(NotFound, match="no such corpus"):

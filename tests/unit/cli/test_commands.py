@@ -55,6 +55,17 @@ def examples(program, command):
     return [shlex.split(re.split(" [<>] ", each)[0]) for each in asked]
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_name_of_a_program_alone_shows_its_commands_in_groups(program, capsys):
+    with pytest.raises(SystemExit) as ended:
+        PROGRAMS[program].main([])
+    page = capsys.readouterr().out
+    assert not ended.value.code
+    assert set(ROOMS[program].HEADINGS) <= set(ROOMS[program].COMMANDS)
+    for first, heading in ROOMS[program].HEADINGS.items():
+        assert re.search(rf"\n\n  {heading}\n    {first}\b", page)
+
+
 @pytest.mark.parametrize(("program", "command"), COMMANDS)
 def test_every_example_is_a_command_line_that_is_understood(program, command):
     shown = examples(program, command)
@@ -88,11 +99,15 @@ def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, cap
         ),
         (["discover", "x", "--qqq"], "unknown option '--qqq'\n"),
         (["discover", "x", "--weight", "x"], "'x' is not KIND=W"),
-        (["discover", "x", "--min-score", "x"], "neither a number nor"),
+        (["discover", "x", "--min-score", "x"], "neither a number from 0 to 1 nor"),
+        (["discover", "x", "--min-score", "7"], "'7' is neither a number from 0 to 1"),
+        (["ping", "--timeout=-1"], "'-1' is not a number of seconds above 0"),
+        (["ping", "--timeout", "nan"], "'nan' is not a number of seconds above 0"),
+        (["--json", "ping"], "'--json' stands before the command; write it after: irc ping --json"),
         (["top", "--every", "0"], "not a number of seconds above 0"),
         (["ping", "pong"], "'pong' is one argument too many"),
         (["discover"], "required: QUERY"),
-        ([], "required: COMMAND"),
+        (["--nonsense"], "required: COMMAND"),
     ],
 )
 def test_a_wrong_word_is_named_in_two_lines_with_the_nearest_right_one(words, expected, capsys):

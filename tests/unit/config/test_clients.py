@@ -19,6 +19,9 @@ PATH = "/etc/x/irdaemon.toml"
 KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
 
 
+SKILLS = '[corpora.skills]\nkind = "skills"\n'
+
+
 @pytest.fixture
 def config(tmp_path, monkeypatch):
     path = tmp_path / "conf" / "irdaemon.toml"
@@ -26,6 +29,16 @@ def config(tmp_path, monkeypatch):
     path.parent.mkdir()
     path.write_text("# mine\nknown = false\n")
     return path
+
+
+def test_a_key_for_a_corpus_that_is_not_there_is_refused_and_nothing_is_written(config, capsys):
+    config.write_text(config.read_text() + SKILLS)
+    before = config.read_text()
+    assert main(["keys", "add", "agent", "--token", "--corpus", "skils"]) == 4
+    said = capsys.readouterr().err
+    assert "the configuration has no corpus 'skils'; did you mean 'skills'?" in said
+    assert config.read_text() == before
+    assert not list(config.parent.glob("*.token"))
 
 
 def test_a_client_is_read_with_its_limits():
@@ -118,6 +131,7 @@ def test_keys_come_out_of_a_file_as_they_went_in_unless_others_can_read_it(tmp_p
 
 
 def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
+    config.write_text(config.read_text() + SKILLS)
     assert main(["keys", "add", "laptop"]) == 2
     assert "irdaemon keys make" in capsys.readouterr().err
     assert main(["keys", "make"]) == 0
@@ -142,6 +156,9 @@ def test_keys_are_made_added_shown_and_removed_by_command(config, capsys):
     assert "laptop" in shown
     assert main(["keys", "rm", "laptop"]) == 0
     assert [client.name for client in load_config().clients] == ["own", "agent"]
+    assert not (config.parent / "laptop.client").exists()
+    assert main(["keys", "rm", "agent"]) == 0
+    assert not (config.parent / "agent.token").exists()
     for file in config.parent.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 

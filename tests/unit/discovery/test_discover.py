@@ -24,7 +24,6 @@ def test_each_way_to_find_nothing_has_its_own_reason():
     engine = engine_of(TOOLS, empty={})
     assert engine.discover(Query("pdf", ("empty",))).reason == "nothing_indexed"
     assert engine.discover(Query("pdf", where={"team": "x"})).reason == "filtered_out"
-    assert engine.discover(Query("pdf", surfaces=("chunk",))).reason == "filtered_out"
     assert engine.discover(Query("zebra", mode="lexical")).reason == "no_candidates"
     assert engine.discover(Query("? ! @")).reason == "no_task"
 

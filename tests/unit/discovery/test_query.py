@@ -60,6 +60,8 @@ def test_every_case_of_an_evaluation_is_validated_as_it_is_asked(monkeypatch):
         (Query("x", expand="window:99"), "a window is 1 to 50 records wide"),
         (Query("x", where={"a": {"$lke": 1}}), "unknown filter operator '.lke'"),
         (Query("x", select=SelectSpec(max_k=0)), "max_k must be"),
+        (Query("x", select=SelectSpec(min_score=7)), "min_score must be a number from 0 to 1"),
+        (Query("x", select=SelectSpec(min_score=-0.1)), "min_score must be a number from 0 to 1"),
     ],
 )
 def test_a_query_that_cannot_be_run_is_an_error_that_says_what(query, message):
@@ -71,3 +73,28 @@ def test_a_search_does_not_mind_how_to_select():
     wrong = SelectSpec("no such strategy", max_k=0)
     found = engine_of(TOOLS).search(Query("pdf form", select=wrong)).results
     assert found[0].name == "fill"
+
+
+@pytest.mark.parametrize("more", [{"surfaces": ("nosuch",)}, {"weights": {"nosuch": 2.0}}])
+@pytest.mark.parametrize("entry", ["discover", "search", "explain"])
+def test_a_surface_kind_that_no_corpus_has_is_an_error_that_names_those_there_are(entry, more):
+    kind = "capability"
+    made = engine_of(TOOLS)
+    with pytest.raises(QueryError, match="unknown surface kind 'nosuch'") as refused:
+        getattr(made, entry)(Query("pdf form", **more))
+    assert kind in refused.value.hint
+
+
+def test_a_field_of_dates_is_compared_with_dates_only():
+    made = engine_of({"a": tool("pdf one", when="2026-09-01T10:00:00Z"), "b": tool("pdf two")})
+    for wrong in ("yesterday", "7d", 5, "2026-9-1"):
+        with pytest.raises(QueryError, match="'when' holds dates"):
+            made.search(Query("pdf", where={"$and": [{"when": {"$gte": wrong}}]}))
+    for right, found in (("2026", 1), ("2026-09", 1), ("2026-09-01T11:00", 0)):
+        answer = made.search(Query("pdf", where={"when": {"$gte": right}}))
+        assert len(answer.results) == found, right
+
+
+def test_a_field_that_holds_other_texts_too_is_compared_as_text():
+    made = engine_of({"a": tool("pdf one", when="2026-09-01"), "b": tool("pdf two", when="soon")})
+    assert len(made.search(Query("pdf", where={"when": {"$gte": "s"}})).results) == 1

@@ -68,6 +68,13 @@ def test_a_page_has_a_size(limit):
         built(mapped(TOOLS)).artifacts(ArtifactPage(limit=limit))
 
 
+@pytest.mark.parametrize("after", [("garbage", ""), ("", "garbage")])
+def test_a_page_begins_after_a_reference_and_nothing_else(after):
+    made = built(mapped({"a": "x"}))
+    with pytest.raises(QueryError, match="after must be CORPUS/ID, not 'garbage'"):
+        made.artifacts(ArtifactPage(after=after))
+
+
 def test_an_unknown_corpus_has_no_artifacts_and_the_nearest_is_named():
     with pytest.raises(NotFound, match="did you mean 'tools'"):
         built(mapped(TOOLS, "tools")).artifacts(ArtifactPage(corpus="tolls"))

@@ -5,6 +5,14 @@ parser, and a `run` that asks the daemon and returns the exit code. The client c
 first asked something.
 """
 
+# What stands above a command in the list of them all, where a group begins.
+HEADINGS = {
+    "discover": "ask",
+    "ls": "look at what is indexed",
+    "add": "change what is indexed",
+    "impressions": "set up coding agents",
+    "wait": "for scripts",
+}
 COMMANDS = (
     "discover",
     "search",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.cli.answer import print_answer
-from irclient.cli.query import add_query_options, add_select_options, query
+from irclient.cli.answer import add_paths, print_answer
+from irclient.cli.asking import asked
+from irclient.cli.query import add_query_options, add_select_options
 from irclient.client import Client
 
 HELP = "few items that apply, or none"
@@ -28,6 +29,12 @@ irc discover --disclose body "fill in a PDF form"
 # the documents of one owner, files changed just now included
 irc discover --where owner=acme --fresh "quarterly report"
 
+# for a prompt in a file, one item, as a path for another program
+irc discover - -n 1 --paths < prompt.txt
+
+# what was said about it in the last week
+irc discover --since 7d "quarterly report"
+
 # the best answer that fits into 50 ms
 irc discover --budget-ms 50 "quarterly report"
 """
@@ -37,6 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add a query, and how to select from what it finds."""
     add_query_options(parser)
     add_select_options(parser)
+    add_paths(parser)
     parser.add_argument(
         "--session", default="", metavar="ID", help="leave out what this session was shown before"
     )
@@ -44,4 +52,4 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the committed items, or why there are none."""
-    return print_answer(options, client.discover(query(options), options.session))
+    return print_answer(options, client.discover(asked(client, options), options.session))

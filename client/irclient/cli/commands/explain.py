@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from irclient.cli.asking import asked
 from irclient.cli.explanation import explanation
-from irclient.cli.query import add_query_options, add_select_options, query
+from irclient.cli.query import add_query_options, add_select_options
 from irclient.client import Client
-from irclient.terminal.exits import ABSTAINED, COMMITTED
+from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 
 HELP = "why an answer is as it is, or is not"
@@ -35,6 +36,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
-    explained = client.explain(query(options), options.item)
+    explained = client.explain(asked(client, options), options.item)
     printed(options, explained, explanation)
-    return ABSTAINED if explained.selection["abstained"] else COMMITTED
+    return COMMITTED

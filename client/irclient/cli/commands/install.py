@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from importlib.util import find_spec
 
 from irclient.agents.install.apply import add_agent_options, apply_changes, plan_changes
 from irclient.agents.install.changes import to_install
@@ -36,4 +38,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
     code = apply_changes(options, changes, f"{options.agent} is set up already")
     if changes and options.agent in NOTES:
         note(NOTES[options.agent])
+    if (options.mcp or not options.hooks) and find_spec("mcp") is None:
+        note("irc: the MCP server cannot start: the MCP SDK is not installed")
+        note(f'     {sys.executable} -m pip install "mcp>=2,<3"')
     return code

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.cli.answer import print_answer
-from irclient.cli.query import add_query_options, query
+from irclient.cli.answer import add_paths, print_answer
+from irclient.cli.asking import asked
+from irclient.cli.query import add_query_options
 from irclient.client import Client
 
 HELP = "ranked candidates, without selection"
@@ -20,6 +21,9 @@ irc search "database backups"
 # the exact word, in one corpus
 irc search -c notes --mode lexical rsync
 
+# the paths alone, for another program
+irc search --paths "database backups"
+
 # fifty candidates since September, as data
 irc search -k 50 --where 'timestamp>=2026-09-01' --json "failing tests"
 """
@@ -28,8 +32,9 @@ irc search -k 50 --where 'timestamp>=2026-09-01' --json "failing tests"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add a query."""
     add_query_options(parser)
+    add_paths(parser)
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the candidates, best first."""
-    return print_answer(options, client.search(query(options)))
+    return print_answer(options, client.search(asked(client, options)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import os
 import sys
@@ -13,7 +12,7 @@ from irclient.cli.rates import Sample, take_sample
 from irclient.cli.summary import line
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import note, print_json, print_line
+from irclient.terminal.output import note, print_json, print_line, seconds
 
 HELP = "show the daemon at work, live"
 ABOUT = """
@@ -39,7 +38,7 @@ _WITHIN_S = 2.0
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add how often to sample."""
     parser.add_argument(
-        "--every", type=_seconds, default=1.0, metavar="S", help="refresh every S seconds (1)"
+        "--every", type=seconds, default=1.0, metavar="S", help="refresh every S seconds (1)"
     )
     parser.add_argument("--count", type=int, metavar="N", help="end after N refreshes")
 
@@ -76,10 +75,3 @@ def _lines(client: Client, current: Sample, options: argparse.Namespace) -> int:
 
 def _is_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _seconds(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < (seconds := float(text)) < 1e6:
-            return seconds
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")

@@ -6,13 +6,13 @@ import argparse
 
 from irclient.cli.query import add_wait
 from irclient.client import Client
-from irclient.terminal.exits import COMMITTED, UNREACHABLE
+from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.output import printed
 
 HELP = "wait until a change is served"
 ABOUT = """
 Wait until a generation, or a later one, is served. A generation is the number
-of a state of the index; answers and events carry it. Exit code 3 if the time is
+of a state of the index; answers and events carry it. Exit code 5 if the time is
 up.
 """
 EXAMPLES = """
@@ -33,4 +33,4 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the generation that is served in the end."""
     state = client.wait(options.generation, options.wait_ms)
     printed(options, state, lambda state: f"generation {state['generation']}")
-    return COMMITTED if state.reached else UNREACHABLE
+    return COMMITTED if state.reached else UNHEALTHY

@@ -562,6 +562,24 @@ def test_a_toml_file_with_a_control_character_is_refused_in_a_whole_line(home, c
     assert first.endswith("Illegal character '\\x1b' (at line 2, column 7)")
 
 
+@pytest.mark.parametrize("words", [[], ["--mcp"], ["--hooks"], ["--hooks", "--mcp"]])
+def test_a_server_that_cannot_start_is_said_with_the_command_that_helps(
+    home, capsys, monkeypatch, words
+):
+    monkeypatch.setattr("irclient.cli.commands.install.find_spec", lambda name: None)
+    assert main(["install", "claude", *words]) == 0
+    said = capsys.readouterr().err
+    concerns_server = words != ["--hooks"]
+    assert ("the MCP server cannot start" in said) == concerns_server
+    assert ('-m pip install "mcp>=2,<3"' in said) == concerns_server
+
+
+def test_a_server_that_can_start_is_not_warned_of(home, capsys, monkeypatch):
+    monkeypatch.setattr("irclient.cli.commands.install.find_spec", lambda name: object())
+    assert main(["install", "claude"]) == 0
+    assert "cannot start" not in capsys.readouterr().err
+
+
 def test_installed_and_uninstalled_by_command(home, capsys):
     assert main(["install", "codex", "--mcp"]) == 0
     assert (

@@ -1,0 +1,70 @@
+"""How a program ends when its output cannot be written, or by a fault of its own.
+
+A reader that has seen enough (`irc events | head -1`) ends a command well. A full disk or a closed
+stdout does not: what was asked for was not delivered, which is an exit code and a line on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from irclient.terminal.exits import DONE, INTERNAL, UNWRITTEN
+from irclient.terminal.output import NotWritten, flush_output, note
+
+_INTERRUPTED = 130
+
+
+def exit_code(program: str, run: Callable[[], int]) -> int:
+    """Run a program to its end and return its exit code; `run` may end it by SystemExit."""
+    _hold_closed()
+    try:
+        code = _finished(run)
+        flush_output()
+        return code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return DONE
+    except NotWritten as error:
+        _discard_output()
+        note(f"{program}: the output cannot be written: {error.strerror}")
+        return UNWRITTEN
+    except Exception as error:
+        return _fault(program, error)
+
+
+def _finished(run: Callable[[], int]) -> int:
+    try:
+        return run()
+    except SystemExit:  # argparse ends so, after a page or an error
+        flush_output()
+        raise
+
+
+def _hold_closed() -> None:
+    """Stand something in the place of closed streams: None has no methods.
+
+    What is written to a closed stdout is refused by the system, and so no other file that is
+    opened later can receive it.
+    """
+    if sys.stdout is None:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _discard_output() -> None:
+    """Let the interpreter's own last flush succeed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fault(program: str, error: Exception) -> int:
+    import traceback
+
+    traceback.print_exc()
+    note(f"{program}: a fault of {program} itself ({type(error).__name__}); please report it")
+    return INTERNAL

@@ -1,0 +1,91 @@
+"""All that was set up is listed, asked about, and taken out."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from irclient.agents.install.changes import to_install
+from irdaemon.cli.commands import uninstall
+from irdaemon.cli.main import main
+
+MINE = '{\n  "theme": "dark"\n}\n'
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Return a home with everything: an agent's settings, a service, data, configuration, keys."""
+    for name, directory in (("CONFIG", ".config"), ("STATE", "state"), ("DATA", "data")):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / directory))
+    for name in ("IRDAEMON_CONFIG", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    for path, text in {
+        ".claude/settings.json": MINE,
+        ".config/irdaemon/irdaemon.toml": '[[client]]\nname = "agent"\nuid = 7\n',
+        ".config/irdaemon/agent.token": "secret",
+        ".config/irdaemon/other.token": "not ours",
+        ".config/systemd/user/irdaemon.service": "[Unit]",
+        "state/irdaemon/ledger.sqlite": "x",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    unit = tmp_path / ".config/systemd/user/irdaemon.service"
+    monkeypatch.setattr(uninstall.service, "unit_path", lambda: unit)
+    monkeypatch.setattr(uninstall.service, "agent_path", lambda: unit)
+    monkeypatch.setattr(uninstall.service, "uninstall", unit.unlink)
+    for file in uninstall.SETTINGS_FILES["claude"](uninstall.this_machine(), False):
+        to_install(file, file).make()
+    return tmp_path
+
+
+def files(home):
+    found = (path for path in home.rglob("*") if path.is_file())
+    return {path.relative_to(home).as_posix() for path in found}
+
+
+def test_without_an_answer_everything_is_listed_and_nothing_done(home, capsys):
+    before = files(home)
+    assert main(["uninstall"]) == 2
+    out, err = capsys.readouterr()
+    for part in ("claude: our entries", "service: ", "data: ", "configuration: ", "agent.token"):
+        assert part in out
+    assert "--yes removes without asking" in err
+    assert files(home) == before
+
+
+def test_after_a_yes_only_what_was_never_ours_is_left(home):
+    assert main(["uninstall", "--yes"]) == 0
+    assert files(home) == {".claude/settings.json", ".config/irdaemon/other.token"}
+    assert (home / ".claude/settings.json").read_text() == MINE
+
+
+def test_data_and_configuration_are_kept_where_wanted(home):
+    assert main(["uninstall", "--keep-data", "--yes"]) == 0
+    left = files(home)
+    assert {"state/irdaemon/ledger.sqlite", ".config/irdaemon/agent.token"} <= left
+    assert ".config/systemd/user/irdaemon.service" not in left
+    assert json.loads((home / ".claude/settings.json").read_text()) == {"theme": "dark"}
+
+
+def test_a_no_leaves_everything(home, monkeypatch):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda prompt: "n")
+    before = files(home)
+    assert main(["uninstall"]) == 0
+    assert files(home) == before
+
+
+def test_where_the_daemon_does_not_stop_its_data_stays(home, monkeypatch):
+    monkeypatch.setattr(uninstall, "holder", lambda path: 7)
+    monkeypatch.setattr(uninstall, "stop_running", lambda: 5)
+    assert main(["uninstall", "--yes"]) == 5
+    assert "state/irdaemon/ledger.sqlite" in files(home)
+
+
+def test_where_nothing_is_set_up_that_is_said(home, capsys):
+    assert main(["uninstall", "--yes"]) == 0
+    assert main(["uninstall", "--yes"]) == 0
+    assert "nothing is set up here" in capsys.readouterr().err

@@ -1,0 +1,123 @@
+"""A query from a command line: words, stdin, and --since."""
+
+import io
+import sys
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+from irclient.cli import main as program
+from irclient.cli.asking import MOST_CHARS, asked, moment, words
+from irclient.cli.commands import discover
+from irclient.errors import QueryError
+from irclient.results import CorpusInfo
+from irclient.terminal.help import parsed
+from irclient.types import Hit, Selection
+
+NOW = datetime(2026, 9, 8, 12, 30, tzinfo=UTC)
+HIT = Hit("skills", "pdf", "pdf", "skill", 0.5, {}, "sum", "/home/a/pdf/SKILL.md", {})
+FIELDS = {"skills": ("name",), "sessions": ("timestamp", "agent"), "notes": ("timestamp",)}
+
+
+class Answers:
+    """A client that answers with one hit and knows three corpora."""
+
+    def __init__(self, *hits):
+        self.hits = hits
+        self.queries = []
+
+    def status(self):
+        return SimpleNamespace(corpora=[SimpleNamespace(name=name) for name in FIELDS])
+
+    def info(self, name):
+        return CorpusInfo.from_dict({"name": name, "fields": FIELDS[name]})
+
+    def discover(self, query, session):
+        self.queries.append(query)
+        reason = "committed" if self.hits else "below_floor"
+        return Selection("q", "hybrid", self.hits, not self.hits, reason, {}, 1, 1, 1, {}, 0.1)
+
+
+def options(*given):
+    return parsed(program.program(["discover"]), ["discover", *given])
+
+
+def stdin(monkeypatch, data):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_a_dash_stands_for_the_words_on_stdin(monkeypatch):
+    stdin(monkeypatch, "fill a\nPDF förm\n".encode())
+    assert words(["-"]) == "fill a\nPDF förm\n"
+    assert words(["-", "x"]) == "- x"
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t \n"])
+def test_a_stdin_without_words_is_wrong_usage(monkeypatch, data):
+    stdin(monkeypatch, data)
+    with pytest.raises(QueryError, match="stdin has no words"):
+        words(["-"])
+
+
+def test_a_closed_stdin_is_wrong_usage(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(QueryError, match="stdin is closed"):
+        words(["-"])
+
+
+def test_of_ten_megabytes_the_first_part_is_asked_and_bytes_that_are_no_text_do_not_matter(
+    monkeypatch,
+):
+    stdin(monkeypatch, b"\xff" + 10_000_000 * b"x")
+    assert words(["-"]) == "\ufffd" + (MOST_CHARS - 1) * "x"
+
+
+@pytest.mark.parametrize(
+    ("since", "start"),
+    [
+        ("7d", "2026-09-01T12:30:00Z"),
+        ("12h", "2026-09-08T00:30:00Z"),
+        ("30m", "2026-09-08T12:00:00Z"),
+        ("2w", "2026-08-25T12:30:00Z"),
+        ("2026-09-01", "2026-09-01"),
+        ("2026-09-01T10:00", "2026-09-01T10:00"),
+    ],
+)
+def test_since_is_a_time_ago_or_a_date(since, start):
+    assert moment(since, NOW) == start
+
+
+@pytest.mark.parametrize("since", ["yesterday", "7", "-7d", "7y", "2026-13-01", "99999w", "d"])
+def test_since_no_moment_is_an_error_that_says_how_to_write_one(since):
+    with pytest.raises(QueryError, match="is no moment") as refused:
+        moment(since, NOW)
+    assert "7d" in refused.value.hint
+
+
+def test_since_asks_the_corpora_that_have_dates():
+    query = asked(Answers(), options("x", "--since", "2026-09-01", "--where", "agent=claude"))
+    assert query.corpora == ("sessions", "notes")
+    assert {"timestamp": {"$gte": "2026-09-01"}} in query.where["$and"]
+    assert len(query.where["$and"]) == 2
+
+
+def test_since_names_the_corpora_that_have_none():
+    wanted = options("x", "--since", "7d", "-c", "sessions", "-c", "skills")
+    with pytest.raises(QueryError, match=r"there are none in skills\Z"):
+        asked(Answers(), wanted)
+
+
+def test_n_is_how_many_are_committed_to_at_most():
+    assert asked(Answers(), options("x", "-n", "1")).select.max_k == 1
+
+
+def test_paths_prints_where_the_items_lie_and_nothing_else(capsys):
+    assert discover.run(Answers(HIT), options("x", "-l")) == 0
+    assert capsys.readouterr().out == "/home/a/pdf/SKILL.md\n"
+
+
+def test_paths_of_nothing_is_nothing_and_the_reason_is_beside_the_data(capsys):
+    assert discover.run(Answers(), options("x", "--paths")) == 1
+    out, err = capsys.readouterr()
+    assert (out, "nothing applies" in err) == ("", True)
