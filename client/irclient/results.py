@@ -186,9 +186,9 @@ class CorpusInfo(CorpusStatus):
 class Status(Result):
     """How the daemon and its corpora are; docs/protocol.md explains each part.
 
-    What a limited client does not get is None: `socket`, `config`, `watch`, `ledger`, `queue_s` and
-    `health`. So is `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked
-    for.
+    What a limited client does not get is None: `socket`, `config`, `watch`, `waiting_for`,
+    `ledger`, `queue_s` and `health`. So is `profile` ({stage: {total, n, p50, p95, max}},
+    milliseconds) unless it was asked for.
     """
 
     version: str = ""
@@ -198,6 +198,7 @@ class Status(Result):
     socket: str | None = field(default=None, metadata=_OPTIONAL)
     config: str | None = field(default=None, metadata=_OPTIONAL)
     watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
+    waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=_OPTIONAL)
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     queue: int = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from irdaemon.config.config import Config, load_config
-from irdaemon.config.corpus import Corpus, corpora_of, wanted
+from irdaemon.config.corpus import Corpus, corpora_of, newly_found, waited_for, wanted
 from irdaemon.config.edit import add_corpus, remove_corpus
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
@@ -49,6 +49,14 @@ class ActiveConfig:
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
         return corpora_of(self.config, held)
+
+    def newly_found(self, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
+        """Return the corpora with the known places that have appeared; None where none has."""
+        return newly_found(self.config, now)
+
+    def waited_for(self) -> list[tuple[str, str]]:
+        """Return the known places that do not exist yet, each with its corpus' name."""
+        return waited_for(self.config)
 
     def reload(self, held: Collection[str]) -> None:
         """Read the file again; one that cannot be used leaves everything as it was."""

@@ -116,10 +116,11 @@ class Writer:
         return _OF_A_CORPUS[job.kind](context, corpus) if corpus else GONE
 
     def _configure(self) -> str:
-        corpora = self._next_corpora
+        corpora, before = self._next_corpora, self._state.corpora
         self.publisher.set_corpora(corpora)
         for corpus in corpora:
-            self._state.request(Job("reconcile", corpus.name))
+            if corpus is not before.get(corpus.name):  # one that stays as it is
+                self._state.request(Job("reconcile", corpus.name))
         data = {"generation": self._state.snapshot.generation, "corpus": ""}
         self._state.notify("generation", data)
         return f"{len(corpora)} corpora"

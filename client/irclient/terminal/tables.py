@@ -9,6 +9,8 @@ from typing import Any
 from irclient.terminal.health import health
 from irclient.terminal.width import cells
 
+_EXAMPLES = 3
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return rows in columns, numbers to the right."""
@@ -35,9 +37,22 @@ def status(state: dict[str, Any]) -> str:
         f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
     lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {})), *health(state)]
+    lines += waiting(state.get("waiting_for", ()))
     if "profile" in state:
         lines += ["", stages(state["profile"])]
     return "\n".join(lines)
+
+
+def waiting(places: Sequence[dict[str, str]]) -> list[str]:
+    """Return one line about the places that are indexed once they exist; none without any."""
+    if not places:
+        return []
+    first = {place["corpus"]: place["path"] for place in reversed(places)}
+    examples = ", ".join(list(reversed(first.values()))[:_EXAMPLES])
+    return [
+        f"waiting for {len(places):,} places that do not exist yet ({examples}, ...);"
+        " irc status --json names them"
+    ]
 
 
 def ledger(state: dict[str, Any]) -> list[str]:
