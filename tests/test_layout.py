@@ -75,7 +75,6 @@ COVERED_BY = {
     "irclient.mcp.documents.snippet": "unit/irclient/mcp/test_documents.py",
     "irclient.mcp.documents.timeframe": "unit/irclient/mcp/test_documents.py",
     "irclient.mcp.http": "integration/irclient/mcp/test_connections.py",
-    "irclient.mcp.items": "unit/irclient/mcp/test_documents.py",
     "irclient.mcp.revisions": "integration/irclient/mcp/test_server.py",
     "irclient.mcp.sanitise": "unit/irclient/mcp/test_documents.py",
     "irclient.mcp.stdio": "integration/irclient/mcp/test_server.py",

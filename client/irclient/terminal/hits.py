@@ -38,7 +38,11 @@ def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
     for hit in answer["results"]:
         yield from hit_lines(hit, to)
-    if answer["abstained"]:
+    if building := answer["freshness"].get("building"):
+        first = "more may apply:" if answer["results"] else "nothing found yet:"
+        said = f"{first} still building {', '.join(building)}; ask again in a moment"
+        yield from wrapped(said.split(), " ", to.width)
+    elif answer["abstained"]:
         reason = answer["reason"]
         yield from wrapped(
             ["nothing applies:", *_REASONS.get(reason, reason).split()], " ", to.width

@@ -205,3 +205,11 @@ def test_search_shows_every_corpus_whatever_the_floors():
     engine = engine_of(TOOLS, cooking=COOKING)
     found = engine.search(Query("fill bread", k=50))
     assert {hit.corpus for hit in found.results} == {"tools", "cooking"}
+
+
+def test_the_whole_plain_floor_holds_for_a_corpus_that_is_still_building(held, index):
+    building = replace(index, floors={}, last_reconcile=None)
+    source = held(building, FOREIGN)
+    assert (source.why, source.plain_floor) == ("plain: still building", PLAIN)
+    assert not source.above_floor
+    assert held(building, FOREIGN, mode="dense").plain_floor == PLAIN
