@@ -16,11 +16,7 @@ def resolve(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[s
     Raises NotFound naming what there is, QueryError for one that means several.
     """
     check_clock()
-    corpus, _, wanted = reference.partition("/")
-    if corpus not in corpora:
-        raise unknown_corpus(corpus, corpora)
-    if not wanted:
-        raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
+    corpus, wanted = check_form(reference, corpora)
     if ledger.artifacts.get(corpus, wanted) is not None:
         return corpus, wanted
     ids = ledger.artifacts.ids_named(corpus, wanted)
@@ -35,6 +31,16 @@ def resolve(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[s
         f"no artifact {wanted!r} in corpus {corpus!r}",
         f"irc search {wanted!r} -c {corpus} finds what is near",
     )
+
+
+def check_form(reference: str, corpora: Collection[str]) -> tuple[str, str]:
+    """Return the two parts of a reference. Raises NotFound for another corpus, or QueryError."""
+    corpus, _, wanted = reference.partition("/")
+    if corpus not in corpora:
+        raise unknown_corpus(corpus, corpora)
+    if not wanted:
+        raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
+    return corpus, wanted
 
 
 def unknown_corpus(name: str, corpora: Collection[str]) -> NotFound:

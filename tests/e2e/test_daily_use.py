@@ -4,6 +4,7 @@ import mmap
 import os
 import shutil
 
+from irclient import Query
 from tests.support.running import Running, finds, knows, until
 
 
@@ -275,3 +276,19 @@ def test_a_change_that_no_event_told_of_is_found_by_routine_and_said(home):
             until(lambda: home.answer("status")["health"]["corpora"][0]["missed_events"] == 1)
             assert finds(home, "jackal", "silent")
             until(lambda: home.irc("status").returncode == 0)
+
+
+def test_an_impression_noted_by_name_has_its_effect_and_one_of_nothing_is_refused(daemon, home):
+    def asked():
+        with home.client() as client:
+            return client.discover(Query("fill a pdf form", ("skills",)), session="claude:s")
+
+    assert asked().results
+    noted = home.answer("impressions", "claude:s", "skills/pdf-forms")
+    hit = home.answer("discover", "fill a pdf form")["results"][0]
+    assert [each["reference"] for each in noted] == [f"skills/{hit['artifact_id']}"]
+    assert asked().reason == "offered_before"
+    for wrong in ("skills/nothing-of-this-name", "skils/pdf-forms", "pdf-forms", "skills/"):
+        done = home.irc("impressions", "claude:s", wrong)
+        assert (done.returncode, bool(done.stderr)) in ((2, True), (4, True)), wrong
+    assert home.answer("impressions", "claude:s") == noted
