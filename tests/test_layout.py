@@ -88,7 +88,6 @@ COVERED_BY = {
     "irclient.terminal.hits": "integration/cli/test_forged_lines.py",
     "irclient.terminal.output": "integration/irclient/terminal/test_width.py",
     "irclient.terminal.progress": "integration/irclient/terminal/test_width.py",
-    "irclient.terminal.tables": "integration/cli/test_forged_lines.py",
     "irclient.testing": "integration/irclient/test_client.py",
     "irclient.types": "unit/irclient/test_wire.py",
     "irdaemon.cli.commands.*": "unit/cli/test_commands.py",

@@ -120,7 +120,10 @@ class ShownItem(Result):
 
 @dataclass(frozen=True, slots=True)
 class JobProgress(Result):
-    """How far a job is: `state` is `queued`, `running`, `done` or `failed`."""
+    """How far a job is: `state` is `queued`, `running`, `done` or `failed`.
+
+    `since` is when it began, 0 where it has not.
+    """
 
     number: int
     kind: str = ""
@@ -129,6 +132,7 @@ class JobProgress(Result):
     done: int = 0
     todo: int = 0
     report: str = ""
+    since: float = 0.0
 
     @property
     def ended(self) -> bool:

@@ -172,8 +172,9 @@ class Daemon:
         self._writer.start()
         notify("READY=1", "STATUS=serving; scanning every corpus")
         log.info("serving at %s", self._socket)
-        for name in self.engine.corpora:
-            self.engine.request(Job("reconcile", name))
+        indexes = self.engine.snapshot.corpora
+        for name in sorted(indexes, key=lambda name: indexes[name].rows.n_artifacts):
+            self.engine.request(Job("reconcile", name))  # the small ones wait for no large one
         self._supervisor.start()
 
     def _tick(self) -> None:

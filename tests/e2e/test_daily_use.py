@@ -292,3 +292,15 @@ def test_an_impression_noted_by_name_has_its_effect_and_one_of_nothing_is_refuse
         done = home.irc("impressions", "claude:s", wrong)
         assert (done.returncode, bool(done.stderr)) in ((2, True), (4, True)), wrong
     assert home.answer("impressions", "claude:s") == noted
+
+
+def test_the_status_fits_a_screen_whatever_is_wrong(daemon, home):
+    for number in range(200):
+        (home.skills / f"gone-{number}").mkdir()
+        (home.skills / f"gone-{number}" / "SKILL.md").symlink_to("/nowhere/at/all")
+    until(lambda: len(home.answer("status")["corpora"][0]["problems"]) >= 200)
+    lines = home.irc("status").stdout.splitlines()
+    assert len(lines) < 24
+    (grouped,) = (line for line in lines if line.startswith("skills: 200 in "))
+    assert grouped.endswith(": gone-0, gone-1, gone-10, ...")
+    assert str(home.skills) in grouped
