@@ -192,7 +192,7 @@ class Status(Result):
 
     What a limited client does not get is None: `socket`, `config`, `watch`, `waiting_for`,
     `ledger`, `queue_s` and `health`. So is `profile` ({stage: {total, n, p50, p95, max}},
-    milliseconds) unless it was asked for.
+    milliseconds) unless it was asked for. `demo` is true where the corpora are examples.
     """
 
     version: str = ""
@@ -202,6 +202,7 @@ class Status(Result):
     socket: str | None = field(default=None, metadata=_OPTIONAL)
     config: str | None = field(default=None, metadata=_OPTIONAL)
     watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
+    demo: bool = False
     waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=_OPTIONAL)
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)

@@ -109,6 +109,7 @@ class Daemon:
                 {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
                 for w in self._watcher.status()
             ],
+            "demo": self._settings.demo,
             "waiting_for": [
                 {"corpus": name, "path": path} for name, path in self._settings.waited_for()
             ],

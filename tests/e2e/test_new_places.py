@@ -2,7 +2,7 @@
 
 import json
 
-from tests.support.running import until
+from tests.support.running import ROOT, Running, until
 
 
 def waiting(home) -> dict[str, str]:
@@ -78,3 +78,28 @@ def roots_of(home, name) -> list[str]:
     """Return the roots of a corpus."""
     corpora = home.answer("status")["corpora"]
     return next((each["roots"] for each in corpora if each["name"] == name), [])
+
+
+def test_a_demo_says_that_it_is_one_and_makes_way_for_a_skill_of_ones_own(home):
+    examples = str(ROOT / "examples" / "irdaemon.toml")
+    with Running(home, "--fallback", examples) as running:
+        running.wait_idle()
+        assert "demo: nothing of yours was found" in home.irc("status").stdout
+        assert home.irc("discover", "`review-pull-request`").returncode == 0
+        home.skill("otters", "Count otters in rivers")
+        until(lambda: home.irc("discover", "`otters`").returncode == 0)
+        assert [each["name"] for each in home.answer("status")["corpora"]] == ["skills"]
+        assert [each["name"] for each in home.answer("artifacts")] == ["otters"]
+        assert "demo" not in home.irc("status").stdout
+
+
+def test_a_demo_makes_way_for_a_corpus_that_is_added(home):
+    notes = home.path / "notes"
+    notes.mkdir()
+    (notes / "otters.md").write_text("# Otters\n\nCount them.\n")
+    examples = str(ROOT / "examples" / "irdaemon.toml")
+    with Running(home, "--fallback", examples) as running:
+        running.wait_idle()
+        assert home.irc("add", "notes", "files", str(notes)).returncode == 0
+        assert [each["name"] for each in home.answer("status")["corpora"]] == ["notes"]
+        assert [each["name"] for each in home.answer("artifacts")] == ["Otters"]

@@ -10,6 +10,7 @@ from typing import Any
 from irclient.terminal.health import health
 from irclient.terminal.width import cells
 
+DEMO = "demo: nothing of yours was found, so examples are indexed; they make way for what is yours"
 _EXAMPLES = 3
 # A rate over less is no rate.
 _RATED_AFTER_S = 0.5
@@ -39,6 +40,8 @@ def status(state: dict[str, Any]) -> str:
         f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
         f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
+    if state.get("demo"):
+        head += f"\n{DEMO}"
     lines = [head, *map(_running, state["jobs"]), corpora(state["corpora"])]
     lines += [*ledger(state.get("ledger", {})), *health(state)]
     lines += waiting(state.get("waiting_for", ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -58,7 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fallback",
         metavar="FILE",
-        help="a configuration to use if no corpus is found or configured",
+        help="a configuration to use while no corpus is found or configured",
     )
     parser.add_argument(
         "--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"
@@ -117,7 +118,15 @@ def start_detached(options: argparse.Namespace) -> int:
     if code != DONE:
         return code
     note(f"irdaemon serves (pid {pid}), log in {log}")
+    if options.fallback:
+        _say_if_demo()
     return _wait_indexed(options) if options.wait else DONE
+
+
+def _say_if_demo() -> None:
+    with contextlib.suppress(IRError), Client(timeout=_ANSWER_WITHIN_S) as client:
+        if client.status().demo:
+            note(f"irdaemon: {tables.DEMO}")
 
 
 def _other_version() -> str:
