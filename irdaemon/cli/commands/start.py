@@ -21,7 +21,7 @@ from irdaemon import __version__
 from irdaemon.cli import process_supervisor
 from irdaemon.cli.commands import DONE, FAILED, SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
-from irdaemon.daemon import logs
+from irdaemon.daemon import logs, service
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory, worker
 
@@ -104,8 +104,11 @@ def start_detached(options: argparse.Namespace) -> int:
         other = _other_version()
         if not other:
             note(f"irdaemon is already running (pid {pid})")
-            return _wait_indexed(options) if options.wait else DONE
+            return wait_indexed(options) if options.wait else DONE
         note(f"irdaemon: {other}; it is restarted")
+        if service.runs(pid):
+            note(f"irdaemon: {service.restart()}")
+            return wait_indexed(options) if options.wait else DONE
         if stop_running() == FAILED:
             return FAILED
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
@@ -120,7 +123,7 @@ def start_detached(options: argparse.Namespace) -> int:
     note(f"irdaemon serves (pid {pid}), log in {log}")
     if options.fallback:
         _say_if_demo()
-    return _wait_indexed(options) if options.wait else DONE
+    return wait_indexed(options) if options.wait else DONE
 
 
 def _say_if_demo() -> None:
@@ -167,7 +170,8 @@ def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
     return FAILED
 
 
-def _wait_indexed(options: argparse.Namespace) -> int:
+def wait_indexed(options: argparse.Namespace) -> int:
+    """Wait until nothing is queued, drawing the progress; show the corpora."""
     line = ProgressLine()
     with Client() as client:
         while (state := client.status()).queue:
