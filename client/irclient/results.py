@@ -120,7 +120,10 @@ class ShownItem(Result):
 
 @dataclass(frozen=True, slots=True)
 class JobProgress(Result):
-    """How far a job is: `state` is `queued`, `running`, `done` or `failed`."""
+    """How far a job is: `state` is `queued`, `running`, `done` or `failed`.
+
+    `since` is when it began, 0 where it has not.
+    """
 
     number: int
     kind: str = ""
@@ -129,6 +132,7 @@ class JobProgress(Result):
     done: int = 0
     todo: int = 0
     report: str = ""
+    since: float = 0.0
 
     @property
     def ended(self) -> bool:
@@ -186,9 +190,9 @@ class CorpusInfo(CorpusStatus):
 class Status(Result):
     """How the daemon and its corpora are; docs/protocol.md explains each part.
 
-    What a limited client does not get is None: `socket`, `config`, `watch`, `ledger`, `queue_s` and
-    `health`. So is `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked
-    for.
+    What a limited client does not get is None: `socket`, `config`, `watch`, `waiting_for`,
+    `ledger`, `queue_s` and `health`. So is `profile` ({stage: {total, n, p50, p95, max}},
+    milliseconds) unless it was asked for. `demo` is true where the corpora are examples.
     """
 
     version: str = ""
@@ -198,6 +202,8 @@ class Status(Result):
     socket: str | None = field(default=None, metadata=_OPTIONAL)
     config: str | None = field(default=None, metadata=_OPTIONAL)
     watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
+    demo: bool = False
+    waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=_OPTIONAL)
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     queue: int = 0

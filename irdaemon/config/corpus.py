@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from irclient.errors import IRError, QueryError
@@ -57,7 +58,8 @@ class Corpus:
 
     `cases` is a file of labelled queries from which its floor is set, "" for none. `redact` is a
     level of redaction, "" that of the kind; `follow_links` is whether a link may lead out of the
-    roots, None: as the kind has it. `quota` is how much it may hold.
+    roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
+    they are this machine's known places of the kind, and not written down.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Corpus:
     redact: str = ""
     follow_links: bool | None = None
     quota: Quota = field(default_factory=Quota)
+    found: tuple[Root, ...] = ()
 
     @cached_property
     def recipe(self) -> str:
@@ -92,16 +95,55 @@ class Corpus:
         return {root.path: resolved(root.path) for root in self.source.roots()}
 
 
-def corpora_of(config: Config, held: Collection[str] = ()) -> tuple[Corpus, ...]:
+_NONE: Mapping[str, Corpus] = MappingProxyType({})
+
+
+def corpora_of(
+    config: Config, held: Collection[str] = (), now: Mapping[str, Corpus] = _NONE
+) -> tuple[Corpus, ...]:
     """Return the corpora of a configuration, those of this machine's known places included.
 
-    Raises ConfigError where a corpus cannot be made. See `wanted` for `held`.
+    Raises ConfigError where a corpus cannot be made. See `wanted` for `held`. What was found in the
+    corpora of `now` is kept although it has vanished: it may only be unmounted.
     """
     try:
         check_reranker(config.reranker)
     except IRError as error:
         raise ConfigError(f"{config.path}: {error.message}", error.hint) from error
-    return tuple(make_corpus(each, config) for each in wanted(config, held) if each.enabled)
+    return tuple(
+        make_corpus(each, config, now[each.name].found if each.name in now else ())
+        for each in wanted(config, held)
+        if each.enabled
+    )
+
+
+def newly_found(config: Config, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
+    """Return the corpora with the known places that have appeared, None where none has.
+
+    A corpus that gained none is the same object as in `now`.
+    """
+    corpora = tuple(
+        now[each.name] if each.name in now and _same_places(each, now[each.name]) else each
+        for each in corpora_of(config, now, now)
+    )
+    return None if corpora == tuple(now.values()) else corpora
+
+
+def _same_places(one: Corpus, other: Corpus) -> bool:
+    return {root.path for root in one.found} == {root.path for root in other.found}
+
+
+def waited_for(config: Config) -> list[tuple[str, str]]:
+    """Return the known places that do not exist yet, each with the corpus that it would be in."""
+    with_default = {kind: CorpusConfig(kind, kind) for kind in KNOWN_KINDS} if config.known else {}
+    every = {**with_default, **{each.name: each for each in config.corpora}}
+    return [
+        (name, root.path)
+        for name, each in sorted(every.items())
+        if each.enabled and not each.roots and each.kind in KNOWN_KINDS
+        for root in _known("known_places", each.kind)
+        if not os.path.exists(root.path)
+    ]
 
 
 def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ...]:
@@ -120,10 +162,14 @@ def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ..
     )
 
 
-def make_corpus(given: CorpusConfig, config: Config) -> Corpus:
-    """Make one corpus. Raises ConfigError naming the file and what is wrong."""
+def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = ()) -> Corpus:
+    """Make one corpus. Raises ConfigError naming the file and what is wrong.
+
+    `before` are known places found before, which are kept; ignored where roots are given.
+    """
+    found = () if given.roots else _with_vanished(known_roots(given.kind), before)
     try:
-        source = _source(given, config)
+        source = _source(given, config, found)
         check_embedder(given.embedder or config.embedder)
         strategy = strategy_from_spec(given.strategy or DEFAULT_STRATEGIES.get(given.kind))
         if strategy is None:
@@ -141,14 +187,20 @@ def make_corpus(given: CorpusConfig, config: Config) -> Corpus:
         given.redact,
         given.follow_links,
         Quota(config.limits.artifacts, config.limits.memory_mb * MB),
+        found,
     )
 
 
-def _source(given: CorpusConfig, config: Config) -> Source:
+def _with_vanished(found: tuple[Root, ...], before: tuple[Root, ...]) -> tuple[Root, ...]:
+    there = {resolved(root.path) for root in found}
+    return found + tuple(root for root in before if resolved(root.path) not in there)
+
+
+def _source(given: CorpusConfig, config: Config, found: tuple[Root, ...]) -> Source:
     if given.problem:
         cure = f"leave that character out, or irc rm {given.name}"
         return InvalidSource(Problem(config.path, f"{given.problem}; {cure}"))
-    roots = tuple(Root(path) for path in given.roots) or known_roots(given.kind)
+    roots = tuple(Root(path) for path in given.roots) or found
     roots = tuple(replace(root, links=_link_policy(given)) for root in roots)
     make: Callable[..., Source] = load("source", given.kind, SOURCES)
     return make(roots, _options(given, make, config.limits))
@@ -186,10 +238,12 @@ def _exists(given: CorpusConfig, config: Config) -> bool:
 
 def known_roots(kind: str) -> tuple[Root, ...]:
     """Return the places of a known kind that exist on this machine; none for other kinds."""
-    if kind not in KNOWN_KINDS:
-        return ()
+    return _known("known_roots", kind) if kind in KNOWN_KINDS else ()
+
+
+def _known(function: str, kind: str) -> tuple[Root, ...]:
     module, _, _ = SOURCES[kind].partition(":")
-    known: tuple[Root, ...] = load("source", f"{module}:known_roots", {})(
+    known: tuple[Root, ...] = load("source", f"{module}:{function}", {})(
         os.path.expanduser("~"), os.environ
     )
     return known

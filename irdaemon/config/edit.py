@@ -35,9 +35,11 @@ Edit = Callable[[Config, TOMLDocument], None]
 def add_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
     """Write a corpus into the file and return the new configuration.
 
-    Raises QueryError where the name is taken, ConfigError where the result would not be valid; the
-    file then stays as it was.
+    Without a kind and roots one that is found by itself is switched on again. Raises QueryError
+    where the name is taken, ConfigError where the result would not be valid; the file then stays as
+    it was.
     """
+    kind = kind or _kind_of(name)
     if ":" in kind:
         raise QueryError(
             f"a source of one's own ({kind!r}) cannot be added from here",
@@ -57,6 +59,16 @@ def add_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
         _corpora(document)[name] = table
 
     return _edited(path, edit)
+
+
+def _kind_of(name: str) -> str:
+    """Return the kind of the corpus that is found under a name. Raises QueryError for none."""
+    if name in KNOWN_KINDS:
+        return name
+    raise QueryError(
+        f"the kind of {name!r} is missing",
+        f"irc add NAME KIND ROOT...; a name alone brings back one of {', '.join(KNOWN_KINDS)}",
+    )
 
 
 def remove_corpus(path: str, name: str) -> Config:

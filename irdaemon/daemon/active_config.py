@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from irdaemon.config.config import Config, load_config
-from irdaemon.config.corpus import Corpus, corpora_of, wanted
+from irdaemon.config.corpus import Corpus, corpora_of, newly_found, waited_for, wanted
 from irdaemon.config.edit import add_corpus, remove_corpus
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
@@ -18,11 +18,16 @@ from irdaemon.watch import Settings
 
 
 class ActiveConfig:
-    """The configuration in use: the person's file, or a fallback where that names no corpus."""
+    """The configuration in use: the person's file, or a fallback where that names no corpus.
+
+    `demo` is whether the fallback's corpora are in use. They make way as soon as there are others.
+    """
 
     def __init__(self, path: str | None, fallback: str | None):
         self._path = path
         self._fallback = fallback
+        self.demo = False
+        self._examples: frozenset[str] = frozenset()
         self.config = self._read()
         self.rules = rules_of(self.config)
 
@@ -30,9 +35,12 @@ class ActiveConfig:
         return self._or_fallback(load_config(self._path))
 
     def _or_fallback(self, config: Config) -> Config:
-        if self._fallback is None or wanted(config):
+        self._own, self.demo = config, self._fallback is not None and not wanted(config)
+        if not self.demo:
             return config
-        return replace(config, corpora=load_config(self._fallback).corpora)
+        config = replace(config, corpora=load_config(self._fallback).corpora)
+        self._examples = frozenset(each.name for each in config.corpora)
+        return config
 
     def add(self, name: str, kind: str, roots: Sequence[str]) -> None:
         """Write a corpus into the file."""
@@ -48,12 +56,35 @@ class ActiveConfig:
 
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
-        return corpora_of(self.config, held)
+        return corpora_of(self.config, self._without_examples(held))
+
+    def _without_examples(self, held: Collection[str]) -> Collection[str]:
+        """Return the names of what is held without the examples that make way now."""
+        if self.demo:
+            return held
+        left, self._examples = self._examples, frozenset()
+        return [name for name in held if name not in left]
+
+    def newly_found(self, now: Mapping[str, Corpus]) -> tuple[Corpus, ...] | None:
+        """Return the corpora with the known places that have appeared; None where none has."""
+        if self.demo:
+            self.config = self._or_fallback(self._own)
+        kept = self._without_examples(now)
+        return newly_found(self.config, {name: now[name] for name in kept})
+
+    def waited_for(self) -> list[tuple[str, str]]:
+        """Return the known places that do not exist yet, each with its corpus' name."""
+        return waited_for(self.config)
 
     def reload(self, held: Collection[str]) -> None:
         """Read the file again; one that cannot be used leaves everything as it was."""
-        config = self._read()
-        corpora_of(config, held)
+        before = self._own, self.demo
+        try:
+            config = self._read()
+            corpora_of(config, held)
+        except BaseException:
+            self._own, self.demo = before
+            raise
         self.config, self.rules = config, rules_of(config)
 
 

@@ -85,8 +85,8 @@ class Daemon:
         self._listener = Listener(self._loop, config, socket)
 
     def _engine_on(self, ledger: Ledger) -> Engine:
-        corpora = self._settings.corpora(ledger.corpora.names())
-        return Engine(ledger, corpora, engine_options(self._settings.config))
+        self._corpora = self._settings.corpora(ledger.corpora.names())
+        return Engine(ledger, self._corpora, engine_options(self._settings.config))
 
     def _publish(self, topic: str, data: Mapping[str, Any]) -> None:
         """Log an event of the engine, and send it to the subscribers."""
@@ -108,6 +108,10 @@ class Daemon:
             "watch": [
                 {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
                 for w in self._watcher.status()
+            ],
+            "demo": self._settings.demo,
+            "waiting_for": [
+                {"corpus": name, "path": path} for name, path in self._settings.waited_for()
             ],
         }
 
@@ -142,7 +146,8 @@ class Daemon:
             return self._take_up()
 
     def _take_up(self) -> list[int]:
-        return self.engine.reconfigure(self._settings.corpora(self.engine.corpora))
+        self._corpora = self._settings.corpora(self.engine.corpora)
+        return self.engine.reconfigure(self._corpora)
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -168,8 +173,9 @@ class Daemon:
         self._writer.start()
         notify("READY=1", "STATUS=serving; scanning every corpus")
         log.info("serving at %s", self._socket)
-        for name in self.engine.corpora:
-            self.engine.request(Job("reconcile", name))
+        indexes = self.engine.snapshot.corpora
+        for name in sorted(indexes, key=lambda name: indexes[name].rows.n_artifacts):
+            self.engine.request(Job("reconcile", name))  # the small ones wait for no large one
         self._supervisor.start()
 
     def _tick(self) -> None:
@@ -295,13 +301,16 @@ class Daemon:
         notify("READY=1")
 
     def _find_corpora(self) -> None:
-        """Take in the corpora whose known places have appeared since the start."""
+        """Take in the known places that have appeared since the start."""
         with self._reconfiguring:
-            corpora = self._settings.corpora(self.engine.corpora)
-            new = {corpus.name for corpus in corpora}.difference(self.engine.corpora)
-            if new:
-                log.info("found: %s", ", ".join(sorted(new)))
-                self.engine.reconfigure(corpora)
+            before = {corpus.name: corpus for corpus in self._corpora}
+            if (corpora := self._settings.newly_found(before)) is None:
+                return
+            known = {root.path for corpus in self._corpora for root in corpus.found}
+            new = {root.path for corpus in corpora for root in corpus.found} - known
+            log.info("found: %s", ", ".join(sorted(new)))
+            self._corpora = corpora
+            self.engine.reconfigure(corpora)
 
     # -- watching --------------------------------------------------------------------------------
 

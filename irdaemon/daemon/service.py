@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import plistlib
+import re
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +51,48 @@ def _must(*words: str) -> str:
     return done.output
 
 
-def install() -> str:
-    """Write the service's file, enable and start it; return what was done."""
-    return _install_agent() if sys.platform == "darwin" else _install_unit()
+def install(make_way: Callable[[], None] = lambda: None) -> str:
+    """Write the service's file, enable and start it; return what was done.
+
+    `make_way` is called before it is started, to end a daemon that runs without it. Where that or
+    the manager fails, the file is again as it was. Raises Unavailable.
+    """
+    path = agent_path() if sys.platform == "darwin" else unit_path()
+    before = path.read_bytes() if path.exists() else None
+    try:
+        return _install_agent(make_way) if sys.platform == "darwin" else _install_unit(make_way)
+    except BaseException:
+        if before is None:
+            _forget(path)
+        else:
+            path.write_bytes(before)
+        raise
+
+
+def runs(pid: int | None) -> bool:
+    """Return whether the service's manager runs the process `pid`."""
+    return pid is not None and pid == _main_pid()
+
+
+def restart() -> str:
+    """Have the manager restart the service; return what was done. Raises Unavailable."""
+    if sys.platform == "darwin":
+        _must("launchctl", "kickstart", "-k", f"gui/{os.getuid()}/{LABEL}")
+        return f"{LABEL} restarted by launchd"
+    _must("systemctl", "--user", "restart", UNIT)
+    return f"{UNIT} restarted by systemd"
+
+
+def _main_pid() -> int:
+    """Return the pid of the service's process, 0 where none runs or no manager answers."""
+    try:
+        if sys.platform == "darwin":
+            found = re.search(r"\bpid = (\d+)", status().output)
+            return int(found[1]) if found else 0
+        shown = _run("systemctl", "--user", "show", "--property=MainPID", "--value", UNIT)
+    except Unavailable:
+        return 0
+    return int(shown.output) if shown.code == 0 and shown.output.isdecimal() else 0
 
 
 def uninstall() -> str:
@@ -95,12 +136,13 @@ def _escaped(path: str) -> str:
     return path.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
 
 
-def _install_unit() -> str:
+def _install_unit(make_way: Callable[[], None]) -> str:
     path = unit_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(unit_text(), "utf-8")
     _must("systemctl", "--user", "daemon-reload")
     _must("systemctl", "--user", "enable", UNIT)
+    make_way()
     _must("systemctl", "--user", "restart", UNIT)
     return f"{path} written, enabled and started"
 
@@ -109,10 +151,25 @@ def _uninstall_unit() -> str:
     path = unit_path()
     if not path.exists():
         return f"{path} is not there; nothing to do"
-    _must("systemctl", "--user", "disable", "--now", UNIT)
-    path.unlink()
-    _must("systemctl", "--user", "daemon-reload")
-    return f"stopped, disabled, {path} removed"
+    failed = _forget(path)
+    return f"{path} removed; {failed}" if failed else f"stopped, disabled, {path} removed"
+
+
+def _forget(path: Path) -> str:
+    """Remove the service and its file, whatever the manager says; return what that failed with."""
+    if sys.platform == "darwin":
+        path.unlink(missing_ok=True)
+        return ""
+    failed = ""
+    for words in (("disable", "--now", UNIT), ("daemon-reload",)):
+        try:
+            _must("systemctl", "--user", *words)
+        except Unavailable as error:
+            failed = error.message
+        path.unlink(missing_ok=True)
+    # The link by which it was enabled, where the manager did not take it out.
+    Path(path.parent, "default.target.wants", UNIT).unlink(missing_ok=True)
+    return failed
 
 
 # -- launchd -------------------------------------------------------------------------------------
@@ -141,11 +198,12 @@ def agent_plist() -> bytes:
     )
 
 
-def _install_agent() -> str:
+def _install_agent(make_way: Callable[[], None]) -> str:
     path = agent_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(agent_plist())
     _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")
+    make_way()
     _must("launchctl", "bootstrap", f"gui/{os.getuid()}", str(path))
     return f"{path} written and started"
 

@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _EXAMINED_EVERY_S = 10.0
-_FOUND_EVERY_S = 60.0
+# Known places that do not exist yet are looked for by name: a millisecond for all of them.
+_FOUND_EVERY_S = 2.0
 _LOGGED_EVERY_S = 60.0
 
 
@@ -31,7 +32,7 @@ class SupervisorThread(threading.Thread):
     """Tick about once a second until stopped.
 
     `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` is the health at
-    the last examination. `find` is called once a minute, to find roots that are not watched yet.
+    the last examination. `find` is called every two seconds, to find known places that appeared.
     """
 
     def __init__(

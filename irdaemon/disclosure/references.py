@@ -25,11 +25,7 @@ def resolve(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[s
     Raises NotFound naming what there is, QueryError for one that means several.
     """
     check_clock()
-    corpus, _, wanted = reference.partition("/")
-    if corpus not in corpora:
-        raise unknown_corpus(corpus, corpora)
-    if not wanted:
-        raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
+    corpus, wanted = check_form(reference, corpora)
     if ledger.artifacts.get(corpus, wanted) is not None:
         return corpus, wanted
     found = ledger.artifacts.named(corpus, wanted)
@@ -73,6 +69,16 @@ def _near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
 def _last(name: str) -> str:
     """Return the last part of a path or a scoped name, as it is compared."""
     return name.rpartition("/")[2][:_COMPARED_CHARS].casefold()
+
+
+def check_form(reference: str, corpora: Collection[str]) -> tuple[str, str]:
+    """Return the two parts of a reference. Raises NotFound for another corpus, or QueryError."""
+    corpus, _, wanted = reference.partition("/")
+    if corpus not in corpora:
+        raise unknown_corpus(corpus, corpora)
+    if not wanted:
+        raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
+    return corpus, wanted
 
 
 def unknown_corpus(name: str, corpora: Collection[str]) -> NotFound:

@@ -185,6 +185,8 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
 
 
 def _why_empty(merged: Merged, query: Query) -> str:
+    if any(each.index.building for each in merged.rankings):
+        return "building"  # what is still to come may hold the answer
     if not any(each.index.rows.n_records for each in merged.rankings):
         return "nothing_indexed"
     retrieved = [each.retrieved for each in merged.rankings]
@@ -270,7 +272,7 @@ def _freshness(merged: Merged, pending: int) -> dict[str, Any]:
     return {
         "pending": pending + sum(index.unembedded for index in indexes),
         "last_reconcile": min(known) if known and len(known) == len(scans) else None,
-        "building": [index.corpus for index in indexes if index.last_reconcile is None],
+        "building": [index.corpus for index in indexes if index.building],
         "degraded": [index.corpus for index in indexes if index.degraded],
         "legs": merged.legs,
     }

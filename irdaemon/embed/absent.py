@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder
 
+# How the id of an embedder that is not there begins.
+ABSENT = "absent:"
+
 
 class Absent(Embedder):
     """Refuse to embed, with the error that the real embedder gave when it was made.
@@ -21,7 +24,7 @@ class Absent(Embedder):
     dim = 0
 
     def __init__(self, name: str, error: Unavailable):
-        self.id = f"absent:{name}"
+        self.id = f"{ABSENT}{name}"
         self.error = error
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -36,8 +36,9 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     if report.changed or not job.scan.under:
         context.publisher.publish(corpus)
     index = state.snapshot.corpora[corpus.name]
-    if index.unembedded or index.embedder != state.embedders.named(corpus.embedder).id:
-        state.request(Job("embed", corpus.name))
+    if index.unembedded or index.embedder != _id_of(state, corpus):
+        few = index.unembedded <= _EMBEDDED_AT_ONCE and index.embedder == _id_of(state, corpus)
+        state.request(Job("embed", corpus.name, short=few))
     else:
         state.work.embedded(corpus.name)
     calibrate_if_due(state, corpus)
@@ -49,6 +50,10 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         data = {"corpus": corpus.name, "path": failure.path, "reason": failure.reason}
         state.notify("failure", data)
     return str(report)
+
+
+def _id_of(state: State, corpus: Corpus) -> str:
+    return state.embedders.named(corpus.embedder).id
 
 
 def _embed_few(state: State, corpus: Corpus, above: int) -> None:

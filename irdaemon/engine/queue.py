@@ -26,7 +26,8 @@ _JOBS_REMEMBERED = 256
 class Job:
     """One thing to do: `kind` is one of those above.
 
-    `first` and `last` are when it was first and last requested. A `collapsed` one stands for more
+    `first` and `last` are when it was first and last requested. A `short` one is soon done, and
+    waits for nothing longer. A `collapsed` one stands for more
     changed paths than may wait.
     """
 
@@ -37,12 +38,13 @@ class Job:
     first: float = 0.0
     last: float = 0.0
     collapsed: bool = False
+    short: bool = False
 
     @property
     def urgency(self) -> int:
         """Return how soon this is to be done: 0 is at once."""
         changed = self.kind == "reconcile" and self.scan.under
-        return CHANGE if changed else _URGENCY[self.kind]
+        return CHANGE if changed or self.short else _URGENCY[self.kind]
 
     def is_scan_of(self, corpus: str) -> bool:
         """Return whether this is a scan of a corpus."""
@@ -58,6 +60,7 @@ class Progress:
     done: int = 0
     todo: int = 0
     report: str = ""
+    since: float = 0.0
 
     @property
     def ended(self) -> bool:
@@ -74,6 +77,7 @@ class Progress:
             "done": self.done,
             "todo": self.todo,
             "report": self.report,
+            "since": self.since,
         }
 
 
@@ -190,7 +194,8 @@ class Work:
 
     def _begun(self, job: Job | None) -> Job | None:
         if job is not None:
-            self._progress.setdefault(job.number, Progress(job)).state = "running"
+            progress = self._progress.setdefault(job.number, Progress(job))
+            progress.state, progress.since = "running", self._clock()
         return job
 
     def end(self, number: int, state: str, report: str) -> None:

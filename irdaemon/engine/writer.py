@@ -11,6 +11,7 @@ from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine import upkeep
 from irdaemon.engine.calibrate import calibrate_corpus
+from irdaemon.engine.configured import described
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.erase import Eraser
 from irdaemon.engine.indexing import embed_corpus, reconcile_corpus
@@ -116,13 +117,16 @@ class Writer:
         return _OF_A_CORPUS[job.kind](context, corpus) if corpus else GONE
 
     def _configure(self) -> str:
-        corpora = self._next_corpora
+        corpora, before = self._next_corpora, self._state.corpora
+        indexes = self._state.snapshot.corpora
+        held = {name: index.rows.n_artifacts for name, index in indexes.items()}
         self.publisher.set_corpora(corpora)
         for corpus in corpora:
-            self._state.request(Job("reconcile", corpus.name))
+            if corpus is not before.get(corpus.name):  # one that stays as it is
+                self._state.request(Job("reconcile", corpus.name))
         data = {"generation": self._state.snapshot.generation, "corpus": ""}
         self._state.notify("generation", data)
-        return f"{len(corpora)} corpora"
+        return described(before, self._state.corpora, held)
 
     def _pause(self, job: Job) -> None:
         """Run what is more urgent than a long job; end that where it must not go on."""

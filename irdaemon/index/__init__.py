@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from irdaemon.embed.absent import ABSENT
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_dense
 from irdaemon.index.image import Image, Images, Origin
@@ -91,6 +92,16 @@ class CorpusIndex:
     def unembedded(self) -> int:
         """Count the records whose vector is still to come."""
         return self.rows.n_records - int(np.count_nonzero(self.rows.embedded))
+
+    @property
+    def building(self) -> bool:
+        """Return whether much is still to come: the first whole scan, or most of the vectors.
+
+        Where there is no embedder no vectors will come.
+        """
+        embedding = self.embedder and not self.embedder.startswith(ABSENT)
+        few_vectors = embedding and 2 * self.unembedded > self.rows.n_records
+        return self.last_reconcile is None or bool(few_vectors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ class CorpusRanking:
     def plain_floor(self) -> float:
         """Return the evidence that is asked for in place of a calibrated floor."""
         plain = self.why.startswith(_PLAIN) and not self.reranked
+        if plain and self.index.building:  # neither legs nor idf are what they will be
+            return PLAIN
         return PLAIN * self.question.trust if plain and "dense" in self.retrieved.took_part else 0.0
 
     @property
@@ -176,7 +178,8 @@ def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
         reranked_mode(query.mode) if query.rerank else query.mode
     )
     if floor is None:
-        return None, f"{_PLAIN}: not calibrated"
+        why = "still building" if index.building else "not calibrated"
+        return None, f"{_PLAIN}: {why}"
     if not trusted(floor):
         return None, f"{_PLAIN}: the calibrated one separates badly (J {floor.j:.2f})"
     return floor, AUTO

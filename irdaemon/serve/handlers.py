@@ -15,6 +15,7 @@ from irclient import wire
 from irclient.errors import QueryError
 from irclient.results import PingReply, ShownItem, WaitResult
 from irdaemon import __version__
+from irdaemon.disclosure.references import check_form
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
@@ -152,8 +153,10 @@ def _session(args: Args) -> ClientSession:
 
 def impressions(engine: Engine, args: Args) -> Any:
     """Note what a session was shown; return all that it was."""
-    session = _session(args)
-    engine.impressions.note(session, [str(each) for each in args.get("references", ())])
+    session, references = _session(args), [str(each) for each in args.get("references", ())]
+    for reference in references:
+        check_form(reference, engine.corpora)
+    engine.impressions.note(session, references)
     return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
 
 

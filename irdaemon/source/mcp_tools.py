@@ -96,8 +96,12 @@ class McpTools:
 
 def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the directory of the dumps that were asked for here, if there are any."""
-    dumps = dump_directory(home, env)
-    return (Root(dumps),) if os.path.isdir(dumps) else ()
+    return tuple(root for root in known_places(home, env) if os.path.isdir(root.path))
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the directory of the dumps, existing or not."""
+    return (Root(dump_directory(home, env)),)
 
 
 def dump_directory(home: str, env: Mapping[str, str]) -> str:

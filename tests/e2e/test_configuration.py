@@ -173,3 +173,30 @@ def test_a_configuration_that_cannot_be_written_is_a_typed_error_with_the_cure(h
 def client_adds(home):
     with home.client() as client:
         return client.add("c", "files", ["/tmp/nothing-here"])
+
+
+def test_a_found_corpus_is_replaced_and_removed_in_words_and_comes_back(home, daemon):
+    held = [each["artifact_id"] for each in home.answer("artifacts", "skills")]
+    notes = home.path / "notes"
+    notes.mkdir()
+    (notes / "otters.md").write_text("# Otters\n\nCount them.\n")
+
+    replaced = home.irc("add", "skills", "files", str(notes))
+    assert replaced.returncode == 0, replaced.stderr
+    assert f"skills, found in {home.skills}" in replaced.stdout
+    assert "irc rm skills, then irc add skills brings it back" in replaced.stdout
+
+    removed = home.irc("rm", "skills")
+    assert "skills is switched off" in removed.stdout
+    assert "irc add skills brings back" in removed.stdout
+    assert home.answer("status")["corpora"] == []
+
+    again = home.irc("add", "skills")
+    assert again.returncode == 0, again.stderr
+    assert [each["artifact_id"] for each in home.answer("artifacts", "skills")] == held
+
+
+def test_a_name_alone_that_stands_for_nothing_found_is_refused(home, daemon):
+    done = home.irc("add", "notes")
+    assert done.returncode == 2
+    assert "the kind of 'notes' is missing" in done.stderr

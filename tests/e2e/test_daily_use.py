@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+from irclient import Query
 from tests.support.running import Running, finds, knows, until
 
 
@@ -306,3 +307,31 @@ def test_what_cannot_be_asked_is_refused_by_the_daemon_too(daemon, home):
         refused = home.irc("search", "x", *words)
         assert (refused.returncode, "unknown surface kind 'nosuch'" in refused.stderr) == (2, True)
     assert home.irc("artifacts", "--after", "garbage").returncode == 2
+
+
+def test_an_impression_noted_by_name_has_its_effect_and_one_of_nothing_is_refused(daemon, home):
+    def asked():
+        with home.client() as client:
+            return client.discover(Query("fill a pdf form", ("skills",)), session="claude:s")
+
+    assert asked().results
+    noted = home.answer("impressions", "claude:s", "skills/pdf-forms")
+    hit = home.answer("discover", "fill a pdf form")["results"][0]
+    assert [each["reference"] for each in noted] == [f"skills/{hit['artifact_id']}"]
+    assert asked().reason == "offered_before"
+    for wrong in ("skills/nothing-of-this-name", "skils/pdf-forms", "pdf-forms", "skills/"):
+        done = home.irc("impressions", "claude:s", wrong)
+        assert (done.returncode, bool(done.stderr)) in ((2, True), (4, True)), wrong
+    assert home.answer("impressions", "claude:s") == noted
+
+
+def test_the_status_fits_a_screen_whatever_is_wrong(daemon, home):
+    for number in range(200):
+        (home.skills / f"gone-{number}").mkdir()
+        (home.skills / f"gone-{number}" / "SKILL.md").symlink_to("/nowhere/at/all")
+    until(lambda: len(home.answer("status")["corpora"][0]["problems"]) >= 200)
+    lines = home.irc("status").stdout.splitlines()
+    assert len(lines) < 24
+    (grouped,) = (line for line in lines if line.startswith("skills: 200 in "))
+    assert grouped.endswith(": gone-0, gone-1, gone-10, ...")
+    assert str(home.skills) in grouped

@@ -1,5 +1,6 @@
 """Starting, stopping, crashing, and staying the only one."""
 
+import json
 import os
 import signal
 import socket
@@ -44,7 +45,7 @@ def test_kill_9_during_the_first_build_leaves_no_half_corpus_served_as_whole(hom
 
         def some_are_there():
             with home.client() as client:
-                answer = client.discover(Query("topic"))
+                answer = client.search(Query("topic"))
             if answer.freshness["building"] != ["skills"]:
                 raise AssertionError("the build ended before it could be interrupted")
             return answer.n_retrieved > 0
@@ -227,3 +228,35 @@ def test_a_running_daemon_of_another_version_is_replaced_by_a_detached_start(hom
     finally:
         older.kill()
         home.run("irdaemon", "stop")
+
+
+def test_while_a_corpus_is_building_junk_is_not_committed_and_every_answer_says_so(home):
+    for number in range(4000):
+        home.skill(f"skill-{number}", f"Task number {number} about topic {number % 17}", "x " * 500)
+    junk, during = "design a microservice about time", 0
+    with Running(home) as running:
+        while True:
+            said, hooked = home.irc("discover", junk), hook(home, junk)
+            with home.client() as client:
+                answer = client.discover(Query(junk))
+            if not answer.freshness["building"]:
+                break
+            during += 1
+            assert (answer.reason, answer.results) == ("building", ())
+            assert "still building skills" in " ".join(said.stdout.split())
+            assert (said.returncode, hooked) == (1, "")
+        assert during > 0
+        running.wait_idle()
+    with Running(home):
+        assert "skill-77" in hook(home, "use the skill `skill-77`")
+
+
+def hook(home, prompt):
+    """Return what the prompt hook of Claude Code writes for a prompt."""
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt}
+    command = [sys.executable, "-m", "irclient.quick", "hook", "--agent", "claude"]
+    command += ["--budget-ms", "5000"]
+    done = subprocess.run(
+        command, env=home.env, input=json.dumps(event), capture_output=True, text=True, timeout=60
+    )
+    return done.stdout

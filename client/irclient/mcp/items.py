@@ -80,7 +80,9 @@ def _item(hit: Hit) -> Item:
 
 def _note_on(answer: Selection) -> str:
     parts = []
-    if answer.abstained:
+    if answer.abstained and answer.freshness.get("building"):
+        parts.append("nothing was found yet, which is no verdict: ask again in a moment")
+    elif answer.abstained:
         parts.append(f"nothing applies: {WHY.get(answer.reason, answer.reason)}")
     for state, meaning in (("building", "still being read"), ("degraded", "partly unreadable")):
         if names := answer.freshness.get(state):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from irclient.terminal.problems import grouped
+
 
 def health(state: dict[str, Any]) -> list[str]:
     """Return the lines about the health of a status, the worst first; none of an older daemon's."""
@@ -24,8 +26,7 @@ def health(state: dict[str, Any]) -> list[str]:
 def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:
     name = corpus["name"]
     for kind in ("offline", "polled"):
-        for place in corpus[kind]:
-            yield f"{kind}: {name}: {place['path']}: {place['reason']}"
+        yield from grouped(f"{kind}: {name}", corpus[kind])
     for reason in corpus["stale"]:
         yield f"stale: {name}: {reason}"
 
@@ -35,9 +36,8 @@ def _problems(state: dict[str, Any]) -> Iterator[str]:
     healths = {corpus["name"]: corpus for corpus in state["health"]["corpora"]}
     for corpus in state["corpora"]:
         shown = "\n".join(_of_corpus(healths[corpus["name"]]))
-        for problem in corpus["problems"]:
-            if problem["reason"] not in shown:
-                yield f"{corpus['name']}: {problem['path']}: {problem['reason']}"
+        others = [each for each in corpus["problems"] if each["reason"] not in shown]
+        yield from grouped(corpus["name"], others)
 
 
 def _quarantined(state: dict[str, Any]) -> Iterator[str]:

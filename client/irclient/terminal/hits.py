@@ -51,7 +51,11 @@ def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     asked = _asked(answer["query"]) if to.colour else None
     for hit in answer["results"]:
         yield from hit_lines(hit, to, asked)
-    if answer["abstained"]:
+    if building := answer["freshness"].get("building"):
+        first = "more may apply:" if answer["results"] else "nothing found yet:"
+        said = f"{first} still building {', '.join(building)}; ask again in a moment"
+        yield from wrapped(said.split(), " ", to.width)
+    elif answer["abstained"]:
         reason = answer["reason"]
         yield from wrapped(
             ["nothing applies:", *_REASONS.get(reason, reason).split()], " ", to.width

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from irclient.terminal.health import health
 from irclient.terminal.width import cells
+
+DEMO = "demo: nothing of yours was found, so examples are indexed; they make way for what is yours"
+_EXAMPLES = 3
+# A rate over less is no rate.
+_RATED_AFTER_S = 0.5
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -34,10 +40,26 @@ def status(state: dict[str, Any]) -> str:
         f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
         f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
-    lines = [head, corpora(state["corpora"]), *ledger(state.get("ledger", {})), *health(state)]
+    if state.get("demo"):
+        head += f"\n{DEMO}"
+    lines = [head, *map(_running, state["jobs"]), corpora(state["corpora"])]
+    lines += [*ledger(state.get("ledger", {})), *health(state)]
+    lines += waiting(state.get("waiting_for", ()))
     if "profile" in state:
         lines += ["", stages(state["profile"])]
     return "\n".join(lines)
+
+
+def waiting(places: Sequence[dict[str, str]]) -> list[str]:
+    """Return one line about the places that are indexed once they exist; none without any."""
+    if not places:
+        return []
+    first = {place["corpus"]: place["path"] for place in reversed(places)}
+    examples = ", ".join(list(reversed(first.values()))[:_EXAMPLES])
+    return [
+        f"waiting for {len(places):,} places that do not exist yet ({examples}, ...);"
+        " irc status --json names them"
+    ]
 
 
 def ledger(state: dict[str, Any]) -> list[str]:
@@ -80,8 +102,39 @@ def floor(found: dict[str, Any]) -> str:
 def corpora(states: Sequence[dict[str, Any]]) -> str:
     """Return one row for each corpus."""
     columns = ("name", "kind", "artifacts", "records", "vectors", "failures", "pending", "state")
-    rows = [[state[column] for column in columns] for state in states]
-    return table(columns, rows) if rows else "no corpora; irc add NAME KIND ROOT makes one"
+    rows = [[*(state[column] for column in columns), _scanned(state)] for state in states]
+    rows = [[*row, _roots(state)] for row, state in zip(rows, states, strict=True)]
+    return (
+        table((*columns, "scanned", "roots"), rows)
+        if rows
+        else "no corpora; irc add NAME KIND ROOT makes one"
+    )
+
+
+def _scanned(state: dict[str, Any]) -> str:
+    at = state.get("last_reconcile")
+    return "not yet" if at is None else f"{duration(max(0.0, time.time() - at))} ago"
+
+
+def _roots(state: dict[str, Any]) -> str:
+    """Return the first root, and how many more there are."""
+    first, *more = state.get("roots") or ("none",)
+    return _short(first) + (f" +{len(more)}" if more else "")
+
+
+def _short(path: str) -> str:
+    home = os.path.expanduser("~")
+    return f"~{path[len(home) :]}" if home != "/" and path.startswith(f"{home}/") else path
+
+
+def _running(job: dict[str, Any]) -> str:
+    """Return how far a job is: done of total, and how many a second so far."""
+    line = f"{job['kind']} {job['corpus']}".rstrip() + ": running"
+    if not job["todo"]:
+        return line
+    line = line.removesuffix("running") + f"{job['done']:,} of {job['todo']:,}"
+    took = time.time() - job["since"] if job.get("since") else 0.0
+    return f"{line}, {job['done'] / took:,.0f}/s" if took >= _RATED_AFTER_S else line
 
 
 def failures(found: Sequence[dict[str, Any]]) -> str:

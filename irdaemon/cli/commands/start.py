@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -21,7 +22,7 @@ from irdaemon import __version__
 from irdaemon.cli import process_supervisor
 from irdaemon.cli.commands import SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
-from irdaemon.daemon import logs
+from irdaemon.daemon import logs, service
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory, worker
 
@@ -59,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fallback",
         metavar="FILE",
-        help="a configuration to use if no corpus is found or configured",
+        help="a configuration to use while no corpus is found or configured",
     )
     parser.add_argument(
         "--log", metavar="FILE", help="log to FILE, not to stderr or the usual file"
@@ -104,8 +105,11 @@ def start_detached(options: argparse.Namespace) -> int:
         other = _other_version()
         if not other:
             note(f"irdaemon is already running (pid {pid})")
-            return _wait_indexed(options) if options.wait else DONE
+            return wait_indexed(options) if options.wait else DONE
         note(f"irdaemon: {other}; it is restarted")
+        if service.runs(pid):
+            note(f"irdaemon: {service.restart()}")
+            return wait_indexed(options) if options.wait else DONE
         if stop_running() == UNHEALTHY:
             return UNHEALTHY
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
@@ -118,7 +122,15 @@ def start_detached(options: argparse.Namespace) -> int:
     if code != DONE:
         return code
     note(f"irdaemon serves (pid {pid}), log in {log}")
-    return _wait_indexed(options) if options.wait else DONE
+    if options.fallback:
+        _say_if_demo()
+    return wait_indexed(options) if options.wait else DONE
+
+
+def _say_if_demo() -> None:
+    with contextlib.suppress(IRError), Client(timeout=_ANSWER_WITHIN_S) as client:
+        if client.status().demo:
+            note(f"irdaemon: {tables.DEMO}")
 
 
 def _other_version() -> str:
@@ -159,7 +171,8 @@ def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
     return UNHEALTHY
 
 
-def _wait_indexed(options: argparse.Namespace) -> int:
+def wait_indexed(options: argparse.Namespace) -> int:
+    """Wait until nothing is queued, drawing the progress; show the corpora."""
     line = ProgressLine()
     with Client() as client:
         while (state := client.status()).queue:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.guidance.files import GuidanceFiles, Written
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.product_directories import existing
+from irdaemon.source.guidance.product_directories import existing, possible
 from irdaemon.source.markdown import first_paragraph
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
@@ -58,6 +58,11 @@ class Agents(GuidanceFiles):
 def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the directories of this user's sub-agents that exist."""
     return existing(_ROOTS, home, env)
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the directories of this user's sub-agents, existing or not."""
+    return possible(_ROOTS, home, env)
 
 
 def agent(file: Written) -> Artifact | str:

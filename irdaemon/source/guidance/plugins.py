@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.guidance.bundle import MANIFESTS, bundle, manifest_of, stamp
-from irdaemon.source.guidance.product_directories import existing
+from irdaemon.source.guidance.product_directories import existing, possible
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import (
@@ -96,6 +96,11 @@ class Plugins:
 def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the directories in which this user's agents keep plugins, existing ones only."""
     return existing(_ROOTS, home, env)
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the directories in which this user's agents keep plugins, existing or not."""
+    return possible(_ROOTS, home, env)
 
 
 @dataclass(slots=True)

@@ -17,20 +17,25 @@ _HOMES = {
 }
 
 
-def existing(
-    inside: Iterable[tuple[str, str, str]], home: str, env: Mapping[str, str]
-) -> tuple[Root, ...]:
+Places = Iterable[tuple[str, str, str]]
+
+
+def existing(inside: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the roots that exist, each once, of (base, path below it, scope).
 
     A base is a product's directory that the environment can move (claude, codex, copilot, config),
     `home`, or `/`.
     """
     found: dict[str, Root] = {}
-    for base, path, scope in inside:
-        whole = os.path.join(_base(base, home, env), path)
-        if os.path.exists(whole):
-            found.setdefault(resolved(whole), Root(whole, scope))
+    for root in possible(inside, home, env):
+        if os.path.exists(root.path):
+            found.setdefault(resolved(root.path), root)
     return tuple(found.values())
+
+
+def possible(inside: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the same roots, existing or not."""
+    return tuple(Root(os.path.join(_base(base, home, env), path), s) for base, path, s in inside)
 
 
 def _base(base: str, home: str, env: Mapping[str, str]) -> str:

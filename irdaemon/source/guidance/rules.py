@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.guidance.files import GuidanceFiles, Written
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.product_directories import existing
+from irdaemon.source.guidance.product_directories import existing, possible
 from irdaemon.source.markdown import first_heading
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
@@ -70,6 +70,11 @@ class Rules(GuidanceFiles):
 def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     """Return the files and directories of this user's rules that exist."""
     return existing(_ROOTS, home, env)
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the files and directories of this user's rules, existing or not."""
+    return possible(_ROOTS, home, env)
 
 
 def rule(file: Written) -> Artifact | str:

@@ -13,12 +13,12 @@ from irclient.errors import QueryError
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings
 from irdaemon.source.packages.change import scan_change
-from irdaemon.source.packages.known import known_roots
+from irdaemon.source.packages.known import known_places, known_roots
 from irdaemon.source.packages.load import read_entry
 from irdaemon.source.packages.walk import WalkLimits, scan_all
 from irdaemon.types import Entry, Reading, Root, Scan
 
-__all__ = ["Packages", "known_roots"]
+__all__ = ["Packages", "known_places", "known_roots"]
 
 _VALID: dict[str, type] = {"exclude": list, "max_depth": int}
 

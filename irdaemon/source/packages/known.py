@@ -20,13 +20,18 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     Scope `project`: trees of projects in the home directory. `user`: what the user installed
     (user site, pipx and uv tools, global npm packages). `other`: the active environments.
     """
-    candidates = [
+    candidates = known_places(home, env)
+    existing = {resolved(r.path): r for r in reversed(candidates) if os.path.isdir(r.path)}
+    return tuple(root for root in candidates if existing.get(resolved(root.path)) is root)
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the same directories, existing or not; those named by a pattern where they exist."""
+    return (
         *(Root(path, "project") for path in _projects(home)),
         *(Root(path, "user") for path in _user_installed(home, env)),
         *(Root(path, "other") for path in _active(env)),
-    ]
-    existing = {resolved(r.path): r for r in reversed(candidates) if os.path.isdir(r.path)}
-    return tuple(root for root in candidates if existing.get(resolved(root.path)) is root)
+    )
 
 
 def _projects(home: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from irdaemon.source.options import checked, number, switch
 from irdaemon.source.sessions.documents import is_document, read_document
 from irdaemon.source.sessions.lines import LINE_LIMIT
 from irdaemon.source.sessions.reader import read_session
-from irdaemon.source.sessions.session_directories import known_roots
+from irdaemon.source.sessions.session_directories import known_places, known_roots
 from irdaemon.source.sessions.stores import entries, is_store, read_stored, target_of
 from irdaemon.source.sessions.transcript import SessionFilter
 from irdaemon.source.symlinks import Symlinks
@@ -27,7 +27,7 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 
-__all__ = ["Sessions", "known_roots"]
+__all__ = ["Sessions", "known_places", "known_roots"]
 
 _OPTIONS: dict[str, type] = {
     "titles": bool,

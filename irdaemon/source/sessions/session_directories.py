@@ -21,8 +21,13 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     XDG_CONFIG_HOME, XDG_DATA_HOME. Aider writes into each repository, so only a history in the
     home directory itself is among them.
     """
+    return tuple(root for root in known_places(home, env) if os.path.exists(root.path))
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the same places, existing or not."""
     paths = map(os.path.abspath, _candidates(home, env))
-    return tuple(Root(path) for path in dict.fromkeys(paths) if os.path.exists(path))
+    return tuple(map(Root, dict.fromkeys(paths)))
 
 
 def _candidates(home: str, env: Mapping[str, str]) -> Iterator[str]:

@@ -11,13 +11,18 @@ from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
 from irdaemon.source.skills.reading import skill
-from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES, known_roots
+from irdaemon.source.skills.skill_directories import (
+    CODEX_FILE,
+    SKILL_NAMES,
+    known_places,
+    known_roots,
+)
 from irdaemon.source.skills.skill_finder import RANKS, SkillFinder, SkillTop, rank
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED, at_or_under
 from irdaemon.types import Entry, Reading, Root, Scan
 
-__all__ = ["Skills", "known_roots"]
+__all__ = ["Skills", "known_places", "known_roots"]
 
 _OPTIONS = {"max_depth": int, "max_bytes": int}
 

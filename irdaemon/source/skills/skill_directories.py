@@ -68,10 +68,15 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     configuration.
     """
     found: dict[str, Root] = {}
-    for path, scope in _candidates(home, env):
-        if os.path.isdir(path):
-            found.setdefault(resolved(path), Root(path, scope))
+    for root in known_places(home, env):
+        if os.path.isdir(root.path):
+            found.setdefault(resolved(root.path), root)
     return tuple(found.values())
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the same directories, existing or not."""
+    return tuple(Root(path, scope) for path, scope in _candidates(home, env))
 
 
 def _candidates(home: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from irdaemon.config.config import ConfigError, load_config, parse_config
-from irdaemon.config.corpus import make_corpus
+from irdaemon.config.corpus import make_corpus, newly_found, waited_for
 from irdaemon.config.template import initial_config
 
 PATH = "/etc/x/irdaemon.toml"
@@ -152,3 +152,60 @@ def test_only_a_regular_file_is_read_as_configuration(tmp_path, make):
     make(path)
     with pytest.raises(ConfigError, match=path):
         load_config(path)
+
+
+def found(config, now=()):
+    """Return the corpora after a look for new places, by name; None where there is none."""
+    corpora = newly_found(config, {corpus.name: corpus for corpus in now})
+    return None if corpora is None else {corpus.name: corpus for corpus in corpora}
+
+
+def test_a_place_that_appears_joins_its_corpus_and_leaves_the_others_as_they_are(home):
+    (home / ".claude" / "skills").mkdir(parents=True)
+    (home / "code").mkdir()
+    config = parse_config("", PATH)
+    before = found(config)
+    assert set(before) == {"skills", "packages"}
+    assert found(config, before.values()) is None
+    (home / ".codex" / "skills").mkdir(parents=True)
+    after = found(config, before.values())
+    assert [root.path for root in after["skills"].found] == [
+        str(home / ".claude" / "skills"),
+        str(home / ".codex" / "skills"),
+    ]
+    assert after["packages"] is before["packages"]
+
+
+def test_a_known_place_that_vanished_is_kept_when_another_appears(home):
+    (home / "code").mkdir()
+    config = parse_config("", PATH)
+    before = found(config)
+    (home / "code").rmdir()
+    assert found(config, before.values()) is None
+    (home / "src").mkdir()
+    after = found(config, before.values())
+    assert {root.path for root in after["packages"].found} == {
+        str(home / "src"),
+        str(home / "code"),
+    }
+
+
+def test_places_are_waited_for_where_their_corpus_is_wanted_and_names_no_roots(home):
+    waited = waited_for(parse_config("[corpora.packages]\nenabled = false\n", PATH))
+    assert ("commands", str(home / ".claude" / "commands")) in waited
+    assert "packages" not in dict(waited)
+    (home / ".claude" / "commands").mkdir(parents=True)
+    assert ("commands", str(home / ".claude" / "commands")) not in waited_for(
+        parse_config("", PATH)
+    )
+    assert waited_for(parse_config("known = false\n", PATH)) == []
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Make an empty home directory with nothing else on this machine that is known."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in list(os.environ):
+        if name.startswith(("XDG_", "CLAUDE_", "CODEX_", "COPILOT_", "VIRTUAL_", "CONDA_", "NPM_")):
+            monkeypatch.delenv(name)
+    return tmp_path

@@ -44,3 +44,45 @@ def test_a_machine_without_systemctl_is_an_error_that_names_the_other_way(monkey
     with pytest.raises(Unavailable) as caught:
         service.status()
     assert "irdaemon start --detach" in caught.value.hint
+
+
+def test_what_runs_makes_way_after_the_manager_took_the_unit_and_before_it_starts_it(
+    systemctl, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    asked, _ = systemctl
+    service.install(lambda: asked.append("x x way is made"))
+    assert [line.split()[2] for line in asked] == ["daemon-reload", "enable", "way", "restart"]
+
+
+def test_a_failed_install_leaves_no_unit_and_one_that_was_there_as_it_was(
+    systemctl, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    _, answers = systemctl
+    answers += [Finished(0, ""), Finished(0, ""), Finished(1, "it failed")]
+    with pytest.raises(Unavailable, match="it failed"):
+        service.install()
+    assert not service.unit_path().exists()
+    service.unit_path().write_text("mine")
+    answers += [Finished(1, "no bus")]
+    with pytest.raises(Unavailable, match="no bus"):
+        service.install()
+    assert service.unit_path().read_text() == "mine"
+
+
+def test_uninstall_removes_the_unit_although_the_manager_fails(systemctl, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    _, answers = systemctl
+    service.install()
+    answers += [Finished(1, "no bus"), Finished(1, "no bus")]
+    assert "no bus" in service.uninstall()
+    assert not service.unit_path().exists()
+
+
+def test_the_service_runs_the_process_that_the_manager_names(systemctl):
+    _, answers = systemctl
+    answers += [Finished(0, "17\n"), Finished(0, "17\n"), Finished(0, "0\n"), Finished(1, "no bus")]
+    assert [service.runs(pid) for pid in (17, 18, None, 17, 17)] == [
+        *(True, False, False, False, False)
+    ]

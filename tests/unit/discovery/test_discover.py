@@ -130,3 +130,16 @@ def test_the_trace_of_a_query_holds_every_stage():
     assert [each.index.corpus for each in trace.merged.rankings] == ["tools"]
     assert trace.choice.hits == trace.selection.results
     assert trace.selection.n_retrieved == len(trace.merged.hits)
+
+
+def test_while_a_corpus_is_building_nothing_found_is_no_verdict():
+    from dataclasses import replace
+
+    engine = engine_of(TOOLS)
+    index = replace(engine.snapshot.corpora["tools"], last_reconcile=None)
+    snapshot = replace(engine.snapshot, corpora={"tools": index})
+    models = Models(lambda text, embedder: None)
+    answer = discover(snapshot, Query("design a microservice"), models).selection
+    assert (answer.abstained, answer.reason, answer.results) == (True, "building", ())
+    assert answer.freshness["building"] == ["tools"]
+    assert discover(snapshot, Query("`fill`"), models).selection.results

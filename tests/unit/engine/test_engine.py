@@ -182,3 +182,13 @@ def test_a_ledger_that_cannot_be_written_fails_the_job_and_leaves_the_answers(mo
     assert "disk is full" in made.progress(number).report
     assert "disk is full" in made.status()["ledger"]["problem"]["error"]
     assert made.discover(Query("pdf form")).n_selected == 1
+
+
+def test_a_small_corpus_gets_its_vectors_before_another_one_is_scanned():
+    many = {f"t{n}": f"thing number {n}" for n in range(100)}
+    made = engine(mapped(many, "a"), mapped(many, "b"))
+    for name in ("a", "b"):
+        made.request(Job("reconcile", name))
+    while not made.snapshot.corpora["a"].rows.n_records or made.snapshot.corpora["a"].unembedded:
+        assert made.step()
+    assert made.snapshot.corpora["b"].rows.n_records == 0

@@ -166,6 +166,18 @@ def test_an_abstention_is_said_in_words():
     assert "also: c/b" in lines[-1]
 
 
+def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
+    fresh = {"building": ["skills"]}
+    none = Selection("q", "hybrid", (), True, "building", {}, 0, 0, 1, fresh, 0.1)
+    assert list(answer_lines(none.to_dict(), Terminal(80))) == [
+        "nothing found yet: still building skills; ask again in a moment"
+    ]
+    hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {})
+    some = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, fresh, 0.1)
+    *_, last = answer_lines(some.to_dict(), Terminal(80))
+    assert last == "more may apply: still building skills; ask again in a moment"
+
+
 @pytest.mark.parametrize(
     ("words", "asked"),
     [

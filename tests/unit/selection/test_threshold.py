@@ -234,3 +234,11 @@ def test_a_query_in_another_language_is_judged_by_the_words_that_the_corpus_know
         source(engine.discover(Query(text)))["floor"]["at_least"] for text in (german, english)
     ]
     assert floors[0] == 0.5 >= floors[1]
+
+
+def test_the_whole_plain_floor_holds_for_a_corpus_that_is_still_building(held, index):
+    building = replace(index, floors={}, last_reconcile=None)
+    source = held(building, FOREIGN)
+    assert (source.why, source.plain_floor) == ("plain: still building", PLAIN)
+    assert not source.above_floor
+    assert held(building, FOREIGN, mode="dense").plain_floor == PLAIN

@@ -12,7 +12,9 @@ from irclient.terminal.output import note
 HELP = "add a corpus: index a directory and keep it indexed"
 ABOUT = """
 Add a corpus to the configuration file, and wait until its files are indexed. A
-root that does not exist yet is indexed when it appears.
+root that does not exist yet is indexed when it appears. A name that stands for
+a found corpus (skills, packages, sessions, ...) replaces that with what is
+added; alone it switches the found one on again. What is replaced is said.
 """
 EXAMPLES = """
 # a directory of documents
@@ -20,6 +22,9 @@ irc add notes files ~/notes
 
 # the skills of a project
 irc add project-skills skills ./.claude/skills
+
+# the skills of the usual places again, after irc rm skills
+irc add skills
 
 # without waiting until it is indexed
 irc add --no-wait archive files ~/archive
@@ -29,7 +34,13 @@ irc add --no-wait archive files ~/archive
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the corpus' name, kind and roots."""
     parser.add_argument("name", metavar="NAME", help="the name of the new corpus")
-    parser.add_argument("kind", metavar="KIND", help="skills, packages, sessions, files, ...")
+    parser.add_argument(
+        "kind",
+        metavar="KIND",
+        nargs="?",
+        default="",
+        help="skills, packages, sessions, files, ...; may be left out for a found corpus",
+    )
     parser.add_argument("root", metavar="ROOT", nargs="*", help="a directory or file to index")
     add_no_wait(parser)
 

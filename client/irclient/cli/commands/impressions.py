@@ -29,13 +29,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the session, and what to note as shown to it."""
     parser.add_argument("session", help="as the hook names it: AGENT:ID")
     parser.add_argument(
-        "reference", nargs="*", metavar="CORPUS/ID", help="note these as shown to it, too"
+        "reference",
+        nargs="*",
+        metavar="CORPUS/ID",
+        help="note these as shown, too; a name will do",
     )
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what the session was shown."""
-    found = client.impressions(options.session, options.reference)
+    # A name means the item of that name: what is noted is what an answer names it by.
+    meant = client.disclose(options.reference, "metadata") if options.reference else []
+    references = [f"{each.corpus}/{each.artifact_id}" for each in meant]
+    found = client.impressions(options.session, references)
     printed(options, found, lambda found: "\n".join(_lines(found)) or "nothing")
     return COMMITTED
 

@@ -10,7 +10,8 @@ from irclient.client import Client
 HELP = "remove a corpus from the configuration and the index"
 ABOUT = """
 Remove a corpus from the configuration file, and delete what was indexed of it.
-The files themselves are not touched.
+The files themselves are not touched. One that is found by itself is switched
+off until `irc add NAME`.
 """
 EXAMPLES = """
 # it is no longer needed
