@@ -42,7 +42,7 @@ PRUNED = frozenset(
 )  # fmt: skip
 
 
-# Suffixes are names that anybody may give: only ordinary ones are told apart, and not too many.
+# Suffixes are names that any user may give: only ordinary ones are told apart, and not too many.
 _SUFFIX = re.compile(r"\.\w{1,12}", re.ASCII)
 _SUFFIXES_COUNTED = 20
 

@@ -16,7 +16,7 @@ import re
 
 from irdaemon.text import STOP_WORDS
 
-# A prompt longer than this has a task, whatever its words: nobody continues at such length.
+# A prompt longer than this has a task, whatever its words: a conversation is continued in fewer.
 _LONGEST = 200
 
 _CONVERSATION = """

@@ -11,7 +11,7 @@ _CONTROLS = bytes(set(range(32)) - {*range(7, 14), 26, 27}) + b"\x7f"
 _MOST_CONTROLS = 0.05
 
 # First bytes by which a format is recognised. Those that a person could type are long enough that
-# nobody begins a text with them.
+# no text begins with them.
 _SIGNATURES = (
     (b"\x89PNG\r\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
