@@ -27,7 +27,7 @@ run: .venv/.installed
 	@echo "  $(BIN)/irdaemon stop                  stop it"
 
 test: .venv/.tested examples/node/node_modules
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
