@@ -27,7 +27,8 @@ class Home:
         self.config.write_text('embedder = "hashing"\n')
         self.socket = self.runtime / "irdaemon" / "irdaemon.sock"
         paths = [str(ROOT), str(ROOT / "client"), os.environ.get("PYTHONPATH", "")]
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "IRDAEMON_"))}
+        outer = ("XDG_", "IRDAEMON_", "COLUMNS", "LINES")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(outer)}
         self.env = {
             **kept,
             "HOME": str(path),
