@@ -3,7 +3,8 @@
 A home is made of real skills, packages and transcripts, a daemon indexes it, and every prompt is
 asked through the hook of an agent and through `discover` over all corpora. A prompt with gold is
 right when the gold is among the first three; one without is right when nothing is said. Writes
-bench/results/daily.json with every answer, so that two runs can be compared line by line.
+bench/results/daily.json with every answer, so that two runs can be compared line by line; no text
+of a prompt is written there.
 
     python bench/daily.py [--data DIR] [--prompts FILE] [--corpus-alone]
 """
@@ -30,18 +31,18 @@ from irclient import Client, Hit, Query
 START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
 HOOK = [sys.executable, "-I", "-S", START, "--agent", "claude"]
 FIRST = 3
-# The groups of which the prompts without gold must get nothing.
-SILENT = ("smalltalk", "tiny", "offtopic")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one prompt got: ranks are those of the gold (0-based, -1 where it is missing)."""
+    """What one prompt got, without its text: the labelled day is not ours to publish.
+
+    Ranks are those of the gold (0-based, -1 where it is missing).
+    """
 
     id: str
     group: str
     corpus: str
-    prompt: str
     ranks: tuple[int, ...]
     need: str
     ranked: tuple[int, ...]
@@ -105,14 +106,18 @@ def ask(running: Daemon, client: Client, label: Mapping[str, Any], alone: bool) 
         id=label["id"],
         group=label["group"],
         corpus="+".join(sorted(corpora)),
-        prompt=label["prompt"],
         ranks=ranks_of(selection.results, gold),
         need=label.get("need", "all"),
         ranked=ranks_of(ranked.results, gold),
-        found=tuple(f"{hit.score:.2f} {hit.corpus}/{hit.name}" for hit in selection.results),
+        found=tuple(map(found_as, selection.results)),
         reason=selection.reason,
         hook_chars=hook_chars(running, label),
     )
+
+
+def found_as(hit: Hit) -> str:
+    """Return a hit's score, corpus and name; a turn is called by its prompt, which is left out."""
+    return f"{hit.score:.2f} {hit.corpus}" + ("" if hit.corpus == "sessions" else f"/{hit.name}")
 
 
 def hook_chars(running: Daemon, label: Mapping[str, Any]) -> int:
@@ -184,16 +189,10 @@ def main() -> None:
             running.wait_indexed(client, 1)
             answers = [ask(running, client, label, options.corpus_alone) for label in labels]
     if options.verbose:
-        for each in answers:
+        for label, each in zip(labels, answers, strict=True):
             if not each.right:
-                print(
-                    each.id,
-                    each.prompt[:80].replace("\n", " "),
-                    each.ranks,
-                    each.ranked,
-                    each.reason,
-                    each.found,
-                )
+                prompt = label["prompt"][:80].replace("\n", " ")
+                print(each.id, prompt, each.ranks, each.ranked, each.reason, each.found)
     keep("daily", [*table(answers), {"answers": [asdict(each) for each in answers]}])
 
 
