@@ -15,10 +15,10 @@ from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
-from irdaemon.discovery.query import Embed, analysed, narrowed
+from irdaemon.discovery.query import Embed, analysed, embedded, narrowed
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import Candidate, retrieve
+from irdaemon.retrieve import Candidate, Question, retrieve
 from irdaemon.retrieve.rerank import reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
@@ -144,18 +144,25 @@ def _merged(run: _Run, query: Query) -> Merged:
 
 
 def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
+    """Analyse a query once, and ask every corpus."""
     check_clock()
-    return tuple(_ranking(run, index, query) for index in run.snapshot.corpora.values())
-
-
-def _ranking(run: _Run, index: CorpusIndex, query: Query) -> CorpusRanking:
-    """Retrieve from one corpus, and compare what was found with its floor."""
     with stage("analyse"):
-        question = analysed(run.snapshot, index, query, run.models.embed)
+        question = analysed(query, run.snapshot.vocabulary)
+        asked = [
+            (index, embedded(question, index, run.models.embed))
+            for index in run.snapshot.corpora.values()
+        ]
+    return tuple(_ranking(index, question, query, run.models.reranker) for index, question in asked)
+
+
+def _ranking(
+    index: CorpusIndex, question: Question, query: Query, reranker: Reranker
+) -> CorpusRanking:
+    """Retrieve from one corpus, and compare what was found with its floor."""
     retrieved = retrieve(index, question)
     if query.rerank:
         with stage("rerank"):
-            retrieved = reranked(retrieved, query.text, run.models.reranker)
+            retrieved = reranked(retrieved, query.text, reranker)
     with stage("threshold"):
         return ranking_of(index, question, retrieved, query)
 

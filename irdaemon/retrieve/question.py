@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 class Question:
     """A query in the terms of one index.
 
-    `terms` are the ids of its distinct known tokens, `unknown` counts the others. `vector` is None
-    when no dense leg takes part; `trust` (0 to 1) is how much of the query its embedder knows.
+    `terms` are the ids of its known tokens and unstemmed words, each once; `unknown` counts the
+    tokens that are not known. `vector` is None when no dense leg takes part; `trust` (0 to 1) is
+    how much of the query its embedder knows.
     `identifiers` are the terms of words that are written as names in code are.
     `weights` multiply the fused score of surfaces, by kind.
     """
