@@ -49,7 +49,10 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The ranking of every asked corpus, and the hits merged of those above their floor."""
+    """The ranking of every asked corpus, and the hits merged of those above their floor.
+
+    Those hits have no summaries where most of them will not be shown.
+    """
 
     rankings: tuple[CorpusRanking, ...]
     hits: tuple[Hit, ...]
@@ -58,6 +61,17 @@ class Merged:
     def legs(self) -> list[str]:
         """Name the legs that took part anywhere."""
         return sorted({leg for each in self.rankings for leg in each.retrieved.took_part})
+
+    def summarised(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return some of the hits, with their summaries."""
+        found = {
+            (each.index.corpus, candidate.card.artifact_id): candidate
+            for each in self.rankings
+            for candidate in each.retrieved.candidates
+        }
+        return tuple(
+            replace(hit, summary=found[hit.corpus, hit.artifact_id].summary) for hit in hits
+        )
 
     @property
     def signals(self) -> dict[str, Any]:
@@ -101,9 +115,12 @@ def discover(
     started = time.perf_counter()
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started)
-    merged = _merged(run, query)
+    # A selector that is not ours may read summaries.
+    merged = _merged(run, query, summarised=custom is not None)
     with stage("select"):
         choice = select(merged.hits, query.select, custom)
+        if custom is None:
+            choice = replace(choice, hits=merged.summarised(choice.hits))
     if choice.abstained and not merged.hits:
         reason = _why_empty(merged, query)
         choice = replace(choice, reason=reason if has_task else _NO_TASK.get(reason, reason))
@@ -135,12 +152,13 @@ def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -
 # -- from the asked corpora to merged hits -------------------------------------------------------
 
 
-def _merged(run: _Run, query: Query) -> Merged:
+def _merged(run: _Run, query: Query, summarised: bool = False) -> Merged:
     """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` hits."""
     rankings = _rankings(run, query)
     with stage("merge"):
         candidates = _interleaved([each for each in rankings if each.above_floor])
-        return Merged(rankings, tuple(islice(joined(candidates, near=True), query.k)))
+        hits = joined(candidates, near=True, summarised=summarised)
+        return Merged(rankings, tuple(islice(hits, query.k)))
 
 
 def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
@@ -219,10 +237,11 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     for text in subqueries(query.text):
         if len(hits) >= query.select.max_k:
             break
-        found = _merged(run, replace(query, text=text)).hits
+        merged = _merged(run, replace(query, text=text))
+        found = merged.hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
         if strong and not _answered(found, hits):
-            hits.append(found[0])
+            hits += merged.summarised(found[:1])
     further = len(hits) - len(choice.hits)
     if not further:
         return choice
