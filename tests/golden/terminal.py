@@ -17,7 +17,7 @@ from irclient.testing import hit, selection
 HERE = Path(__file__).parent
 WIDTHS = (40, 80, 200)
 _LONG = (
-    "Fill, check and flatten PDF forms. Use it whenever somebody brings a form, or a table in one."
+    "Fill, check and flatten PDF forms. Use it whenever a person brings a form, or a table in one."
 )
 
 ANSWERS = {

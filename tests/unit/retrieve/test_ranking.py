@@ -169,7 +169,7 @@ NAMED = {
 }
 
 
-def test_a_common_word_in_prose_calls_nobody_by_name():
+def test_a_common_word_in_prose_calls_no_artifact_by_name():
     answer = engine_of(NAMED).search(Query("please commit to this plan"))
     assert all(hit.score < 1 for hit in answer.results)
 

@@ -203,7 +203,7 @@ def test_a_file_rewritten_in_place_is_read_from_the_start(growing: Growing) -> N
     assert not growing.read().partial
 
 
-def test_a_file_nobody_touched_gives_its_last_turn_again(growing: Growing) -> None:
+def test_an_unchanged_file_gives_its_last_turn_again(growing: Growing) -> None:
     growing.append(two_turns())
     reading = growing.read()
     assert (reading.partial, ids(reading)) == (True, ["S:u2"])
