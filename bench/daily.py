@@ -35,7 +35,7 @@ FIRST = 3
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one prompt got, without its text: the labelled day is not ours to publish.
+    """What one prompt got; its text is private, and not kept.
 
     Ranks are those of the gold (0-based, -1 where it is missing).
     """

@@ -39,7 +39,7 @@ def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entr
 
 
 @pytest.mark.parametrize("name", ["tokenize", "unstemmed", "identifiers"])
-def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_whatever_is_asked(
+def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_for_all_corpora(
     monkeypatch, name
 ):
     engine = engine_of(TOOLS, notes=TOOLS, more=TOOLS)
