@@ -231,7 +231,7 @@ def _own_scores(ranking: CorpusRanking, owner: int) -> Report:
     mine = index.rows.artifact_of.array == owner
     legs = {
         "dense": cosines_of_all(index, question),
-        "lexical": index.lexical.ranked(question.terms),
+        "lexical": index.lexical.ranked((*question.terms, *question.unstemmed)),
     }
     best: Report = {}
     for leg, scores in legs.items():

@@ -18,7 +18,7 @@ from irdaemon.retrieve import FUSIONS, Question
 from irdaemon.retrieve.where import check_dates, check_fields, check_filter
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.strategies import Selector, check_spec
-from irdaemon.text import identifiers, tokenize, unstemmed
+from irdaemon.text import as_typed, identifiers, tokenize, unstemmed
 from irdaemon.types import Query, SelectSpec
 
 MAX_WAIT_MS = 60_000
@@ -139,7 +139,7 @@ def analysed(query: Query, vocabulary: Mapping[str, int]) -> Question:
     tokens, known = words_of(text, vocabulary)
     return Question(
         text=text,
-        terms=tuple(known.values()),
+        terms=tuple(known[token] for token in tokens if token in known),
         vector=None,
         mode=query.mode,
         # Duplicates are joined later, so more is needed than is asked for.
@@ -151,6 +151,8 @@ def analysed(query: Query, vocabulary: Mapping[str, int]) -> Question:
         trust=0.0,
         unknown=sum(token not in known for token in tokens),
         identifiers=tuple(vocabulary[each] for each in identifiers(text) if each in vocabulary),
+        unstemmed=tuple(term for word, term in known.items() if word not in tokens),
+        typed=tuple(vocabulary[each] for each in as_typed(text) if each in vocabulary),
     )
 
 

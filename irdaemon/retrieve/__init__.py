@@ -103,7 +103,7 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     lexical = question.mode != "dense"
     took_part = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
     named = index.names.called(question.text)
-    if not eligible or not (dense or question.terms or named):
+    if not eligible or not (dense or question.terms or question.unstemmed or named):
         return Retrieved((), eligible, took_part)
     legs = score_legs(index, question, mask, named)
     with stage("fuse"):

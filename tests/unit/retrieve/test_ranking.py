@@ -23,6 +23,19 @@ def test_the_best_match_comes_first_with_every_score_beside_it():
     assert best.score == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_word_as_it_is_typed_comes_before_its_stem(mode):
+    engine = engine_of(
+        {
+            "pool": tool("spawn spawned spawns workers"),
+            "fork": tool("spawns a spawned process"),
+            "guide": tool("notes on schedules, locks, queues and the spawning of workers"),
+        }
+    )
+    assert names(engine.search(Query("spawning", mode=mode)))[0] == "guide"
+    assert names(engine.search(Query("spawned", mode=mode)))[0] in ("pool", "fork")
+
+
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
