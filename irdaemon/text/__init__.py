@@ -48,6 +48,8 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _QUALIFIER = re.compile(r"[./:]")
 _SHORTEST_LAST_PART = 5
 
+# Qualified names, and words in backticks.
+_NAME_IN_CODE = re.compile(r"(\w+(?:(?:\.|::)\w+)+)|`(\w+)`")
 _SHORTEST_IDENTIFIER = 5
 
 # A token of a form begins with what no word holds. Short words' forms say little.
@@ -72,13 +74,20 @@ def tokenize(text: str) -> list[str]:
 
 
 def identifiers(text: str) -> list[str]:
-    """Return the tokens of the words that are written as names in code are, each once."""
-    whole = {
-        word.lower(): None
-        for word in _words(text)
-        if len(_analyze(word)) > 1 and _PART.search(word)
-    }
-    return [word for word in whole if len(word) >= _SHORTEST_IDENTIFIER]
+    """Return the tokens of words that are written as names in code are, each once.
+
+    Those are words of several parts, the parts of qualified names (`windows.malfind`), single words
+    in backticks, and a text of one word.
+    """
+    inside = " ".join(each for match in _NAME_IN_CODE.findall(text) for each in match)
+    alone = text if len(text.split()) == 1 else ""
+    found = dict.fromkeys(
+        _analyze(word)[0]
+        for words, fewest in ((_words(text), 2), (_words(f"{inside} {alone}"), 1))
+        for word in words
+        if len(_analyze(word)) >= fewest and _PART.search(word)
+    )
+    return [token for token in found if len(token) >= _SHORTEST_IDENTIFIER]
 
 
 def unstemmed(text: str) -> list[str]:

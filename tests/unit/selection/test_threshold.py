@@ -217,6 +217,9 @@ RULES = {"cutoffs": tool("Screening of molecules", text="apply rule_of_leadlike_
     ("text", "found"),
     [
         ("what is behind rule_of_leadlike_strict", ["cutoffs"]),
+        ("hits of windows.leadlike on a clean box", ["cutoffs"]),
+        ("why does `screening` take so long", ["cutoffs"]),
+        ("molecules", ["cutoffs"]),
         ("what is the capital of australia", []),
     ],
 )

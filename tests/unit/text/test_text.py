@@ -1,7 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.text import STOP_WORDS, as_typed, term_counts, tokenize
+from irdaemon.text import STOP_WORDS, as_typed, identifiers, term_counts, tokenize
 
 
 def test_an_identifier_gives_itself_and_its_parts():
@@ -60,6 +61,21 @@ def test_a_word_that_is_its_own_stem_a_short_one_and_an_identifier_have_no_form_
 def test_an_identifier_typed_in_lower_case_is_looked_for_as_a_whole():
     assert "rewardrate" in term_counts("rewardRate")
     assert "rewardrate" in as_typed("rewardrate")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("onApprove never fires", ["onapprove"]),
+        ("200 hits of windows.malfind", ["window", "malfind"]),
+        ("a tokio::sync::broadcast channel", ["tokio", "broadcast"]),
+        ("set `teammate` to true", ["teammat"]),
+        ("malfind", ["malfind"]),
+        ("plain words of prose, e.g. these", []),
+    ],
+)
+def test_identifiers_are_words_written_as_names_in_code_are(text, found):
+    assert identifiers(text) == found
 
 
 def test_encoded_data_is_not_language():
