@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,20 +41,21 @@ def typed_prompts(index: CorpusIndex) -> Iterator[TypedPrompt]:
     """
     rows = index.rows
     places = _places(rows)
-    if len(places) < FEWEST_PROMPTS:
+    with_task = (at for _, at in sorted(places.items()) if has_task(rows.shown[at[0]].text))
+    drawn = list(islice(with_task, _MOST))
+    if len(drawn) < FEWEST_PROMPTS:
         return
     session_of_record = _sessions(rows)[rows.artifact_of.array]
-    for digest in sorted(places)[:_MOST]:
-        typed_in = session_of_record[places[digest]]
-        text = rows.shown[places[digest][0]].text
-        yield TypedPrompt(text, ~np.isin(session_of_record, typed_in))
+    for positions in drawn:
+        elsewhere = ~np.isin(session_of_record, session_of_record[positions])
+        yield TypedPrompt(rows.shown[positions[0]].text, elsewhere)
 
 
 def _places(rows: Rows) -> dict[bytes, list[int]]:
     """Return the positions of each distinct prompt, by the digest of its text."""
     places: dict[bytes, list[int]] = {}
     for at in rows.positions():
-        if rows.kind_of(at) == _KIND and has_task(rows.shown[at].text):
+        if rows.kind_of(at) == _KIND:
             places.setdefault(rows.shown[at].digest, []).append(at)
     return places
 
