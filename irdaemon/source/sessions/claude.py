@@ -131,8 +131,12 @@ class _ClaudeLog:
             self.skipped["duplicate" if uuid else "no_uuid"] += 1
             return
         is_main = self.start.is_subagent or not line.record.get("isSidechain")
-        self.nodes[uuid] = self._node(line, kind, uuid, is_main)
-        if self.queue.waiting:
+        node = self._node(line, kind, uuid, is_main)
+        self.nodes[uuid] = node
+        for step in node.steps:
+            if step.kind == "prompt":
+                self.queue.open_turn(step.text)
+        if not self.queue.is_empty:
             self.amid_queue.add(line.offset)
         if is_main:
             self._note(line.record, uuid)

@@ -7,7 +7,6 @@ as an attachment of the same turn.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,13 +20,24 @@ _DURING_THE_TURN = ("", "absorbed_mid_turn")
 
 @dataclass(slots=True)
 class ClaudeQueue:
-    """The messages that wait, as the operations come in.
+    """The messages that wait, as the lines come in: `older` since before the last prompt.
 
-    `missed` is true once one was taken out that had been queued before the first operation read.
+    `missed` is true once one was taken out that had been queued before the first line read.
     """
 
-    waiting: deque[str] = field(default_factory=deque)
+    waiting: list[str] = field(default_factory=list)
+    older: list[str] = field(default_factory=list)
     missed: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing waits."""
+        return not (self.waiting or self.older)
+
+    def open_turn(self, prompt: str) -> None:
+        """Note a prompt: it waits no more, and what has waited for a whole turn was forgotten."""
+        self.older = [text for text in self.waiting if text != prompt]
+        self.waiting = []
 
     def taken_up(self, record: Mapping[str, Any]) -> str:
         """Take in an operation; return what a person said to the agent at work by it, or ""."""
@@ -39,21 +49,27 @@ class ClaudeQueue:
             case "remove":
                 return self._removed(record)
             case "popAll":
-                self.waiting.clear()
+                self.waiting, self.older = [], []
         return ""
 
     def _removed(self, record: Mapping[str, Any]) -> str:
-        text = spoken(record.get("content"))
-        if text in self.waiting:
-            self.waiting.remove(text)
-        elif not text:
+        if text := spoken(record.get("content")):
+            self._drop(text)
+        else:
             text = self._next()
         seen = plain(record.get("reason"), 40) in _DURING_THE_TURN
         return _message(text) if seen else ""
 
+    def _drop(self, text: str) -> None:
+        for queue in (self.older, self.waiting):
+            if text in queue:
+                queue.remove(text)
+                return
+
     def _next(self) -> str:
-        if self.waiting:
-            return self.waiting.popleft()
+        for queue in (self.older, self.waiting):
+            if queue:
+                return queue.pop(0)
         self.missed = True
         return ""
 

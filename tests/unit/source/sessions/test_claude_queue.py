@@ -49,3 +49,19 @@ def test_a_message_queued_before_the_first_operation_is_missed():
 def test_operations_of_any_shape_do_no_harm():
     odd = [("enqueue", {"content": 7}), ("remove", {"content": [{"type": "text", "text": "hi"}]})]
     assert taken_up(*odd, ("dance", {}), ("enqueue", {})) == (["hi"], False)
+
+
+def test_a_message_that_was_never_taken_out_is_forgotten_after_a_turn():
+    queue = ClaudeQueue()
+    queue.taken_up({"operation": "enqueue", "content": "and the lexer"})
+    queue.open_turn("then the printer")
+    assert not queue.is_empty
+    queue.open_turn("then the reader")
+    assert queue.is_empty
+
+
+def test_a_message_that_became_a_prompt_waits_no_more():
+    queue = ClaudeQueue()
+    queue.taken_up({"operation": "enqueue", "content": "then the lexer"})
+    queue.open_turn("then the lexer")
+    assert queue.is_empty
