@@ -7,6 +7,7 @@ its other settings; its best is the one of highest mean NDCG@10. Writes bench/re
 and quality.txt.
 
     python bench/quality.py [--data DIR] [--queries 1000] [--peer PYTHON] [--embedder NAME]
+        [--rounds N]
 """
 
 from __future__ import annotations
@@ -76,12 +77,14 @@ def _lines(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-def ours(name: str, content: dict[str, Any], embedder: str) -> tuple[list[Run], list[Run]]:
-    """Build one set in memory and ask it everything."""
+def ours(
+    name: str, content: dict[str, Any], embedder: str, asked: Query
+) -> tuple[list[Run], list[Run]]:
+    """Build one set in memory and ask it everything, shaped as `asked` is."""
     source = ir.CorpusSource.from_mapping(content["items"], name=name)
     corpus = ir.build(source, store=":memory:", embedder=embedder)
-    inside = answered(corpus, content["cases"], Query(""))
-    outside = answered(corpus, content["outside"], Query(""))
+    inside = answered(corpus, content["cases"], asked)
+    outside = answered(corpus, content["outside"], asked)
     corpus.close()
     return inside, outside
 
@@ -195,7 +198,7 @@ def main() -> int:
     runs = {}
     for name, content in sets.items():
         print(f"irdaemon: {name}", file=sys.stderr, flush=True)
-        runs[name] = ours(name, content, options.embedder)
+        runs[name] = ours(name, content, options.embedder, Query("", rounds=options.rounds))
     systems[label] = {name: measured(*each) for name, each in runs.items()}
     if options.peer:
         first = PEER_QUERIES
@@ -235,6 +238,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--peer", default=peer_python(), help="a python that has the peer")
     parser.add_argument("--embedder", default="wordllama")
     parser.add_argument("--peer-embedder", default="")
+    parser.add_argument("--rounds", type=int, help="as of `irc discover`")
     parser.add_argument("--name", default="quality", help="of the files in bench/results")
     return parser.parse_args()
 

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
         search,
         select,
     )
+    from irdaemon.library.agentic import (
+        AgenticRetrieval,
+        AgenticRetrievalPipeline,
+        OnInsufficientPolicy,
+        RetrievalResult,
+    )
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -61,6 +67,12 @@ _HOMES = {
         "search",
         "select",
     ),
+    "irdaemon.library.agentic": (
+        "AgenticRetrieval",
+        "AgenticRetrievalPipeline",
+        "OnInsufficientPolicy",
+        "RetrievalResult",
+    ),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",
@@ -83,6 +95,8 @@ __all__ = [
     "EMBEDDERS",
     "SOURCES",
     "STRATEGY_REGISTRY",
+    "AgenticRetrieval",
+    "AgenticRetrievalPipeline",
     "Artifact",
     "Built",
     "Chunked",
@@ -94,8 +108,10 @@ __all__ = [
     "Hit",
     "IndexPlan",
     "IndexingStrategy",
+    "OnInsufficientPolicy",
     "Package",
     "Query",
+    "RetrievalResult",
     "SelectSpec",
     "Selection",
     "Skill",

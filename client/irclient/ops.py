@@ -90,6 +90,7 @@ QUERY: Mapping[str, Kind] = {
     "fresh": bool,
     "wait_ms": _NUMBER,
     "budget_ms": _NUMBER,
+    "rounds": (int, type(None)),
 }
 _CORPUS: Mapping[str, Kind] = {"corpus": _OPTIONAL_TEXT}
 

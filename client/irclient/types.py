@@ -75,7 +75,8 @@ class Query(Plain):
     for the text around what matched: `none`, `window:K` (neighbouring records) or `artifact`.
     `rerank` lets the configured reranker read the best candidates again. With `fresh` the answer
     waits, at most `wait_ms`, until it includes every change made before it was asked for. With a
-    `budget_ms` above 0 it comes from the best tier that usually takes no longer.
+    `budget_ms` above 0 it comes from the best tier that usually takes no longer. With `rounds`
+    (1 to 8) the parts of the query that nothing found serves are asked again, in so many at most.
     """
 
     text: str
@@ -93,6 +94,7 @@ class Query(Plain):
     fresh: bool = False
     wait_ms: float = 1000.0
     budget_ms: float = 0.0
+    rounds: int | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
@@ -162,6 +164,23 @@ class Hit(Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class Round(Plain):
+    """What one round of a bounded loop asked, found and judged.
+
+    `query` and `top_k` are what was retrieved with, `evidence` what the rounds without a sufficient
+    one are compared by. `error` is empty, or what a stage failed with, which ended the loop.
+    """
+
+    query: str
+    top_k: int
+    n_candidates: int = 0
+    n_selected: int = 0
+    sufficient: bool = False
+    evidence: float = 0.0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Selection(Plain):
     """The answer to `discover`: few hits, or none with a typed reason.
 
@@ -170,7 +189,7 @@ class Selection(Plain):
     scan of the asked corpora, None before the first), `building` and `degraded` (corpora not yet
     whole, or with a root that cannot be read) and `legs` (the retrievers that took part). Where a
     fresh answer was asked for, `unproved` lists the roots of which that could not be shown. `tier`
-    is what answered: `rerank`, a mode, or `cached`.
+    is what answered: `rerank`, a mode, or `cached`. `rounds` is empty where none were asked for.
     """
 
     query: str
@@ -185,16 +204,29 @@ class Selection(Plain):
     freshness: Mapping[str, Any]
     took_ms: float
     tier: str = ""
+    rounds: tuple[Round, ...] = ()
 
     @property
     def sufficient(self) -> bool:
-        """Return whether something was committed: a signal for the caller's own loop."""
-        return not self.abstained and bool(self.results)
+        """Return whether something was committed: a signal for the caller's own loop.
+
+        Where rounds were asked for, whether that also serves every part of the query.
+        """
+        committed = not self.abstained and bool(self.results)
+        return committed and (not self.rounds or self.rounds[-1].sufficient)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, with `sufficient`, without rounds where none were."""
+        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
+        if not self.rounds:
+            del plain["rounds"]
+        return {**plain, "sufficient": self.sufficient}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Selection:
         """Build a selection from plain data."""
         known = cls.known(data)
+        known["rounds"] = tuple(Round(**Round.known(each)) for each in known.get("rounds") or ())
         known["results"] = tuple(Hit.from_dict(hit) for hit in known.get("results") or ())
         return cls(**known)
 

@@ -33,7 +33,8 @@ from irdaemon.types import Hit, Query, Selection
 _ANSWERS = 0.3
 # What a prompt without a task needs: only what it calls by name has full evidence.
 _WITHOUT_TASK = 1.0
-_NO_TASK = {"below_floor": "no_task", "no_candidates": "no_task"}
+NO_TASK = "no_task"
+_WITHOUT_ONE = {"below_floor": NO_TASK, "no_candidates": NO_TASK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def discover(
             choice = replace(choice, hits=merged.summarised(choice.hits))
     if choice.abstained and not merged.hits:
         reason = _why_empty(merged, query)
-        choice = replace(choice, reason=reason if has_task else _NO_TASK.get(reason, reason))
+        choice = replace(choice, reason=reason if has_task else _WITHOUT_ONE.get(reason, reason))
     elif custom is None and choice.hits and _may_have_subqueries(query):
         with stage("subqueries"):
             choice = _with_subqueries(choice, run)
@@ -240,7 +241,7 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
         merged = _merged(run, replace(query, text=text))
         found = merged.hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
-        if strong and not _answered(found, hits):
+        if strong and not answers(found, hits):
             hits += merged.summarised(found[:1])
     further = len(hits) - len(choice.hits)
     if not further:
@@ -255,7 +256,7 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     return replace(choice, hits=tuple(hits), signals=signals, reason="subqueries")
 
 
-def _answered(found: Sequence[Hit], hits: Sequence[Hit]) -> bool:
+def answers(found: Sequence[Hit], hits: Sequence[Hit]) -> bool:
     """Return whether the hits already answer the sub-query that `found` is for."""
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]

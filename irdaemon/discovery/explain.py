@@ -13,8 +13,9 @@ import numpy as np
 
 from irclient.errors import NotFound
 from irdaemon.disclosure.references import unknown_corpus
-from irdaemon.discovery.discover import Models, Trace, discover
+from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.query import ANALYSED_CHARS, words_of
+from irdaemon.discovery.rounds import in_rounds
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.retrieve import Candidate, fuse
 from irdaemon.retrieve.legs import cosines_of_all
@@ -33,11 +34,11 @@ def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") ->
     Raises as `discover` does, and NotFound for an item that is not in the index.
     """
     if not item:
-        return _explanation(snapshot, discover(snapshot, query, models))
+        return _explanation(snapshot, in_rounds(snapshot, query, models))
     corpus, owner = _find(snapshot, item)
     if query.corpora and corpus not in query.corpora:
         query = replace(query, corpora=(*query.corpora, corpus))
-    trace = discover(snapshot, query, models)
+    trace = in_rounds(snapshot, query, models)
     ranking = next(each for each in trace.merged.rankings if each.index.corpus == corpus)
     return {**_explanation(snapshot, trace), "item": _outcome(ranking, owner, trace)}
 

@@ -23,6 +23,7 @@ from irdaemon.types import Query, SelectSpec
 
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
+MAX_ROUNDS = 8
 # Text beyond this does not make a query any clearer.
 ANALYSED_CHARS = 20_000
 # Give the vector of (text, embedder id), or None where that embedder is not ready.
@@ -43,6 +44,7 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
     check_wait(query.wait_ms)
     if not _is_weight(query.budget_ms):
         raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
+    _check_rounds(query.rounds)
     check_level(query.level)
     parse_expand(query.expand)
     check_filter(query.where)
@@ -52,7 +54,7 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
 
 def ranking_only(query: Query) -> Query:
     """Return a query that asks for a ranking: no floor, and nothing of how to select."""
-    return replace(query, select=SelectSpec(min_score=None))
+    return replace(query, select=SelectSpec(min_score=None), rounds=None)
 
 
 def _check_lists(query: Query) -> None:
@@ -79,6 +81,12 @@ def _check_ranking(query: Query) -> None:
             raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
     if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
         raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
+
+
+def _check_rounds(rounds: Any) -> None:
+    whole = isinstance(rounds, int) and not isinstance(rounds, bool)
+    if rounds is not None and not (whole and 1 <= rounds <= MAX_ROUNDS):
+        raise QueryError(f"rounds must be a whole number from 1 to {MAX_ROUNDS}, not {rounds!r}")
 
 
 def check_wait(wait_ms: Any) -> None:

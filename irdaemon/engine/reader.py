@@ -13,8 +13,10 @@ from irdaemon.disclosure.expand import parse_expand
 from irdaemon.disclosure.references import resolve
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers
+from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.query import asked, ranking_only, validated
+from irdaemon.discovery.rounds import in_rounds, judged
 from irdaemon.engine import status as overview
 from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.health import Health
@@ -29,7 +31,7 @@ from irdaemon.evaluate import (
 )
 from irdaemon.ledger import ArtifactPage
 from irdaemon.selection.strategies import Selector
-from irdaemon.types import Disclosure, Query, Selection
+from irdaemon.types import Disclosure, Hit, Query, Selection
 
 
 class Reader:
@@ -48,8 +50,7 @@ class Reader:
         state = self._state
 
         def run(query: Query) -> Selection:
-            trace = discovery.discover(state.snapshot, query, state.models, state.pending, custom)
-            return trace.selection
+            return in_rounds(state.snapshot, query, state.models, state.pending, custom).selection
 
         return self._answered(validated(as_query(query), custom), run, state.discover_tiers)
 
@@ -61,6 +62,15 @@ class Reader:
             return discovery.search(state.snapshot, query, state.models, state.pending).selection
 
         return self._answered(validated(ranking_only(as_query(query))), run, state.search_tiers)
+
+    def judged(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
+        """Return whether hits serve every part of a query; see `discovery.rounds.judged`."""
+        state, asked = self._state, validated(as_query(query))
+
+        def ask(text: str) -> Trace:
+            return discovery.discover(state.snapshot, replace(asked, text=text), state.models)
+
+        return judged(ask, asked.text, hits)
 
     def _answered(self, query: Query, run: Callable[[Query], Selection], tiers: Tiers) -> Selection:
         """Run a valid query at the tier that its budget allows, and read its payloads.

@@ -154,5 +154,5 @@ def cost(request: wire.Request) -> Cost:
     discloses = (args.get("level", "metadata"), args.get("expand", "none")) != ("metadata", "none")
     if op.cost == "slow" or discloses or args.get("rerank"):
         return "slow"
-    # A filter may read every record there is, and the first one every field.
-    return "heavy" if args.get("where") else "quick"
+    # A filter may read every record there is, and the first one every field; rounds ask many times.
+    return "heavy" if args.get("where") or args.get("rounds") else "quick"

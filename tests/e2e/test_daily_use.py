@@ -16,7 +16,7 @@ def test_discover_answers_with_every_promised_field_and_exit_code_0(daemon, home
     answer = home.answer("discover", "fill a pdf form")
     assert set(answer) == {
         *("query", "mode", "results", "abstained", "reason", "signals", "n_retrieved"),
-        *("n_selected", "generation", "freshness", "took_ms", "tier"),
+        *("n_selected", "generation", "freshness", "took_ms", "tier", "sufficient"),
     }
     hit = answer["results"][0]
     assert hit["name"] == "pdf-forms"

@@ -13,6 +13,7 @@ from irclient.invisible import shown as as_shown
 from irclient.terminal.hits import answer_lines, footer
 from irclient.terminal.width import Terminal
 from irclient.testing import hit, selection
+from irclient.types import Round
 
 HERE = Path(__file__).parent
 WIDTHS = (40, 80, 200)
@@ -36,6 +37,13 @@ ANSWERS = {
         ),
         hit("cafe\u0301 ❤\ufe0f", 0.05, summary="e\u0301" * 150),
         hit("drives\x1b[31m the\u202e terminal\x07", 1.0, summary="one\n\nline\tonly\x9b"),
+    ),
+    "rounds that left something out": replace(
+        selection(hit("fill-pdf-form", 0.93)),
+        signals={
+            "unserved": ["bake a chocolate cake", "book a table in Rome for the evening after"]
+        },
+        rounds=(Round("fill a form and bake", 10), Round("bake a chocolate cake", 20)),
     ),
     "an abstention": selection(reason="below_floor"),
 }

@@ -19,6 +19,8 @@ def explanation(explained: Mapping[str, Any]) -> str:
     for corpus in explained["corpora"]:
         lines += ["", *_corpus(corpus)]
     lines += ["", *_selection(explained["selection"])]
+    if explained["selection"].get("rounds"):
+        lines += ["", *_rounds(explained["selection"])]
     if "item" in explained:
         lines += ["", *_item(explained["item"])]
     return "\n".join(lines)
@@ -93,6 +95,29 @@ def _selection(selection: Mapping[str, Any]) -> Iterator[str]:
     yield f"committed {selection['n_selected']} of {of}: {selection['reason']}"
     for reference in selection["results"]:
         yield f"    {reference}"
+
+
+def _rounds(selection: Mapping[str, Any]) -> Iterator[str]:
+    rounds = selection["rounds"]
+    rows = [_round_row(number, each) for number, each in enumerate(rounds, start=1)]
+    head = ("round", "asked", "top_k", "candidates", "chosen", "evid.", "")
+    yield from table(head, rows).splitlines()
+    yield f"stopped: {selection['signals'].get('stopped', '')}"
+    if unserved := selection["signals"].get("unserved"):
+        yield f"nothing found for: {'; '.join(unserved)}"
+
+
+def _round_row(number: int, each: Mapping[str, Any]) -> list[str]:
+    verdict = each["error"] or ("sufficient" if each["sufficient"] else "insufficient")
+    return [
+        str(number),
+        clipped(each["query"], _NAME_CHARS),
+        str(each["top_k"]),
+        str(each["n_candidates"]),
+        str(each["n_selected"]),
+        f"{each['evidence']:.3f}",
+        verdict,
+    ]
 
 
 def _item(item: Mapping[str, Any]) -> Iterator[str]:

@@ -35,6 +35,7 @@ def query(options: argparse.Namespace) -> Query:
         fresh=options.fresh,
         wait_ms=options.wait_ms,
         budget_ms=options.budget_ms,
+        rounds=getattr(options, "rounds", None),
     )
 
 
@@ -60,6 +61,16 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="F",
         help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
+    )
+
+
+def add_rounds(parser: argparse.ArgumentParser) -> None:
+    """Add how often to ask again for what is not answered."""
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        metavar="N",
+        help="ask in at most N rounds (1 to 8), again for each part that nothing found answers",
     )
 
 

@@ -51,6 +51,8 @@ def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     asked = _asked(answer["query"]) if to.colour else None
     for hit in answer["results"]:
         yield from hit_lines(hit, to, asked)
+    if answer["results"] and (unserved := answer["signals"].get("unserved")):
+        yield from wrapped(["nothing found for:", *"; ".join(unserved).split()], " ", to.width)
     if building := answer["freshness"].get("building"):
         first = "more may apply:" if answer["results"] else "nothing found yet:"
         said = f"{first} still building {', '.join(building)}; ask again in a moment"
@@ -177,6 +179,8 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
         f"generation {answer['generation']}",
         f"legs {'+'.join(fresh.get('legs') or ['none'])}",
     ]
+    if rounds := answer.get("rounds"):
+        parts.append(f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}")
     if fresh.get("pending"):
         parts.append(f"{fresh['pending']:,} changes pending")
     if fresh.get("building"):

@@ -2,6 +2,7 @@
 
 import re
 import traceback
+from dataclasses import replace
 
 import msgpack
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient import wire
-from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError
+from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError, QueryError
 from irclient.ops import OPS
-from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+from irclient.types import Disclosure, Hit, Query, Round, Selection, SelectSpec
 from irdaemon.engine.queue import Job
 from tests.support.corpora import engine, mapped
 from tests.support.serving import handled, unpack_reply
@@ -199,6 +200,40 @@ def test_public_types_survive_the_wire():
     hit = Hit("c", "a", "n", "k", 0.5, {"dense": 0.5}, "s", "/p", {"x": 1}, ("c/b",), disclosed)
     found = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 3, {"legs": []}, 0.1)
     assert Selection.from_dict(wire.unpack_event(wire.pack_event(found.to_dict()))) == found
+    again = replace(
+        found, rounds=(Round("q", 10, 3, 1, error="x"), Round("r", 20, sufficient=True))
+    )
+    assert Selection.from_dict(wire.unpack_event(wire.pack_event(again.to_dict()))) == again
+
+
+def test_an_answer_says_whether_it_is_sufficient_and_tells_rounds_where_there_were_some():
+    told = Selection("q", "hybrid", (), True, "below_floor", {}, 0, 0, 3, {}, 0.1)
+    assert told.to_dict()["sufficient"] is False
+    assert "rounds" not in told.to_dict()
+    hit = Hit("c", "a", "n", "k", 0.5, {}, "s", "/p", {})
+    found = replace(told, results=(hit,), abstained=False)
+    assert found.to_dict()["sufficient"] is True
+    insufficient = replace(found, rounds=(Round("q", 10),))
+    assert insufficient.to_dict()["sufficient"] is False
+    assert insufficient.to_dict()["rounds"][0]["top_k"] == 10
+
+
+def test_a_client_or_a_daemon_that_knows_no_rounds_is_served_as_ever(served):
+    asked = Query("pdf", rounds=3).to_dict()
+    older = {name: value for name, value in asked.items() if name != "rounds"}
+    assert Query.from_dict(older) == Query("pdf")
+    assert "rounds" not in answer(served, "discover", older)[1]
+    _, told = answer(served, "discover", asked)
+    newer = {**told, "rounds": [{**told["rounds"][0], "mood": "good"}]}
+    assert Selection.from_dict(newer) == Selection.from_dict(told)
+    without = {name: told[name] for name in told if name not in ("rounds", "sufficient")}
+    assert Selection.from_dict(without).rounds == ()
+
+
+@pytest.mark.parametrize("rounds", [0, 9, True, "3", 2.5])
+def test_rounds_that_cannot_be_are_a_query_error(served, rounds):
+    with pytest.raises(QueryError, match="rounds"):
+        answer(served, "discover", {"text": "pdf", "rounds": rounds})
 
 
 def test_an_unknown_job_is_not_found(served):

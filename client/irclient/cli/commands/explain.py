@@ -6,7 +6,7 @@ import argparse
 
 from irclient.cli.asking import asked
 from irclient.cli.explanation import explanation
-from irclient.cli.query import add_query_options, add_select_options
+from irclient.cli.query import add_query_options, add_rounds, add_select_options
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
@@ -24,6 +24,9 @@ irc explain "fill in a PDF form"
 
 # why is this one not in the answer?
 irc explain --item skills/review-pull-request "fill in a PDF form"
+
+# what each round asked and found
+irc explain --rounds 3 "fill in a PDF form, and clean up a spreadsheet"
 """
 
 
@@ -31,6 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add a query, how to select, and the item to ask about."""
     add_query_options(parser)
     add_select_options(parser)
+    add_rounds(parser)
     parser.add_argument("--item", default="", metavar="CORPUS/ID", help="what became of this one")
 
 

@@ -1,0 +1,145 @@
+"""AgenticRetrieval: retrieve, select and evaluate in bounded rounds, with stages of your own.
+
+The loop is that of `discover` with rounds (`irdaemon.discovery.bounded_loop`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from numbers import Integral
+from typing import Any
+
+from irclient.errors import QueryError
+from irclient.types import Plain, Round
+from irdaemon.discovery.bounded_loop import SUFFICIENT, LoopBounds, LoopStages, run_loop
+from irdaemon.library.stages import evaluator_of, reformulation_of, retriever_of, selector_of
+from irdaemon.runtime.plugins import did_you_mean
+
+
+class OnInsufficientPolicy(StrEnum):
+    """What is returned where no round was sufficient: the best one's chunks, or none."""
+
+    BEST_EFFORT = "best_effort"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalResult(Plain):
+    """What a bounded retrieval found.
+
+    `round_idx` is the number (from 0) of the round that is kept; `top_k`, `candidate_chunks`,
+    `selected_chunks` and `evaluation` are that round's, `evaluation` None where its evaluator
+    failed. `candidate_chunks` holds all that was retrieved up to it, each once. `reason` says why
+    the loop ended: `sufficient`, `max_rounds`, `exhausted` (fewer candidates than were asked for),
+    `unchanged` (as wide as before, and nothing new) or `failed`.
+    """
+
+    query: str
+    initial_top_k: int
+    top_k: int
+    round_idx: int
+    candidate_chunks: tuple[Any, ...]
+    selected_chunks: tuple[Any, ...]
+    evaluation: Mapping[str, Any] | None
+    rounds: tuple[Round, ...]
+    reason: str
+
+    @property
+    def sufficient(self) -> bool:
+        """Return whether the evaluator accepted what is returned."""
+        return self.reason == SUFFICIENT
+
+
+@dataclass(frozen=True, slots=True)
+class AgenticRetrieval:
+    """Retrieve until an evaluator is satisfied, in at most `max_rounds`, each wider by `top_k`.
+
+    The stages are `retriever(query, top_k)` and `selector(chunks, query, selected_chunk_limit)`,
+    which return chunks, and `evaluator(query, chunks)`, which returns a bool or a mapping with
+    `is_sufficient`; an `evidence` in it, a number, is what rounds are compared by, else the sum of
+    the chunks' scores. In place of each a corpus may be given, for the retriever any object with
+    `search`. `reformulate(query, evaluation)` returns what the next round retrieves with. An object
+    keeps nothing of a run: several may be under way at once.
+
+    Raises QueryError (a ValueError) naming a wrong number or policy, TypeError for a wrong stage.
+    """
+
+    retriever: Any
+    selector: Any
+    evaluator: Any
+    max_rounds: int = 2
+    top_k: int = 10
+    max_top_k: int | None = None
+    selected_chunk_limit: int = 5
+    on_insufficient: OnInsufficientPolicy | str = OnInsufficientPolicy.BEST_EFFORT
+    reformulate: Callable[[str, Mapping[str, Any]], str] | None = None
+    _stages: LoopStages = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("max_rounds", "top_k", "selected_chunk_limit"):
+            _check_whole(name, getattr(self, name))
+        if self.max_top_k is not None:
+            _check_whole("max_top_k", self.max_top_k)
+            if self.max_top_k < self.top_k:
+                raise QueryError(f"max_top_k ({self.max_top_k}) is below top_k ({self.top_k})")
+        object.__setattr__(self, "on_insufficient", _policy(self.on_insufficient))
+        stages = LoopStages(
+            retriever_of(self.retriever),
+            selector_of(self.selector),
+            evaluator_of(self.evaluator),
+            reformulation_of(self.reformulate),
+        )
+        object.__setattr__(self, "_stages", stages)
+
+    def build(self) -> Callable[[str], RetrievalResult]:
+        """Return the loop as a function of a query."""
+        return self.run
+
+    def __call__(self, query: str) -> RetrievalResult:
+        """Do as `run` does."""
+        return self.run(query)
+
+    def run(self, query: str) -> RetrievalResult:
+        """Run rounds until one is sufficient or none can find more.
+
+        Returns a sufficient round, else the one with most evidence (of equals the earliest), under
+        the policy `empty` without its selected chunks. A stage that raises ends the loop, and its
+        error is in its round's record; it is raised only where nothing was found before it.
+        """
+        if not isinstance(query, str) or not query.strip():
+            raise QueryError(f"a query is a text with words, not {query!r:.60}")
+        bounds = LoopBounds(self.max_rounds, self.top_k, self.max_top_k, self.selected_chunk_limit)
+        outcome = run_loop(self._stages, bounds, query)
+        kept = outcome.rounds[outcome.kept]
+        none = self.on_insufficient == OnInsufficientPolicy.EMPTY and not kept.sufficient
+        return RetrievalResult(
+            query=query,
+            initial_top_k=self.top_k,
+            top_k=kept.top_k,
+            round_idx=outcome.kept,
+            candidate_chunks=kept.candidates,
+            selected_chunks=() if none else kept.selected,
+            evaluation=kept.evaluation,
+            rounds=outcome.records(),
+            reason=outcome.reason,
+        )
+
+
+AgenticRetrievalPipeline = AgenticRetrieval
+
+
+def _check_whole(name: str, value: Any) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise QueryError(f"{name} must be a whole number of at least 1, not {value!r}")
+
+
+def _policy(given: Any) -> OnInsufficientPolicy:
+    known = [str(each) for each in OnInsufficientPolicy]
+    if given not in known:
+        raise QueryError(
+            f"unknown on_insufficient {given!r}{did_you_mean(str(given), known)}",
+            f"use one of: {', '.join(known)}",
+        )
+    return OnInsufficientPolicy(given)
