@@ -100,7 +100,6 @@ COVERED_BY = {
     "irdaemon.daemon.writer_thread": "e2e/test_one_daemon.py",
     "irdaemon.disclosure.bundle": "unit/disclosure/test_disclose.py",
     "irdaemon.disclosure.payload": "unit/disclosure/test_disclose.py",
-    "irdaemon.discovery.bounded_loop": "unit/library/test_agentic.py",
     "irdaemon.embed.absent": "unit/engine/test_reembedding.py",
     "irdaemon.embed.fastembed": "unit/embed/test_embed.py",
     "irdaemon.embed.hashing": "unit/embed/test_embed.py",
