@@ -15,7 +15,8 @@ from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
-from irdaemon.discovery.query import Embed, analysed, embedded, narrowed
+from irdaemon.discovery.query import ANALYSED_CHARS, Embed, analysed, embedded, narrowed
+from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import Candidate, Question, retrieve
@@ -109,12 +110,37 @@ def discover(
 ) -> Trace:
     """Answer a valid query with few hits, or with none and a typed reason.
 
+    One that nothing answers is asked once more with the words that no corpus holds respelled.
+
     Raises NotFound for an unknown corpus, QueryError for an unknown field, Unavailable where a
     model is missing.
     """
     started = time.perf_counter()
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started)
+    trace = _discovered(run, has_task, custom)
+    if has_task and custom is None and not trace.merged.hits:
+        return _respelled(run) or trace
+    return trace
+
+
+def _respelled(run: _Run) -> Trace | None:
+    """Ask once more, with words in place of those that no corpus holds; None if that is no use."""
+    with stage("respell"):
+        words = respelled(run.snapshot, run.query.text[:ANALYSED_CHARS])
+    if not words:
+        return None
+    again = replace(run, query=replace(run.query, text=in_words(run.query.text, words)))
+    trace = _discovered(again, True, None)
+    if trace.selection.abstained:
+        return None
+    signals = {**trace.selection.signals, "respelled": words}
+    return replace(trace, selection=replace(trace.selection, query=run.query.text, signals=signals))
+
+
+def _discovered(run: _Run, has_task: bool, custom: Selector | None) -> Trace:
+    """Ask the corpora once, and select."""
+    query = run.query
     # A selector that is not ours may read summaries.
     merged = _merged(run, query, summarised=custom is not None)
     with stage("select"):
