@@ -170,7 +170,7 @@ def test_the_hit_of_a_sub_query_is_summarised_by_the_words_of_that():
     made.request(Job("reconcile", "m"))
     made.drain()
     text = "calm the cat, carry the cat to the veterinary, and water tomatoes"
-    answer = made.discover(Query(text, select=SelectSpec(min_score=0.0, rel=0.4)))
+    answer = made.discover(Query(text, select=SelectSpec(min_score=0.0, rel=0.6)))
     assert (names(answer), answer.reason) == (["cat", "garden"], "subqueries")
     assert answer.results[1].summary.startswith("… Water tomatoes.")
 
