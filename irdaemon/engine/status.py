@@ -52,7 +52,6 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
         "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
-        "skipped": _skipped(state, ledger, name),
     }
 
 
@@ -80,14 +79,18 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
         "last_reconcile": reconciled,
         "state": "re-embedding" if switching else embedding,
         "problems": problems,
+        "skipped": _skipped(state, ledger, corpus.name),
     }
 
 
 def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
-    """Count by reason what readings passed over, and what the last whole scan left out."""
+    """Count by reason what readings passed over, and what the last whole scan left out.
+
+    The most frequent comes first.
+    """
     counts = Counter(ledger.entries.skipped(name))
     counts.update(state.work.watermarks(name).left_out)
-    return dict(counts)
+    return dict(counts.most_common())
 
 
 def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
