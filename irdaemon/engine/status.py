@@ -75,7 +75,8 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
         "records": rows.n_records,
         "vectors": rows.n_records - unembedded,
         "failures": ledger.failures.count(corpus.name),
-        "pending": waiting + _unread(state, corpus.name),
+        # What is read has still to be embedded: the sum of both would not move for the whole scan.
+        "pending": _unread(state, corpus.name) or waiting,
         "last_reconcile": reconciled,
         "state": "re-embedding" if switching else embedding,
         "problems": problems,
