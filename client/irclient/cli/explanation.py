@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from irclient.terminal.columns import TableColumn, fitted, paragraph
-from irclient.terminal.width import UNCUT, clipped
+from irclient.terminal.width import UNCUT
 
 _SHOWN = 10
 _TERMS = 4
-_NAME_CHARS = 36
 _INDENT = "    "
 _CANDIDATE = (
     TableColumn(""),
@@ -97,7 +96,7 @@ def _row(number: int, each: Mapping[str, Any]) -> list[str]:
     dense, lexical = each["dense"], each["lexical"]
     return [
         str(number),
-        clipped(each["name"], _NAME_CHARS),
+        each["name"],
         f"{dense['score']:.3f}",
         str(dense["rank"] or "-"),
         f"{lexical['score']:.2f}",

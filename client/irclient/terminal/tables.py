@@ -68,7 +68,7 @@ def waiting(places: Sequence[dict[str, str]]) -> list[str]:
     if not places:
         return []
     first = {place["corpus"]: place["path"] for place in reversed(places)}
-    examples = ", ".join(list(reversed(first.values()))[:_EXAMPLES])
+    examples = ", ".join(map(_short, list(reversed(first.values()))[:_EXAMPLES]))
     return [
         f"waiting for {len(places):,} places that do not exist yet ({examples}, ...);"
         " irc status --json names them"
