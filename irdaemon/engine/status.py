@@ -162,7 +162,10 @@ def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
             "ask for the next page with `after`",
         )
     if any(wanted.after) and not all(wanted.after):
-        raise QueryError(f"after must be CORPUS/ID, not {'/'.join(filter(None, wanted.after))!r}")
+        given = "/".join(filter(None, wanted.after))
+        raise QueryError(
+            f"after must be CORPUS/ID, not {given!r}", "give the last reference of the page before"
+        )
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at")
     return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.page(wanted)]
 
