@@ -147,6 +147,18 @@ def test_all_that_was_set_up_is_listed_and_taken_out(home):
     assert [path for path in kept if "irdaemon" in str(path.parent)] == []
 
 
+def test_installing_a_server_that_cannot_start_says_so_with_the_command_that_helps(home):
+    hooks = home.path / "site"
+    hooks.mkdir()
+    (hooks / "sitecustomize.py").write_text('import sys\nsys.modules["mcp"] = None\n')
+    home.env["PYTHONPATH"] = f"{hooks}{os.pathsep}{home.env['PYTHONPATH']}"
+    done = home.irc("install", "claude")
+    assert done.returncode == 0
+    assert "the MCP server cannot start: the MCP SDK is not installed" in done.stderr
+    assert "-m pip install" in done.stderr
+    assert "cannot start" not in home.irc("install", "codex", "--hooks").stderr
+
+
 def test_a_corpus_says_when_it_was_looked_at_in_words(daemon, home):
     said = home.irc("info", "skills").stdout
     (line,) = [line for line in said.splitlines() if line.startswith("last_reconcile: ")]
