@@ -144,10 +144,10 @@ def _short(path: str) -> str:
 
 def _running(job: dict[str, Any]) -> str:
     """Return how far a job is: done of total, and how many a second so far."""
-    line = f"{job['kind']} {job['corpus']}".rstrip() + ": running"
+    line = f"{job['kind']} {job['corpus']}".rstrip() + ": "
     if not job["todo"]:
-        return line
-    line = line.removesuffix("running") + f"{job['done']:,} of {job['todo']:,}"
+        return line + ("listing what is there" if job["kind"] == "reconcile" else "running")
+    line += f"{job['done']:,} of {job['todo']:,}"
     took = time.time() - job["since"] if job.get("since") else 0.0
     return f"{line}, {job['done'] / took:,.0f}/s" if took >= _RATED_AFTER_S else line
 

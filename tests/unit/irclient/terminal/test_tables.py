@@ -30,6 +30,8 @@ def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
     rated = tables.status(state({**job, "since": time.time() - 10}))
     assert "reconcile skills: 1,200 of 23,301, 1" in rated
     assert "/s\n" in rated
+    listing = {**job, "done": 0, "todo": 0}
+    assert "reconcile skills: listing what is there\n" in tables.status(state(listing))
     assert "compact: running" in tables.status(
         state({"kind": "compact", "corpus": "", "done": 0, "todo": 0})
     )
