@@ -2,8 +2,10 @@
 
 A home is made of real skills, packages and transcripts, a daemon indexes it, and every prompt is
 asked through the hook of an agent and through `discover` over all corpora. A prompt with gold is
-right when the gold is among the first three; one without is right when nothing is said. Writes
-bench/results/daily.json with every answer, so that two runs can be compared line by line.
+right when the gold is among the first three; one without is right when nothing is said. Then words
+that occur in one skill only are searched, in both modes that have words. Writes
+bench/results/daily.json with every answer, so that two runs can be compared line by line; no text
+of a prompt is written there.
 
     python bench/daily.py [--data DIR] [--prompts FILE] [--corpus-alone]
 """
@@ -11,12 +13,15 @@ bench/results/daily.json with every answer, so that two runs can be compared lin
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,18 +35,20 @@ from irclient import Client, Hit, Query
 START = str(Path(irclient.__file__).parent / "agents" / "hook" / "start.py")
 HOOK = [sys.executable, "-I", "-S", START, "--agent", "claude"]
 FIRST = 3
-# The groups of which the prompts without gold must get nothing.
-SILENT = ("smalltalk", "tiny", "offtopic")
+RARE_WORDS = 250
+_LETTERS = re.compile(r"[^\W\d_]{6,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one prompt got: ranks are those of the gold (0-based, -1 where it is missing)."""
+    """What one prompt got; its text is private, and not kept.
+
+    Ranks are those of the gold (0-based, -1 where it is missing).
+    """
 
     id: str
     group: str
     corpus: str
-    prompt: str
     ranks: tuple[int, ...]
     need: str
     ranked: tuple[int, ...]
@@ -105,14 +112,18 @@ def ask(running: Daemon, client: Client, label: Mapping[str, Any], alone: bool) 
         id=label["id"],
         group=label["group"],
         corpus="+".join(sorted(corpora)),
-        prompt=label["prompt"],
         ranks=ranks_of(selection.results, gold),
         need=label.get("need", "all"),
         ranked=ranks_of(ranked.results, gold),
-        found=tuple(f"{hit.score:.2f} {hit.corpus}/{hit.name}" for hit in selection.results),
+        found=tuple(map(found_as, selection.results)),
         reason=selection.reason,
         hook_chars=hook_chars(running, label),
     )
+
+
+def found_as(hit: Hit) -> str:
+    """Return a hit's score, corpus and name; a turn is called by its prompt, which is left out."""
+    return f"{hit.score:.2f} {hit.corpus}" + ("" if hit.corpus == "sessions" else f"/{hit.name}")
 
 
 def hook_chars(running: Daemon, label: Mapping[str, Any]) -> int:
@@ -160,6 +171,32 @@ def row(group: str, corpus: str, answers: Sequence[Answer]) -> dict[str, Any]:
     return figures
 
 
+def rare_words(skills: Path) -> dict[str, str]:
+    """Return words that occur in exactly one SKILL.md, with its path below `skills`.
+
+    Words of six letters or more, in lower case, in the order of their SHA-256.
+    """
+    held: dict[str, set[str]] = defaultdict(set)
+    for path in skills.rglob("SKILL.md"):
+        for word in set(_LETTERS.findall(path.read_text("utf-8", errors="replace").lower())):
+            held[word].add(str(path.relative_to(skills)))
+    once = [word for word, paths in held.items() if len(paths) == 1]
+    once.sort(key=lambda word: hashlib.sha256(word.encode()).digest())
+    return {word: min(held[word]) for word in once[:RARE_WORDS]}
+
+
+def rare(client: Client, words: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return for each mode how many of the words put the one skill that holds them first."""
+    rows = []
+    for mode in ("hybrid", "lexical"):
+        first = 0
+        for word, path in words.items():
+            hits = client.search(Query(word, corpora=("skills",), mode=mode, k=1)).results
+            first += bool(hits) and hits[0].pointer.endswith(path)
+        rows.append({"rare words": mode, "n": len(words), "first": first})
+    return rows
+
+
 def main() -> None:
     """Ask every prompt, and keep the figures."""
     parser = argparse.ArgumentParser(
@@ -183,18 +220,15 @@ def main() -> None:
         with running.client() as client:
             running.wait_indexed(client, 1)
             answers = [ask(running, client, label, options.corpus_alone) for label in labels]
+            words = rare_words(options.data / "skills")
+            found = rare(client, words)
     if options.verbose:
-        for each in answers:
+        print("rare words:", *words)
+        for label, each in zip(labels, answers, strict=True):
             if not each.right:
-                print(
-                    each.id,
-                    each.prompt[:80].replace("\n", " "),
-                    each.ranks,
-                    each.ranked,
-                    each.reason,
-                    each.found,
-                )
-    keep("daily", [*table(answers), {"answers": [asdict(each) for each in answers]}])
+                prompt = label["prompt"][:80].replace("\n", " ")
+                print(each.id, prompt, each.ranks, each.ranked, each.reason, each.found)
+    keep("daily", [*table(answers), *found, {"answers": [asdict(each) for each in answers]}])
 
 
 if __name__ == "__main__":

@@ -178,7 +178,6 @@ COVERED_BY = {
     "irdaemon.source.redact.*": "unit/source/redact/test_placements.py",
     "irdaemon.source.sessions": "unit/source/sessions/test_scan.py",
     "irdaemon.source.sessions.aider": "unit/source/sessions/test_adapters.py",
-    "irdaemon.source.sessions.artifacts": "unit/source/sessions/test_adapters.py",
     "irdaemon.source.sessions.blocks": "unit/source/sessions/test_lines.py",
     "irdaemon.source.sessions.branch": "unit/source/sessions/test_adapters.py",
     "irdaemon.source.sessions.claude_steps": "unit/source/sessions/test_claude.py",

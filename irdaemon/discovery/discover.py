@@ -15,10 +15,11 @@ from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
-from irdaemon.discovery.query import Embed, analysed, narrowed
+from irdaemon.discovery.query import ANALYSED_CHARS, Embed, analysed, embedded, narrowed
+from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import Candidate, retrieve
+from irdaemon.retrieve import Candidate, Question, retrieve
 from irdaemon.retrieve.rerank import reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
@@ -49,7 +50,10 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The ranking of every asked corpus, and the hits merged of those above their floor."""
+    """The ranking of every asked corpus, and the hits merged of those above their floor.
+
+    Those hits have no summaries where most of them will not be shown.
+    """
 
     rankings: tuple[CorpusRanking, ...]
     hits: tuple[Hit, ...]
@@ -58,6 +62,17 @@ class Merged:
     def legs(self) -> list[str]:
         """Name the legs that took part anywhere."""
         return sorted({leg for each in self.rankings for leg in each.retrieved.took_part})
+
+    def summarised(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return some of the hits, with their summaries."""
+        found = {
+            (each.index.corpus, candidate.card.artifact_id): candidate
+            for each in self.rankings
+            for candidate in each.retrieved.candidates
+        }
+        return tuple(
+            replace(hit, summary=found[hit.corpus, hit.artifact_id].summary) for hit in hits
+        )
 
     @property
     def signals(self) -> dict[str, Any]:
@@ -95,15 +110,43 @@ def discover(
 ) -> Trace:
     """Answer a valid query with few hits, or with none and a typed reason.
 
+    One that nothing answers is asked once more with the words that no corpus holds respelled.
+
     Raises NotFound for an unknown corpus, QueryError for an unknown field, Unavailable where a
     model is missing.
     """
     started = time.perf_counter()
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started)
-    merged = _merged(run, query)
+    trace = _discovered(run, has_task, custom)
+    if has_task and custom is None and not trace.merged.hits:
+        return _respelled(run) or trace
+    return trace
+
+
+def _respelled(run: _Run) -> Trace | None:
+    """Ask once more, with words in place of those that no corpus holds; None if that is no use."""
+    with stage("respell"):
+        words = respelled(run.snapshot, run.query.text[:ANALYSED_CHARS])
+    if not words:
+        return None
+    again = replace(run, query=replace(run.query, text=in_words(run.query.text, words)))
+    trace = _discovered(again, True, None)
+    if trace.selection.abstained:
+        return None
+    signals = {**trace.selection.signals, "respelled": words}
+    return replace(trace, selection=replace(trace.selection, query=run.query.text, signals=signals))
+
+
+def _discovered(run: _Run, has_task: bool, custom: Selector | None) -> Trace:
+    """Ask the corpora once, and select."""
+    query = run.query
+    # A selector that is not ours may read summaries.
+    merged = _merged(run, query, summarised=custom is not None)
     with stage("select"):
         choice = select(merged.hits, query.select, custom)
+        if custom is None:
+            choice = replace(choice, hits=merged.summarised(choice.hits))
     if choice.abstained and not merged.hits:
         reason = _why_empty(merged, query)
         choice = replace(choice, reason=reason if has_task else _NO_TASK.get(reason, reason))
@@ -135,27 +178,35 @@ def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -
 # -- from the asked corpora to merged hits -------------------------------------------------------
 
 
-def _merged(run: _Run, query: Query) -> Merged:
+def _merged(run: _Run, query: Query, summarised: bool = False) -> Merged:
     """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` hits."""
     rankings = _rankings(run, query)
     with stage("merge"):
         candidates = _interleaved([each for each in rankings if each.above_floor])
-        return Merged(rankings, tuple(islice(joined(candidates, near=True), query.k)))
+        hits = joined(candidates, near=True, summarised=summarised)
+        return Merged(rankings, tuple(islice(hits, query.k)))
 
 
 def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
+    """Analyse a query once, and ask every corpus."""
     check_clock()
-    return tuple(_ranking(run, index, query) for index in run.snapshot.corpora.values())
-
-
-def _ranking(run: _Run, index: CorpusIndex, query: Query) -> CorpusRanking:
-    """Retrieve from one corpus, and compare what was found with its floor."""
     with stage("analyse"):
-        question = analysed(run.snapshot, index, query, run.models.embed)
+        question = analysed(query, run.snapshot.vocabulary)
+        asked = [
+            (index, embedded(question, index, run.models.embed))
+            for index in run.snapshot.corpora.values()
+        ]
+    return tuple(_ranking(index, question, query, run.models.reranker) for index, question in asked)
+
+
+def _ranking(
+    index: CorpusIndex, question: Question, query: Query, reranker: Reranker
+) -> CorpusRanking:
+    """Retrieve from one corpus, and compare what was found with its floor."""
     retrieved = retrieve(index, question)
     if query.rerank:
         with stage("rerank"):
-            retrieved = reranked(retrieved, query.text, run.models.reranker)
+            retrieved = reranked(retrieved, query.text, reranker)
     with stage("threshold"):
         return ranking_of(index, question, retrieved, query)
 
@@ -212,10 +263,11 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     for text in subqueries(query.text):
         if len(hits) >= query.select.max_k:
             break
-        found = _merged(run, replace(query, text=text)).hits
+        merged = _merged(run, replace(query, text=text))
+        found = merged.hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
         if strong and not _answered(found, hits):
-            hits.append(found[0])
+            hits += merged.summarised(found[:1])
     further = len(hits) - len(choice.hits)
     if not further:
         return choice

@@ -14,6 +14,7 @@ import numpy as np
 from irclient.errors import NotFound
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace, discover
+from irdaemon.discovery.query import ANALYSED_CHARS, words_of
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.retrieve import Candidate, fuse
 from irdaemon.retrieve.legs import cosines_of_all
@@ -21,7 +22,6 @@ from irdaemon.retrieve.where import mask_of
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking
-from irdaemon.text import tokenize
 from irdaemon.types import Hit, Query
 
 Report = dict[str, Any]
@@ -58,20 +58,20 @@ def _explanation(snapshot: Snapshot, trace: Trace) -> Report:
 
 def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
-    tokens = list(dict.fromkeys(tokenize(query.text)))
-    held = [each.index.lexical.holds for each in trace.merged.rankings]
+    tokens, known = words_of(query.text[:ANALYSED_CHARS], snapshot.vocabulary)
+    # By the corpora that are asked: a client learns nothing of what the others hold.
+    held = {word for word, term in known.items() if _is_held(term, trace)}
     return {
-        "tokens": tokens,
-        # To the corpora that are asked: a client learns nothing of what the others hold.
-        "unknown": [
-            token
-            for token in tokens
-            if not any(holds(snapshot.vocabulary.get(token, -1)) for holds in held)
-        ],
+        "tokens": list(dict.fromkeys((*tokens, *(word for word in known if word in held)))),
+        "unknown": [token for token in tokens if token not in held],
         "subqueries": subqueries(query.text),
         "mode": query.mode,
         "fusion": query.fusion,
     }
+
+
+def _is_held(term: int, trace: Trace) -> bool:
+    return any(each.index.lexical.holds(term) for each in trace.merged.rankings)
 
 
 def _corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Report:
@@ -131,10 +131,9 @@ def _in_leg(scores: Any, place: int, deviations: Any) -> Report:
 
 def _terms(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[str, float]:
     """Return what each query term adds to a record's BM25 score, the most first."""
-    known = snapshot.vocabulary
-    tokens = [token for token in dict.fromkeys(tokenize(ranking.question.text)) if token in known]
-    parts = ranking.index.lexical.parts(position, [known[token] for token in tokens])
-    added = {token: round(part, 3) for token, part in zip(tokens, parts, strict=True) if part > 0}
+    _, known = words_of(ranking.question.text, snapshot.vocabulary)
+    parts = ranking.index.lexical.parts(position, list(known.values()))
+    added = {word: round(part, 3) for word, part in zip(known, parts, strict=True) if part > 0}
     return dict(sorted(added.items(), key=lambda pair: -pair[1]))
 
 
@@ -232,7 +231,7 @@ def _own_scores(ranking: CorpusRanking, owner: int) -> Report:
     mine = index.rows.artifact_of.array == owner
     legs = {
         "dense": cosines_of_all(index, question),
-        "lexical": index.lexical.ranked(question.terms),
+        "lexical": index.lexical.ranked((*question.terms, *question.unstemmed)),
     }
     best: Report = {}
     for leg, scores in legs.items():

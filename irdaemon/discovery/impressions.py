@@ -66,10 +66,16 @@ class Impressions:
         return self._clients.get(session.client, {}).get(session.name, {})
 
     def unseen(self, answer: Selection, session: ClientSession) -> Selection:
-        """Return an answer without what a session was shown, as itself or as a duplicate."""
+        """Return an answer without what a session was shown, as itself or as a duplicate.
+
+        Turns of its own that have no answer are left out too: a prompt that was broken off and is
+        asked again is not answered with itself.
+        """
         check_session(session.name)
-        seen = self.of(session)
-        left = tuple(hit for hit in answer.results if not _was_shown(hit, seen))
+        seen, id = self.of(session), session.name.rpartition(":")[2]
+        left = tuple(
+            hit for hit in answer.results if not (_was_shown(hit, seen) or _asked_in_vain(hit, id))
+        )
         if len(left) == len(answer.results):
             return answer
         signals = {**answer.signals, "n_offered_before": len(answer.results) - len(left)}
@@ -113,6 +119,12 @@ def check_session(session: str) -> None:
 
 def _was_shown(hit: Hit, seen: Mapping[str, float]) -> bool:
     return any(each in seen for each in (f"{hit.corpus}/{hit.artifact_id}", *hit.duplicates))
+
+
+def _asked_in_vain(hit: Hit, session_id: str) -> bool:
+    """Return whether a hit is a turn of this session that has no answer."""
+    unanswered = hit.fields.get("outcome") not in (None, "answered")
+    return unanswered and bool(session_id) and hit.fields.get("session_id") == session_id
 
 
 def _clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:

@@ -1,8 +1,8 @@
-"""From a query to the terms of each index: validate it once, find its corpora, analyse its text."""
+"""From a query to what each index is asked: validate it, find its corpora, analyse its words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -18,13 +18,13 @@ from irdaemon.retrieve import FUSIONS, Question
 from irdaemon.retrieve.where import check_dates, check_fields, check_filter
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.strategies import Selector, check_spec
-from irdaemon.text import identifiers, tokenize, unstemmed
+from irdaemon.text import as_typed, identifiers, tokenize, unstemmed
 from irdaemon.types import Query, SelectSpec
 
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
 # Text beyond this does not make a query any clearer.
-_ANALYSED_CHARS = 20_000
+ANALYSED_CHARS = 20_000
 # Give the vector of (text, embedder id), or None where that embedder is not ready.
 Embed = Callable[[str, str], QueryVector | None]
 
@@ -133,26 +133,14 @@ def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
             )
 
 
-def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed) -> Question:
-    """Return a query in one index' terms. Raises Unavailable where it needs a missing vector."""
-    text = query.text[:_ANALYSED_CHARS]
-    vocabulary = snapshot.vocabulary
-    tokens = dict.fromkeys(tokenize(text))
-    # Punctuation alone has a vector too, which means nothing.
-    has_words = any(map(str.isalnum, text))
-    vector = embed(text, index.embedder) if query.mode != "lexical" and has_words else None
-    if vector is None and query.mode == "dense" and has_words:
-        raise Unavailable(
-            f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
-            "use --mode lexical or hybrid meanwhile; `irc status` says why",
-        )
-    terms = tuple(vocabulary[token] for token in tokens if token in vocabulary)
-    unknown = len(tokens) - len(terms)
-    terms += tuple(vocabulary[word] for word in unstemmed(text) if word in vocabulary)
+def analysed(query: Query, vocabulary: Mapping[str, int]) -> Question:
+    """Return a query in the terms of a snapshot, for any of its indexes, without its vector."""
+    text = query.text[:ANALYSED_CHARS]
+    tokens, known = words_of(text, vocabulary)
     return Question(
         text=text,
-        terms=terms,
-        vector=vector.vector if vector else None,
+        terms=tuple(known[token] for token in tokens if token in known),
+        vector=None,
         mode=query.mode,
         # Duplicates are joined later, so more is needed than is asked for.
         k=2 * query.k + 5,
@@ -160,7 +148,38 @@ def analysed(snapshot: Snapshot, index: CorpusIndex, query: Query, embed: Embed)
         surfaces=frozenset(query.surfaces),
         fusion=query.fusion,
         weights=query.weights,
-        trust=vector.trust if vector else 0.0,
-        unknown=unknown,
+        trust=0.0,
+        unknown=sum(token not in known for token in tokens),
         identifiers=tuple(vocabulary[each] for each in identifiers(text) if each in vocabulary),
+        unstemmed=tuple(term for word, term in known.items() if word not in tokens),
+        typed=tuple(vocabulary[each] for each in as_typed(text) if each in vocabulary),
     )
+
+
+def words_of(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[str, int]]:
+    """Return the distinct tokens of a text, and the terms that it is ranked by, by word.
+
+    Those are its known tokens and, behind them, its known unstemmed words.
+    """
+    tokens = list(dict.fromkeys(tokenize(text)))
+    words = dict.fromkeys((*tokens, *unstemmed(text)))
+    return tokens, {word: vocabulary[word] for word in words if word in vocabulary}
+
+
+def embedded(question: Question, index: CorpusIndex, embed: Embed) -> Question:
+    """Return a question with its vector for one index.
+
+    Raises Unavailable where it needs one that is missing.
+    """
+    # Punctuation alone has a vector too, which means nothing.
+    if question.mode == "lexical" or not any(map(str.isalnum, question.text)):
+        return question
+    vector = embed(question.text, index.embedder)
+    if vector is not None:
+        return replace(question, vector=vector.vector, trust=vector.trust)
+    if question.mode == "dense":
+        raise Unavailable(
+            f"the embedder {index.embedder!r} of corpus {index.corpus!r} is not ready",
+            "use --mode lexical or hybrid meanwhile; `irc status` says why",
+        )
+    return question

@@ -104,7 +104,7 @@ def _words(name: str) -> list[str]:
 
 def _prompt(text: str, k: int) -> str:
     return (
-        f"Write {k} different requests, one a line, in the words of somebody who needs what is"
+        f"Write {k} different requests, one a line, in the words of a person who needs what is"
         f" described below but does not know that it exists. Do not name it.\n\n{text}"
     )
 

@@ -91,6 +91,10 @@ class Lexical:
         """Return how many records hold a term, by its id."""
         return int(self.df[term]) if 0 <= term < len(self.df) else 0
 
+    def holding(self, term: int) -> NDArray[np.int32]:
+        """Return the positions of the records that hold a term, by its id, ascending."""
+        return np.concatenate([part.of_term(term)[0] for part in (self.base, self.tail)])
+
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 is none."""
         return 0 <= term < len(self.df) and bool(self.df[term])
@@ -105,8 +109,12 @@ class Lexical:
 
     def mass(self, terms: Sequence[int], unknown: int) -> float:
         """Return ln(1 + the sum of the idf) of distinct terms by id, and of unknown ones."""
+        return math.log1p(self.weight(terms, unknown))
+
+    def weight(self, terms: Sequence[int], unknown: int) -> float:
+        """Return the sum of the idf of distinct terms by id, and of unknown ones."""
         ids = np.array([*terms, *[len(self.df)] * unknown], np.int64)
-        return float(np.log1p(self.weights(ids).sum()))
+        return float(self.weights(ids).sum())
 
     def score(self, counts: Mapping[int, float], length: float) -> float:
         """Return the BM25 score of a record of a length that holds `counts` of a query's terms."""

@@ -44,7 +44,7 @@ def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
 def restore(file: str, ledger_path: str) -> str | None:
     """Put a backup in a ledger's place, in one step; return where the old one lies now.
 
-    Nobody may have the ledger open. Raises BackupError for a file that is no sound ledger of a
+    No process may have the ledger open. Raises BackupError for a file that is no sound ledger of a
     format that this version knows; nothing has changed then.
     """
     check_backup(file)

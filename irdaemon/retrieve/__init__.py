@@ -53,8 +53,12 @@ class Candidate:
         return self.card.content
 
     @property
-    def hit(self) -> Hit:
-        """Return it as an answer shows it."""
+    def summary(self) -> str:
+        """Return the line that describes it, by the record that matched and the query's words."""
+        return summary_of(self.index.rows, self.card, self.position, self.asked)
+
+    def hit(self, summarised: bool) -> Hit:
+        """Return it as an answer shows it, with or without its summary."""
         card, rows = self.card, self.index.rows
         return Hit(
             corpus=self.index.corpus,
@@ -69,7 +73,7 @@ class Candidate:
                 "fused": round(self.fused, 4),
                 "evidence": round(self.evidence, 4),
             },
-            summary=summary_of(rows, card, self.position, self.asked),
+            summary=self.summary if summarised else "",
             pointer=card.pointer,
             fields=card.fields,
             surface_index=int(rows.surfaces.array[self.position]),
@@ -99,7 +103,7 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     lexical = question.mode != "dense"
     took_part = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
     named = index.names.called(question.text)
-    if not eligible or not (dense or question.terms or named):
+    if not eligible or not (dense or question.terms or question.unstemmed or named):
         return Retrieved((), eligible, took_part)
     legs = score_legs(index, question, mask, named)
     with stage("fuse"):

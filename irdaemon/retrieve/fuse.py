@@ -19,6 +19,8 @@ from irdaemon.retrieve.legs import Legs
 from irdaemon.retrieve.question import Question
 
 NAME_WEIGHT = 7.0
+# A record that holds the words of a short query as they are typed, not only their stems.
+_FORM_WEIGHT, _FEW_WORDS = 15.0, 8
 # Records that do not match stand at zero in a lexical ranking; with them it has at least so many.
 FEWEST_MATCHES = 50
 RRF_K = 60
@@ -48,12 +50,27 @@ def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     Deviations keep relative magnitude, which ranks lose. An item that one ranking lifts far above
     its usual top is seldom wrong, wherever the other has it. A name whose words the query holds is
     the strongest hint there is short of calling it. The dense ranking counts only as far as the
-    embedder knows the query's words. docs/retrieval.md has the figures.
+    embedder knows the query's words. What holds the few words of a short query as they are typed
+    comes before what holds their stems. docs/retrieval.md has the figures.
     """
     lexical = standardise(legs.bm25, legs.lexical_top, FEWEST_MATCHES)
     dense = question.trust * standardise(legs.cosine, legs.dense_top)
     scores: Scores = lexical + dense + np.maximum(lexical, dense) + NAME_WEIGHT * legs.covered
+    few = len(question.terms) + question.unknown <= _FEW_WORDS
+    if question.typed and few and question.mode != "dense":
+        scores += _FORM_WEIGHT * _held_as_typed(index, question, legs) ** 2
     return scores
+
+
+def _held_as_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Return the share of the query's words, by idf, that each candidate holds as typed."""
+    lexical = index.lexical
+    typed = question.typed
+    held = np.zeros(len(legs.positions), np.float32)
+    for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
+        held += weight * np.isin(legs.positions, lexical.holding(term))
+    whole = lexical.weight(question.terms, question.unknown)
+    return np.minimum(held / whole, 1) if whole else held
 
 
 def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:

@@ -109,7 +109,7 @@ def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Sc
 def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
     if question.mode == "dense":
         return np.zeros(len(index.rows.present), np.float32)
-    scores = index.lexical.ranked(question.terms)
+    scores = index.lexical.ranked((*question.terms, *question.unstemmed))
     return scores if mask is None else np.where(mask, scores, 0)
 
 

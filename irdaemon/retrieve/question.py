@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 class Question:
     """A query in the terms of one index.
 
-    `terms` are the ids of its distinct known tokens, `unknown` counts the others. `vector` is None
-    when no dense leg takes part; `trust` (0 to 1) is how much of the query its embedder knows.
-    `identifiers` are the terms of words that are written as names in code are.
+    `terms` are the ids of its known tokens, each once, `unstemmed` those of words that are known
+    beside their tokens; `unknown` counts the tokens that are not known. `identifiers` are the terms
+    of words that are written as names in code are, `typed` those of records that hold its plain
+    words as they are typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how
+    much of the query its embedder knows.
     `weights` multiply the fused score of surfaces, by kind.
     """
 
@@ -32,3 +34,5 @@ class Question:
     trust: float = 1.0
     unknown: int = 0
     identifiers: tuple[int, ...] = ()
+    unstemmed: tuple[int, ...] = ()
+    typed: tuple[int, ...] = ()

@@ -1,8 +1,8 @@
 """What an answer says of a hit, in one line, made of what the index holds: nothing is read for it.
 
 A package, or a rule, is described by its own description; a turn of a session by its date, project
-and agent, what was asked, and how the answer begins; anything else by the sentences of the matched
-record that hold most of the query's words.
+and agent, what was asked, and how the answer begins, or why there is none; anything else by the
+sentences of the matched record that hold most of the query's words.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ _ANSWER_CHARS = 200
 _BEFORE_MATCH = 60
 _AS_IT_IS = ("capability", "description", "deps")
 _TURN = ("user_prompt", "assistant_summary", "assistant_full", "session_title")
+# What stands before the text of a turn that did not come to its answer, and for one without text.
+_NO_ANSWER = {
+    "interrupted": ("Interrupted after:", "Interrupted before an answer."),
+    "failed": ("Failed after:", "Failed before an answer."),
+    "unanswered": ("Left without an answer after:", "Left without an answer."),
+}
 
 # What is cut off at the end of a text may lack its end.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -48,7 +54,7 @@ def summary_of(rows: Rows, card: Card, position: int, asked: str) -> str:
     if rows.kind_of(held.start) == "description":
         return _described(rows, card, held.start)
     if kind in _TURN:
-        return _turn(rows, card, held)
+        return _turn(rows, card, held, position)
     if kind in _AS_IT_IS:
         return _described(rows, card, position)
     title, _, rest = (text := rows.shown[position].text).partition("\n")
@@ -65,17 +71,25 @@ def _described(rows: Rows, card: Card, position: int) -> str:
 # -- a turn of a session -------------------------------------------------------------------------
 
 
-def _turn(rows: Rows, card: Card, held: range) -> str:
-    """Return "DATE, PROJECT, AGENT. Asked: ... Answered: ...", of which any part may be missing."""
-    texts = {rows.kind_of(at): rows.shown[at].summary for at in reversed(held)}
+def _turn(rows: Rows, card: Card, held: range, position: int) -> str:
+    """Return "DATE, PROJECT, AGENT. Asked: ... Answered: ...", of which any part may be missing.
+
+    Of several questions it is the matched one, else the first.
+    """
+    texts = {rows.kind_of(at): rows.shown[at].summary for at in (*reversed(held), position)}
     question = _beginning(texts.get("user_prompt", ""), _QUESTION_CHARS)
-    answer = _beginning(texts.get("assistant_summary", ""), _ANSWER_CHARS)
     parts = [_setting(card.fields)]
     if question and question != card.name:
         parts.append(f"Asked: {question}" + ("" if question[-1] in ".?!…" else "."))
-    if answer:
-        parts.append(f"Answered: {answer}")
+    parts.append(_answered(texts.get("assistant_summary", ""), card.fields.get("outcome")))
     return " ".join(filter(None, parts)) or card.name
+
+
+def _answered(text: str, outcome: Any) -> str:
+    """Return how an answer begins; of one that was not finished, how far it came."""
+    answer = _beginning(text, _ANSWER_CHARS)
+    lead, alone = _NO_ANSWER.get(str(outcome), ("Answered:", ""))
+    return f"{lead} {answer}" if answer else alone
 
 
 def _setting(fields: Mapping[str, Any]) -> str:

@@ -3,8 +3,9 @@
 Unanswerable queries are ordinary requests (`negatives`) and sentences out of other corpora.
 Answerable ones are made from the corpus' own surfaces: some words of a sentence ask, the words left
 answer. The surface is held out of matching itself: its own score is that of the words left, and its
-duplicates and the rest of its artifact take no part. All is drawn in an order that depends on
-content alone, so the same corpus gives the same floor whatever its history.
+duplicates and the rest of its artifact take no part. A corpus of sessions is also asked the prompts
+in it, each without the sessions that it was typed in (`prompts`). All is drawn in an order that
+depends on content alone, so the same corpus gives the same floor whatever its history.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from irdaemon.embed import QueryVector
 from irdaemon.embed.rerankers import DEPTH, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import Question, retrieve
-from irdaemon.selection.floor import FORMULA, Strength, confidence_of, reranked_mode
+from irdaemon.selection.floor import FORMULA, Strength, confidence_of, reranked_mode, trusted
 from irdaemon.selection.negatives import REQUESTS, negatives
+from irdaemon.selection.prompts import TypedPrompt, typed_prompts
 from irdaemon.text import term_counts, tokenize
 from irdaemon.types import Floor, Usual
 
@@ -67,13 +69,15 @@ class Labelled:
 class Trial:
     """What answerable and unanswerable queries find in a corpus; `negatives` is of the latter.
 
-    With `labelled`, `inside` and `elsewhere` are labelled queries; `labels` is the digest of the
-    file that they are from, whether there was enough in it or not.
+    `prompts` is what those typed in its sessions find in others. With `labelled`, `inside` and
+    `elsewhere` are labelled queries; `labels` is the digest of the file that they are from, whether
+    there was enough in it or not.
     """
 
     inside: tuple[Strength, ...]
     negatives: tuple[Strength, ...]
     elsewhere: tuple[Strength, ...]
+    prompts: tuple[Strength, ...] = ()
     reread: Trial | None = None
     labelled: bool = False
     labels: str = ""
@@ -116,6 +120,7 @@ def try_out(
         inside=answers(map(asker.held_out, _probes(index, _INSIDE))),
         negatives=answers(map(asker.strength, negatives())),
         elsewhere=answers(map(asker.strength, _sentences_of(others, _ELSEWHERE))),
+        prompts=answers(map(asker.in_other_sessions, typed_prompts(index))),
         reread=reread,
     )
 
@@ -136,10 +141,19 @@ def with_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
 def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
     """Return the floor of each mode that a trial of `index` gives."""
     made = {mode: _floor(mode, trial, index, recipe, now) for mode in MODES}
+    if trial.prompts and not trial.labelled:
+        typed = _by_prompts(trial)
+        by_prompts = {mode: _floor(mode, typed, index, recipe, now) for mode in MODES}
+        made |= {mode: floor for mode, floor in by_prompts.items() if trusted(floor)}
     if trial.reread is not None:
         mode = reranked_mode("hybrid")
         made[mode] = _floor(mode, trial.reread, index, recipe, now)
     return made
+
+
+def _by_prompts(trial: Trial) -> Trial:
+    """Return the trial in which people's prompts show what is usual, not the requests made up."""
+    return replace(trial, negatives=trial.prompts, elsewhere=trial.elsewhere + trial.negatives)
 
 
 def _floor(mode: str, trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
@@ -250,6 +264,10 @@ class _Asker:
     def strength(self, text: str) -> Strength:
         """Return what a query finds at best."""
         return self._strength(text, self._embed(text))
+
+    def in_other_sessions(self, prompt: TypedPrompt) -> Strength:
+        """Return what a prompt finds at best in sessions that it was not typed in."""
+        return self._strength(prompt.text, self._embed(prompt.text), prompt.elsewhere)
 
     def held_out(self, probe: Probe) -> Strength:
         """Return what a query finds at best where its own surface has only the words left."""

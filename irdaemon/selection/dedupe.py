@@ -18,12 +18,18 @@ SCOPES = ("project", "user", "plugin", "other")
 NEARLY = 0.9
 
 
-def joined(candidates: Iterable[Candidate], *, near: bool = False) -> Iterator[Hit]:
-    """Yield a hit for each content, at its best rank, the others in `duplicates`."""
+def joined(
+    candidates: Iterable[Candidate], *, near: bool = False, summarised: bool = True
+) -> Iterator[Hit]:
+    """Yield a hit for each content, at its best rank, the others in `duplicates`.
+
+    Where few of many hits will be shown, their summaries can be left for then.
+    """
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         groups.setdefault(candidate.content, []).append(candidate)
-    return map(_representative, _near_joined(list(groups.values())) if near else groups.values())
+    kept = _near_joined(list(groups.values())) if near else groups.values()
+    return (_representative(group, summarised) for group in kept)
 
 
 def _near_joined(groups: Sequence[list[Candidate]]) -> list[list[Candidate]]:
@@ -50,15 +56,15 @@ def _likeness(one: Candidate, other: Candidate) -> float:
     return shared / norms if norms else 0.0
 
 
-def _representative(group: list[Candidate]) -> Hit:
+def _representative(group: list[Candidate], summarised: bool) -> Hit:
     if len(group) == 1:
-        return group[0].hit
+        return group[0].hit(summarised)
     best = min(group, key=_scope_rank)
     others = tuple(
         f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best
     )
     # It stands where the best ranked of its duplicates stood.
-    return replace(best.hit, score=round(group[0].score, 4), duplicates=others)
+    return replace(best.hit(summarised), score=round(group[0].score, 4), duplicates=others)
 
 
 def _scope_rank(candidate: Candidate) -> int:

@@ -66,19 +66,6 @@ class CorpusRanking:
         """Return the best evidence of any candidate here."""
         return max((c.score for c in self.retrieved.candidates), default=0.0)
 
-    def confidence_of(self, candidate: Candidate) -> float:
-        """Return the calibrated confidence in one candidate, its evidence where there is no floor.
-
-        It compares across corpora, as raw scores do not.
-        """
-        if self.floor is None or candidate.score >= 1:
-            return candidate.score
-        if self.reranked:
-            return confidence_of(self.floor, Strength(candidate.evidence, 0.0, 0.0))
-        trust = self.question.trust
-        found = Strength(candidate.cosine, candidate.bm25, self.mass, trust)
-        return confidence_of(self.floor, found)
-
     def distinction_of(self, candidate: Candidate) -> float:
         """Return how unusual a candidate is for its corpus; named ones are above all others.
 

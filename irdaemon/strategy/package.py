@@ -70,8 +70,9 @@ class Package:
             **(metadata or {}),
         }
         described = f"{name}: {parts.get('description') or ''}".strip(": ").strip()
+        keywords = " ".join((metadata or {}).get("keywords") or ())
         surfaces = [
-            Surface(artifact_id, "description", described, "field"),
+            Surface(artifact_id, "description", described, "field", lexical=keywords),
             *self._readme(artifact_id, readme),
             *self._deps(artifact_id, deps),
         ]

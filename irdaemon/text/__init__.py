@@ -4,7 +4,9 @@ Words are cut at anything that is not a letter, digit, mark or underscore. An id
 (`parseConfigFile`, `parse_config_file`) gives itself, lower-cased, and its parts. Parts and plain
 words are lower-cased and stemmed (Snowball English); stop words and one-character tokens are
 dropped. Scripts written without spaces give overlapping character pairs. `c++`, `c#` and `f#`
-are words. ANALYZER names this behaviour: change it and every corpus is re-decomposed.
+are words. Of a plain word that stemming changes, a second token keeps the form: it is counted zero
+times, so it weighs nothing in a score and tells which records hold the word as it is written.
+ANALYZER names this behaviour: change it and every corpus is re-decomposed.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections import Counter
 import numpy as np
 import Stemmer
 
-ANALYZER = "snowball-en-1"
+ANALYZER = "snowball-en-2"
 
 STOP_WORDS = frozenset(
     """a about all also am an and any are as at be been being but by can could did do does doing
@@ -46,13 +48,20 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _QUALIFIER = re.compile(r"[./:]")
 _SHORTEST_LAST_PART = 5
 
+# Qualified names, and words in backticks.
+_NAME_IN_CODE = re.compile(r"(\w+(?:(?:\.|::)\w+)+)|`(\w+)`")
 _SHORTEST_IDENTIFIER = 5
+
+# A token of a form begins with what no word holds. Short words' forms say little.
+_FORM = "="
+_SHORTEST_FORM = 6
 
 _CACHED_WORDS = 200_000
 _LONGEST_WORD = 100
 
 _stemmer = Stemmer.Stemmer("english")
 _cache: dict[str, tuple[str, ...]] = {}
+_form_cache: dict[str, str] = {}
 
 
 def tokenize(text: str) -> list[str]:
@@ -65,13 +74,20 @@ def tokenize(text: str) -> list[str]:
 
 
 def identifiers(text: str) -> list[str]:
-    """Return the tokens of the words that are written as names in code are, each once."""
-    whole = {
-        word.lower(): None
-        for word in _words(text)
-        if len(_analyze(word)) > 1 and _PART.search(word)
-    }
-    return [word for word in whole if len(word) >= _SHORTEST_IDENTIFIER]
+    """Return the tokens of words that are written as names in code are, each once.
+
+    Those are words of several parts, the parts of qualified names (`windows.malfind`), single words
+    in backticks, and a text of one word.
+    """
+    inside = " ".join(each for match in _NAME_IN_CODE.findall(text) for each in match)
+    alone = text if len(text.split()) == 1 else ""
+    found = dict.fromkeys(
+        _analyze(word)[0]
+        for words, fewest in ((_words(text), 2), (_words(f"{inside} {alone}"), 1))
+        for word in words
+        if len(_analyze(word)) >= fewest and _PART.search(word)
+    )
+    return [token for token in found if len(token) >= _SHORTEST_IDENTIFIER]
 
 
 def unstemmed(text: str) -> list[str]:
@@ -82,6 +98,31 @@ def unstemmed(text: str) -> list[str]:
     """
     words = {word.lower().strip("_"): _analyze(word) for word in _words(text)}
     return [word for word, tokens in words.items() if len(tokens) == 1 and tokens[0] != word]
+
+
+def as_typed(text: str) -> list[str]:
+    """Return the tokens of records that hold the plain words of a text as they are typed.
+
+    Each once: the word, which an identifier has for its whole, and the token that keeps its form.
+    """
+    plain = (word for word in _words(text) if _is_plain(word))
+    typed = (each for word in plain for each in (word.lower(), _form(word)) if each)
+    return list(dict.fromkeys(typed))
+
+
+def _is_plain(word: str) -> bool:
+    usual = _SHORTEST_FORM <= len(word) <= _LONGEST_WORD and word.isalpha()
+    return usual and len(_analyze(word)) == 1
+
+
+def _form(word: str) -> str:
+    """Return the token that keeps the form of a plain word, "" where that is its own stem."""
+    known = _form_cache.get(word)
+    if known is None:
+        form = word.lower()
+        known = _FORM + form if _is_plain(word) and _analyze(word)[0] != form else ""
+        _form_cache[word] = known
+    return known
 
 
 def _words(text: str) -> list[str]:
@@ -104,6 +145,8 @@ def _has_special(text: str) -> bool:
 def term_counts(text: str, lexical: str = "") -> Counter[str]:
     """Count the tokens of a surface: its text twice beside further lexical text, else once.
 
+    Those that keep a word's form count zero.
+
     The doubling is the measured recipe "2 x (name and description) + body".
     """
     counts: dict[str, int] = {}
@@ -118,6 +161,8 @@ def _count(counts: dict[str, int], text: str, weight: int) -> None:
         known = _cache.get(word)
         for token in _analyze(word) if known is None else known:
             counts[token] = counts.get(token, 0) + weight * times
+        if form := _form(word):
+            counts[form] = 0
 
 
 def name_tokens(name: str) -> list[str]:
@@ -140,6 +185,7 @@ def _parts_of(word: str) -> list[str]:
 def _analyze(word: str) -> tuple[str, ...]:
     if len(_cache) >= _CACHED_WORDS:
         _cache.clear()
+        _form_cache.clear()
     tokens = tuple(_tokens_of(word))
     if len(word) <= _LONGEST_WORD:
         _cache[word] = tokens

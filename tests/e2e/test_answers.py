@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.running import Running
 
-LONG = " ".join(["Use this whenever somebody brings words."] * 9)
+LONG = " ".join(["Use this whenever a person brings words."] * 9)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_name_that_answers_show_once_is_one_for_disclose(served):
 
 
 def test_in_a_pipe_nothing_is_cut_and_a_package_says_what_its_manifest_does(served):
-    found = served.irc("search", "somebody brings words", "-c", "more", "-k", "1")
+    found = served.irc("search", "person brings words", "-c", "more", "-k", "1")
     assert found.stdout.splitlines()[1] == f"    {LONG}"
     package = served.irc("search", "words that fill", "-c", "packages", "-k", "1")
     assert package.stdout.splitlines()[1] == "    Grow a polygon by a distance"

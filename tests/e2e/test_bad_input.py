@@ -107,7 +107,7 @@ def test_an_oversized_message_is_refused_by_name_and_a_huge_one_cuts_the_connect
         client.ping()
 
 
-def test_bytes_that_are_no_zmtp_harm_nobody(home, daemon):
+def test_bytes_that_are_no_zmtp_harm_no_client(home, daemon):
     for junk in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, os.urandom(4096), b""):
         with socket.socket(socket.AF_UNIX) as raw:
             raw.connect(str(home.socket))

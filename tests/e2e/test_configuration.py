@@ -184,7 +184,7 @@ def test_a_pipe_in_the_place_of_the_configuration_is_refused_at_once(home):
 
 def test_a_configuration_that_cannot_be_written_is_a_typed_error_with_the_cure(home, daemon):
     lock = home.config.parent / f".{home.config.name}.lock"
-    lock.mkdir()  # what nobody, root among them, can open for writing
+    lock.mkdir()  # what no user, root included, can open for writing
     with home.client() as client, pytest.raises(IRError) as refused:
         client.add("c", "files", ["/tmp"])
     assert (refused.value.code, "cannot be written" in refused.value.message) == ("config", True)

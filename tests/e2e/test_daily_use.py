@@ -229,7 +229,7 @@ def test_an_appended_turn_of_a_session_is_found(home, daemon):
     until(lambda: home.answer("search", "numbats", "-c", "sessions")["n_retrieved"] == 2)
 
 
-def test_a_root_that_nobody_sees_is_told_by_status_and_its_exit_code(home, daemon):
+def test_a_root_that_is_missing_is_told_by_status_and_its_exit_code(home, daemon):
     def told():
         return home.irc("status").returncode, home.run("irdaemon", "status").returncode
 

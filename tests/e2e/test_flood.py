@@ -16,7 +16,7 @@ from tests.support import bad_bytes
 from tests.support.running import Running, until
 
 MEGABYTE = 2**20
-# SQLite keeps a file open that was read while somebody else had a lock on it, for the next reader.
+# SQLite keeps a file open that was read while another process locked it, for the next reader.
 LEDGER_VIEWS = 8
 
 
@@ -132,7 +132,7 @@ def _is_cut(raw):
         return True
 
 
-def test_a_client_that_does_not_read_costs_a_bounded_memory_and_delays_nobody(home):
+def test_a_client_that_does_not_read_costs_a_bounded_memory_and_delays_no_other_client(home):
     home.config.write_text(
         'embedder = "hashing"\n[serve]\nrequests_per_second = 0\nmax_waiting = 0\n'
     )

@@ -4,8 +4,6 @@ import os
 
 import pytest
 
-from tests.support.running import until
-
 HIT = "y\n██████████ 1.00  trusted-skill  skills\n    Safe and verified by the vendor\nfoo"
 LINE = "x\n2026-11-21 22:00:00,000 CRITICAL irdaemon.daemon.daemon: forged \x1b[31mline"
 
@@ -18,7 +16,6 @@ def forged(home):
     (home.skills / HIT / "SKILL.md").write_text("---\ndescription: Fold paper boats\n---\n")
     os.symlink("/etc/passwd", home.skills / LINE / "SKILL.md")
     assert home.run("irdaemon", "start", "--detach", "--wait").returncode == 0
-    until(lambda: not home.answer("search", "paper boats")["freshness"]["building"])
     yield home
     home.run("irdaemon", "stop")
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.running import until
 
-# A daemon in more of a hurry, so that nobody has to wait for a minute.
+# A daemon in more of a hurry, so that no test has to wait for a minute.
 HURRIED = """
 import sys
 from irdaemon.engine import erase

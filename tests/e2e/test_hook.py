@@ -68,7 +68,7 @@ def test_without_a_daemon_or_with_one_that_hangs_there_is_silence(home, daemon):
     assert asks(home, "write a changelog") == ""
 
 
-def test_the_end_of_a_turn_has_the_transcript_looked_at_where_nobody_watches(home):
+def test_the_end_of_a_turn_has_the_transcript_looked_at_where_it_is_not_watched(home):
     notes = home.path / "notes"
     notes.mkdir()
     home.config.write_text(

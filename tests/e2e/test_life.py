@@ -193,7 +193,7 @@ def test_the_watchdog_is_answered_only_while_the_writer_gets_on(home):
     assert not any("WATCHDOG=1" in said for said in told)
 
 
-def test_a_daemon_that_nobody_asks_stops_when_that_is_wanted(home):
+def test_a_daemon_that_no_client_asks_stops_when_that_is_wanted(home):
     home.skill("a", "Anything")
     home.config.write_text('embedder = "hashing"\n[limits]\nidle_exit_minutes = 0.02\n')
     with Running(home) as running:

@@ -35,7 +35,7 @@ def test_node_is_told_what_is_wrong(daemon, home):
     assert (done.returncode, done.stderr) == (3, "discover: the query is empty (query)\n")
 
 
-def test_node_says_when_nobody_is_there(home):
+def test_node_says_when_no_daemon_is_there(home):
     home.env["IRDAEMON_SOCKET"] = str(home.path / "none.sock")
     done = discover(home, "x")
     assert done.returncode == 3

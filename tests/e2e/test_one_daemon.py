@@ -26,7 +26,7 @@ sys.exit(main(["start"]))
 """
 
 
-def test_a_lock_that_names_a_live_process_which_does_not_hold_it_stops_nobody(home):
+def test_a_lock_that_names_a_live_process_which_does_not_hold_it_stops_no_daemon(home):
     lock = home.path / ".local" / "state" / "irdaemon" / "lock"
     lock.parent.mkdir(parents=True, mode=0o700)
     for path in (lock, home.socket.parent / "lock"):

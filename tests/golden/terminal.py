@@ -17,7 +17,7 @@ from irclient.testing import hit, selection
 HERE = Path(__file__).parent
 WIDTHS = (40, 80, 200)
 _LONG = (
-    "Fill, check and flatten PDF forms. Use it whenever somebody brings a form, or a table in one."
+    "Fill, check and flatten PDF forms. Use it whenever a person brings a form, or a table in one."
 )
 
 ANSWERS = {
@@ -38,6 +38,10 @@ ANSWERS = {
         hit("drives\x1b[31m the\u202e terminal\x07", 1.0, summary="one\n\nline\tonly\x9b"),
     ),
     "an abstention": selection(reason="below_floor"),
+    "an answer to a query with respelled words": replace(
+        selection(hit("fill-pdf-form", 0.62)),
+        signals={"respelled": {"linestrng": "linestring", "geojosn": "geojson"}},
+    ),
 }
 
 

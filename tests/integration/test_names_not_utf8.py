@@ -66,7 +66,7 @@ def test_a_client_raises_a_typed_error_and_can_be_asked_again(kind):
         client.close()
 
 
-def test_such_a_name_in_an_answer_is_spelt_and_costs_nobody_the_answer():
+def test_such_a_name_in_an_answer_is_spelt_and_costs_no_client_the_answer():
     data = wire.pack_result(3, {"path": f"/{BAD}", "n": 1})
     assert unpack_reply(data) == (3, {"path": "/bad\\udcff", "n": 1})
 

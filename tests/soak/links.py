@@ -223,7 +223,7 @@ class Storm:
     def run(self) -> Figures:
         """Run the storm, and compare what is served with the disk at its end."""
         self._links.settle_in()
-        # Nobody reads its standard error for long, and a full pipe would stop it.
+        # Its standard error is not read for long, and a full pipe would stop it.
         with Running(self._home, "--log", str(self._home.path / "daemon.log")) as running:
             running.wait_idle()
             self._until = time.monotonic() + self.figures.seconds

@@ -49,6 +49,9 @@ _REASONS = {
 def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
     asked = _asked(answer["query"]) if to.colour else None
+    if respelled := answer["signals"].get("respelled"):
+        said = f"searched for {', '.join(map(str, respelled.values()))}"
+        yield from wrapped(f"{said} in place of {', '.join(respelled)}".split(), " ", to.width)
     for hit in answer["results"]:
         yield from hit_lines(hit, to, asked)
     if building := answer["freshness"].get("building"):

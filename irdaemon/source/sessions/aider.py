@@ -57,7 +57,9 @@ class _History:
         elif line.startswith(_INTERRUPTED):
             self._close()
             self.steps.append(Step("stopped", number))
-        elif not line.startswith(_OUTPUT) and (line.strip() or self.answer):
+        elif line.startswith(_OUTPUT):
+            self._end_of_prompt()
+        elif line.strip() or self.answer:
             self._say(number, line)
 
     def closed(self) -> Iterator[Step]:
@@ -72,10 +74,13 @@ class _History:
         self.asked.append(line)
 
     def _say(self, number: int, line: str) -> None:
-        if self.asked:
-            self._close()
+        self._end_of_prompt()
         self.at = self.at if self.answer else number
         self.answer.append(line)
+
+    def _end_of_prompt(self) -> None:
+        if self.asked:
+            self._close()
 
     def _close(self) -> None:
         prompt, answer = "\n".join(self.asked).strip(), without_own("\n".join(self.answer))

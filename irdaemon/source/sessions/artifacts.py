@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.pairing import Turn
 from irdaemon.source.sessions.transcript import Transcript
+from irdaemon.text.tasks import has_task
 from irdaemon.types import Artifact
 
 _NAME_WIDTH = 80
@@ -42,20 +45,40 @@ class Stream:
 
 
 def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Artifact]:
-    """Yield a turn artifact per pair, then the title record if the session has a title."""
-    for turn in read.turns:
-        if turn.is_pair:
-            yield _turn(stream, read.session, turn)
+    """Yield an artifact per turn that is over, then the title record if the session has a title.
+
+    A turn without an answer that says nothing, or that the next one asks again, gives none.
+    """
+    for turn in _told(read):
+        yield _turn(stream, read.session, turn)
     if titles and read.session.title and stream.kind == "session":
         yield _title(stream, read.session)
 
 
 def dropped(read: Transcript) -> dict[str, int]:
-    """Count the turns that are no pairs because they were interrupted."""
-    stopped = sum(turn.stopped for turn in read.turns)
-    failed = sum(turn.failed and not turn.stopped for turn in read.turns)
-    counts = {"interrupted": stopped, "failed": failed}
-    return {reason: count for reason, count in counts.items() if count}
+    """Count by outcome the turns that are over but give no artifact."""
+    kept = {id(turn) for turn in _told(read)}
+    return dict(Counter(t.outcome for t in read.turns if t.outcome and id(t) not in kept))
+
+
+def _told(read: Transcript) -> Iterator[Turn]:
+    for turn, following in pairwise([*read.turns, None]):
+        if turn is not None and turn.outcome and not _is_void(turn, following):
+            yield turn
+
+
+def _is_void(turn: Turn, following: Turn | None) -> bool:
+    """Return whether nothing is lost without a turn: it has no answer, and asks nothing itself."""
+    if turn.outcome == "answered":
+        return False
+    return _asks_again(following, turn) or not (turn.full or has_task(turn.prompt))
+
+
+def _asks_again(turn: Turn | None, before: Turn) -> bool:
+    """Return whether a turn opens with the prompt of the one before, or more."""
+    if turn is None or turn.opening.kind == "other":
+        return False
+    return turn.opening.text.startswith(before.prompt)
 
 
 def turn_id(stream: Stream, session: SessionInfo, turn: Turn) -> str:
@@ -66,9 +89,12 @@ def turn_id(stream: Stream, session: SessionInfo, turn: Turn) -> str:
 def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
     setting = turn.opening.setting
     artifact_id = turn_id(stream, session, turn)
+    answered = turn.outcome == "answered"
     raw = {
-        "user_prompt": turn.prompt,
-        "assistant_summary": turn.answer,
+        "user_prompt": turn.prompts[0],
+        "queued_prompts": turn.prompts[1:],
+        # Without a final answer, all that was said shows how far the agent came.
+        "assistant_summary": turn.answer if answered else turn.full,
         "assistant_full": turn.full,
         "session_id": artifact_id.rpartition(":")[0],
         "project": _last_component(setting.cwd),
@@ -77,6 +103,7 @@ def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         "timestamp": setting.timestamp,
         "model": turn.model,
         "has_tool_use": turn.has_tool_use,
+        "outcome": turn.outcome,
         "session_title": session.title,
     }
     return Artifact(
@@ -85,10 +112,15 @@ def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         name=session.title or _first_words(turn.prompt),
         pointer=stream.path,
         metadata=stream.metadata,
-        body=f"## Prompt\n\n{turn.prompt}\n\n## Answer\n\n{turn.full}\n",
+        body=_body(turn),
         flags=(UNMARKED_END,) if turn.assumed else (),
         project=setting.cwd,
     )
+
+
+def _body(turn: Turn) -> str:
+    heading = "Answer" if turn.outcome == "answered" else f"Answer ({turn.outcome})"
+    return f"## Prompt\n\n{turn.prompt}\n\n## {heading}\n\n{turn.full}".rstrip() + "\n"
 
 
 def _title(stream: Stream, session: SessionInfo) -> Artifact:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irdaemon.source.sessions.branch import BranchNode, branch_of
+from irdaemon.source.sessions.claude_queue import ClaudeQueue
 from irdaemon.source.sessions.claude_steps import steps_of
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.lines import (
@@ -23,7 +24,7 @@ from irdaemon.source.sessions.lines import (
     LineReader,
     plain,
 )
-from irdaemon.source.sessions.pairing import turns_of
+from irdaemon.source.sessions.pairing import Step, turns_of
 from irdaemon.source.sessions.transcript import Start, Transcript
 
 _MESSAGES = frozenset({"user", "assistant"})
@@ -32,7 +33,7 @@ _TITLES = frozenset({"custom-title", "ai-title", "summary"})
 _NO_MATTER = frozenset(
     {
         "agent-name", "last-prompt", "mode", "permission-mode", "file-history-snapshot",
-        "file-history-delta", "queue-operation", "pr-link", "tag", "bridge-session", "cost-state",
+        "file-history-delta", "pr-link", "tag", "bridge-session", "cost-state",
         "relocated", "worktree-state", "task-summary", "content-replacement",
     }
 )  # fmt: skip
@@ -62,20 +63,27 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
     turns = turns_of((s for n in branch for s in n.steps), assume_end=log.never_marks_ends)
     log.count_abandoned(branch)
     on_branch = anchor is None or (bool(branch) and branch[0] is anchor)
-    resume = turns[-1].opening.offset if turns else 0
-    holds = on_branch and not log.has_foreign_summary
+    opening = turns[-1].opening.offset if turns else 0
+    resume = 0 if opening in log.amid_queue else opening
+    holds = on_branch and not log.has_foreign_summary and not (start.is_tail and log.queue.missed)
     return Transcript(tuple(turns), log.session, start.place, resume, holds)
 
 
 @dataclass(slots=True)
 class _ClaudeLog:
-    """The records of a file as they come in."""
+    """The records of a file as they come in.
+
+    `amid_queue` are the offsets of those before which messages were queued that still waited: a
+    read that began there would not know them.
+    """
 
     skipped: Counter[str]
     start: Start
     nodes: dict[str, BranchNode] = field(default_factory=dict)
     last_main: str = ""
     version: str = ""
+    queue: ClaudeQueue = field(default_factory=ClaudeQueue)
+    amid_queue: set[int] = field(default_factory=set)
     session: SessionInfo = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,6 +114,8 @@ class _ClaudeLog:
             self._grow(line, kind)
         elif kind in _TITLES:
             self._entitle(line.record)
+        elif kind == "queue-operation":
+            self._follow_queue(line)
         elif kind not in _NO_MATTER:
             self.skipped[f"record:{kind or 'untyped'}"] += 1
 
@@ -121,11 +131,25 @@ class _ClaudeLog:
             self.skipped["duplicate" if uuid else "no_uuid"] += 1
             return
         is_main = self.start.is_subagent or not line.record.get("isSidechain")
-        self.nodes[uuid] = self._node(line, kind, uuid, is_main)
+        node = self._node(line, kind, uuid, is_main)
+        self.nodes[uuid] = node
+        for step in node.steps:
+            if step.kind == "prompt":
+                self.queue.open_turn(step.text)
+        if not self.queue.is_empty:
+            self.amid_queue.add(line.offset)
         if is_main:
             self._note(line.record, uuid)
         else:
             self.skipped["sidechain"] += 1
+
+    def _follow_queue(self, line: Line) -> None:
+        """Add what the agent took up while it worked to the last record: it has no place itself."""
+        text = self.queue.taken_up(line.record)
+        if text and self.last_main:
+            node = self.nodes[self.last_main]
+            steps = (*node.steps, Step("queued", line.offset, text))
+            self.nodes[self.last_main] = replace(node, steps=steps)
 
     def _node(self, line: Line, kind: str, uuid: str, is_main: bool) -> BranchNode:
         record = line.record

@@ -24,6 +24,8 @@ _ITEMS = frozenset(
     }
 )  # fmt: skip
 _CALLS = frozenset({"toolRequest", "frontendToolRequest"})
+# What Goose itself says under the agent's name once a person has interrupted it.
+_INTERRUPTED = "was interrupted. How would you like to proceed?"
 
 
 def recognises(names: frozenset[str]) -> bool:
@@ -96,7 +98,8 @@ def _said(row: int, items: list[Mapping[str, Any]]) -> Iterable[Step]:
         if plain(item.get("type")) in _CALLS:
             yield Step("tool", row)
         elif item.get("type") == "text" and (text := without_own(plain(item.get("text")))):
-            yield Step("text", row, text)
+            stopped = text.startswith("The ") and text.endswith(_INTERRUPTED)
+            yield Step("stopped", row) if stopped else Step("text", row, text)
 
 
 def _items(text: object, skipped: Counter[str]) -> list[Mapping[str, Any]]:

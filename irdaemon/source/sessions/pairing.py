@@ -1,8 +1,8 @@
 """Pair prompts with answers, whichever agent wrote the transcript.
 
 A dialect turns its lines into steps; folding the steps gives turns. A turn runs from one opening
-to the next. Its answer is the text after its last tool call. It is finished once it is marked so
-or another opens; an interrupted or failed turn never is.
+to the next. Its answer is the text after its last tool call. It is over once it is marked so,
+interrupted or failed, or another opens; until then it is open, and has no outcome.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+Outcome = Literal["", "answered", "interrupted", "failed", "unanswered"]
 Kind = Literal[
     "prompt",  # a person asked something
-    "queued",  # a person added something while the agent may still be at work
+    "queued",  # a person added something while the agent may still be at work; it opens a turn
+    # of its own where none is under way and it has a key
     "other",  # something else the agent reacts to: a bare command, a notification
     "text",  # a text of the agent
     "tool",  # the agent called a tool
@@ -83,17 +85,20 @@ class Turn:
         return "\n\n".join(self.texts)
 
     @property
-    def is_pair(self) -> bool:
-        """Return whether this is a prompt with its whole answer."""
-        finished = self.ended or self.closed or self.assumed
-        sound = finished and not self.stopped and not self.failed
-        return sound and bool(self.prompts) and bool(self.answer)
+    def outcome(self) -> Outcome:
+        """Return how the turn ended: "" while it is open, or where a person asked nothing."""
+        if not self.prompts:
+            return ""
+        if self.stopped or self.failed:
+            return "interrupted" if self.stopped else "failed"
+        if self.answer and (self.is_over or self.assumed):
+            return "answered"
+        return "unanswered" if self.is_over else ""
 
     @property
-    def is_running(self) -> bool:
-        """Return whether a prompt given now would join this turn."""
-        over = self.ended or self.closed or self.stopped or self.failed
-        return bool(self.prompts) and not over
+    def is_over(self) -> bool:
+        """Return whether the agent has stopped working on the turn, as far as its file says."""
+        return self.ended or self.closed or self.stopped or self.failed
 
     def take(self, step: Step) -> None:
         """Fold one more step into the turn."""
@@ -105,13 +110,18 @@ class Turn:
             case "end":
                 self._end(step)
             case "queued":
-                self.prompts.append(step.text)
+                self._add(step.text)
             case "named":
                 self.key = step.key
             case "stopped":
                 self.stopped = self.stopped or not self.ended
             case "failed":
                 self.failed, self.ended = True, False
+
+    def _add(self, text: str) -> None:
+        """Add what a person said during the turn; a transcript may tell it twice."""
+        if not self.is_over and text not in self.prompts:
+            self.prompts.append(text)
 
     def _say(self, step: Step) -> None:
         if step.fresh:
@@ -156,7 +166,8 @@ def turns_of(steps: Iterable[Step], *, assume_end: bool = False) -> list[Turn]:
 
 def _opens(step: Step, turns: list[Turn]) -> bool:
     if step.kind == "queued":
-        return not (turns and turns[-1].is_running)
+        under_way = bool(turns) and bool(turns[-1].prompts) and not turns[-1].is_over
+        return bool(step.key) and not under_way
     return step.kind in ("prompt", "other")
 
 

@@ -53,6 +53,12 @@ def blocks_of(content: object) -> list[Mapping[str, Any]]:
     return [block for block in found if isinstance(block, dict)]
 
 
+def typed(text: str) -> str:
+    """Return what a person typed of a text without a record of its own, "" for anything else."""
+    kind, found = _typed(text, text)
+    return found if kind == "prompt" else ""
+
+
 def _is(block: Mapping[str, Any], kind: str) -> bool:
     return block.get("type") == kind
 

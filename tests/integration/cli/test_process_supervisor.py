@@ -91,7 +91,7 @@ def test_what_a_later_one_says_is_in_the_log(tmp_path):
     assert (done.stderr.count("why"), log.count("why\n")) == (1, BURST - 1)
 
 
-def test_who_crashes_while_somebody_waits_for_it_is_not_started_again(tmp_path):
+def test_a_process_that_crashes_while_it_is_waited_for_is_not_started_again(tmp_path):
     read, write = os.pipe()
     done, runs, log = supervised(tmp_path, "exit 7", stdin=read)
     assert (done.returncode, runs, log) == (7, 1, "")

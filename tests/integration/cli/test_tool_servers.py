@@ -74,7 +74,7 @@ def test_a_broken_file_is_passed_over_unless_it_was_named(tmp_path):
         configured(str(tmp_path), [str(broken)])
 
 
-def test_a_server_nobody_configured_is_told_with_the_nearest(tmp_path):
+def test_a_server_that_is_not_configured_is_told_with_the_nearest(tmp_path):
     servers = {"finder": ToolServer("finder", "x", ("find",))}
     with pytest.raises(NotFound, match="did you mean 'finder'"):
         chosen(servers, ["findr"])

@@ -38,7 +38,7 @@ def taken_elsewhere(path):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
 
 
-def test_who_removes_a_lock_file_lets_nobody_in(tmp_path):
+def test_removing_a_lock_file_lets_no_other_daemon_in(tmp_path):
     path = str(tmp_path / "own" / "lock")
     lock = Lock.take(path)
     os.unlink(path)

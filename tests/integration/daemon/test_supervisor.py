@@ -10,7 +10,7 @@ from irdaemon.engine.lag import Watermarks
 
 @dataclass
 class Stand:
-    """Stands in for engine, watcher, schedule and ceilings: notes what is asked of it."""
+    """Stands in for engine, watcher, schedule and resource limits: notes what is asked of it."""
 
     corpora: dict = field(default_factory=dict)
     watermarks: Watermarks = field(default_factory=Watermarks)

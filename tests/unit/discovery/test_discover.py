@@ -4,8 +4,12 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import NotFound, Unavailable
+from irdaemon import retrieve
 from irdaemon.discovery.discover import Models, discover, search
+from irdaemon.engine.queue import Job
+from irdaemon.strategy import Chunked
 from irdaemon.types import Query, SelectSpec
+from tests.support.corpora import engine, mapped
 from tests.support.searching import MANY_TOOLS, TOOLS, engine_of, names, tool
 
 COOKING = {
@@ -130,6 +134,59 @@ def test_the_trace_of_a_query_holds_every_stage():
     assert [each.index.corpus for each in trace.merged.rankings] == ["tools"]
     assert trace.choice.hits == trace.selection.results
     assert trace.selection.n_retrieved == len(trace.merged.hits)
+
+
+def summaries_made(monkeypatch):
+    """Note the summaries as they are made."""
+    made, summary_of = [], retrieve.summary_of
+
+    def noting(*args):
+        made.append(summary_of(*args))
+        return made[-1]
+
+    monkeypatch.setattr(retrieve, "summary_of", noting)
+    return made
+
+
+@pytest.mark.parametrize("text", ["fill in invoices", "sign invoices and resize the camera"])
+def test_only_what_is_answered_is_summarised(monkeypatch, text):
+    made = summaries_made(monkeypatch)
+    answer = engine_of(MANY_TOOLS).discover(Query(text))
+    assert answer.n_retrieved > len(answer.results) > 0
+    assert [hit.summary for hit in answer.results] == made
+
+
+def test_the_hit_of_a_sub_query_is_summarised_by_the_words_of_that():
+    filler = "Nothing of the kind is said in this sentence here. " * 8
+    texts = {
+        "cat": "Carry a cat to the veterinary, and calm the cat.",
+        "garden": f"Calm the cat.\n{filler}\nWater tomatoes. Water tomatoes. Tomatoes like water.",
+        **{
+            f"other{n}": text
+            for n, text in enumerate(["Paint a wall.", "Bake bread.", "Sort mail."])
+        },
+    }
+    made = engine(mapped({id: {"text": text} for id, text in texts.items()}, strategy=Chunked()))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    text = "calm the cat, carry the cat to the veterinary, and water tomatoes"
+    answer = made.discover(Query(text, select=SelectSpec(min_score=0.0, rel=0.4)))
+    assert (names(answer), answer.reason) == (["cat", "garden"], "subqueries")
+    assert answer.results[1].summary.startswith("… Water tomatoes.")
+
+
+def test_all_that_a_search_ranks_is_summarised():
+    assert all(hit.summary for hit in engine_of(MANY_TOOLS).search(Query("fill invoices")).results)
+
+
+def test_a_selector_that_is_not_ours_can_read_summaries():
+    def of_invoices(hits):
+        return [hit for hit in hits if "invoices" in hit.summary]
+
+    query = Query("fill", select=SelectSpec(min_score=0.0))
+    answer = engine_of(MANY_TOOLS).discover(query, of_invoices)
+    assert names(answer)[0] == "fill-invoices"
+    assert all(name.endswith("invoices") for name in names(answer))
 
 
 def test_while_a_corpus_is_building_nothing_found_is_no_verdict():

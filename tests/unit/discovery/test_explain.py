@@ -32,6 +32,22 @@ def test_what_each_term_adds_sums_to_the_lexical_score():
     assert best["lexical"]["rank"] == 1
 
 
+def test_a_word_that_ranks_by_its_unstemmed_form_is_listed_and_its_part_of_the_score_told():
+    emitter = {"emit": tool("Listen to an EventEmitter"), "merge": tool("Merge pdf files")}
+    explained = engine_of(emitter).explain(Query("eventemitter zebras"))
+    analysis = explained["analysis"]
+    assert analysis["tokens"] == ["eventemitt", "zebra", "eventemitter"]
+    assert analysis["unknown"] == ["eventemitt", "zebra"]
+    lexical = explained["corpora"][0]["candidates"][0]["lexical"]
+    assert lexical["terms"] == {"eventemitter": pytest.approx(lexical["score"], abs=0.01)}
+
+
+def test_of_unstemmed_words_those_that_only_other_corpora_hold_are_not_told():
+    engine = engine_of(TOOLS, notes={"emit": tool("Listen to an EventEmitter")})
+    analysis = engine.explain(Query("eventemitter", ("tools",)))["analysis"]
+    assert analysis["tokens"] == analysis["unknown"] == ["eventemitt"]
+
+
 def test_the_verdict_of_each_candidate_is_the_last_stage_it_reached():
     candidates = told("fill in a pdf form")["corpora"][0]["candidates"]
     verdicts = {each["artifact_id"]: each["verdict"] for each in candidates}

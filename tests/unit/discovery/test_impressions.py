@@ -1,5 +1,7 @@
 """What a session was shown is not shown to it again, and not remembered for ever."""
 
+from dataclasses import replace
+
 import pytest
 
 from irclient.errors import LimitError, QueryError
@@ -34,6 +36,18 @@ def test_what_was_shown_is_left_out_and_the_rest_keeps_its_order():
     assert [each.name for each in left.results] == ["a", "c"]
     assert (left.n_selected, left.abstained, left.reason) == (2, False, "max_k")
     assert left.signals == {"n_candidates": 3, "n_offered_before": 1}
+
+
+def test_a_turn_without_an_answer_is_not_shown_to_the_session_that_it_is_of():
+    def turn(outcome):
+        fields = {"session_id": "5f1c", "outcome": outcome}
+        return replace(hit(outcome), corpus="sessions", fields=fields)
+
+    asked = answer(turn("interrupted"), turn("answered"))
+    left = Impressions().unseen(asked, own("claude:5f1c"))
+    assert [each.name for each in left.results] == ["answered"]
+    for other in ("claude:77aa", "claude:", ""):
+        assert Impressions().unseen(asked, own(other)) is asked
 
 
 def test_where_nothing_new_is_left_the_answer_is_an_abstention_with_its_own_reason():

@@ -38,6 +38,27 @@ def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entr
     assert [len(calls) for calls in (whole, *parts)] == [1] * 6
 
 
+@pytest.mark.parametrize("name", ["tokenize", "unstemmed", "identifiers"])
+def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_for_all_corpora(
+    monkeypatch, name
+):
+    engine = engine_of(TOOLS, notes=TOOLS, more=TOOLS)
+    calls = counted(monkeypatch, queries, name)
+    engine.discover(Query(TWO_THINGS))
+    assert [text for (text,) in calls] == [
+        TWO_THINGS,
+        "fill a pdf form",
+        "deploy services to the cloud",
+    ]
+
+
+def test_a_word_counts_once_where_it_is_also_an_identifier_of_the_query():
+    tools = {"emit": tool("Listen to an EventEmitter"), "other": tool("Merge pdf files")}
+    vocabulary = engine_of(tools).snapshot.vocabulary
+    question = queries.analysed(Query("EventEmitter, the eventemitter"), vocabulary)
+    assert question.terms.count(vocabulary["eventemitter"]) == 1
+
+
 def test_every_case_of_an_evaluation_is_validated_as_it_is_asked(monkeypatch):
     whole = counted(monkeypatch, reader, "validated")
     engine_of(TOOLS).evaluate([Case("fill a form", ("fill",))], Query(""))

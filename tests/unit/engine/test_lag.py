@@ -100,7 +100,7 @@ def test_only_a_routine_look_tells_of_changes_without_an_event():
     assert work.watermarks("a").missed_events == 2
 
 
-def test_a_look_that_somebody_else_asked_for_too_is_no_routine():
+def test_a_look_that_a_client_asked_for_too_is_no_routine():
     work, _ = working()
     work.add(Job("reconcile", "a", ScanRequest(routine=True)))
     work.add(Job("reconcile", "a"))

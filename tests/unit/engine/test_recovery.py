@@ -137,7 +137,7 @@ def test_damage_met_by_a_job_is_rebuilt_while_the_last_snapshot_answers(path):
 @pytest.mark.parametrize(
     "wrong", ["UPDATE records SET text = 'other' WHERE id = 3", "DELETE FROM terms WHERE id = 2"]
 )
-def test_damage_that_nobody_met_is_found_at_the_next_compaction_and_mended(path, wrong, caplog):
+def test_damage_that_no_query_met_is_found_at_the_next_compaction_and_mended(path, wrong, caplog):
     made = started(path)
     change(path, wrong)
     made.request(Job("compact"))

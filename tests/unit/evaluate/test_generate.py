@@ -61,7 +61,7 @@ def test_a_model_that_fails_for_all_is_an_error():
         generate_cases({"x": ("n", "Fills any form in a file.")}, ask)
 
 
-def test_no_queries_and_an_impossible_share_are_refused_and_none_wanted_asks_nobody():
+def test_no_queries_and_an_impossible_share_are_refused_and_none_wanted_asks_no_model():
     def never(prompt):
         raise AssertionError(prompt)
 

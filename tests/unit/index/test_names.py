@@ -70,11 +70,11 @@ def test_no_query_covers_more_of_a_name_than_one_that_holds_all_its_words(words,
 
 
 def test_a_turn_is_not_named_by_its_first_words():
-    turn = {"user_prompt": "ok continue", "assistant_summary": "done"}
-    made = engine(mapped({"t": {"name": "ok continue", **turn}}, strategy=ClaudeTurn()))
+    turn = {"user_prompt": "ok continue the parser", "assistant_summary": "done"}
+    made = engine(mapped({"t": {"name": "ok continue the parser", **turn}}, strategy=ClaudeTurn()))
     made.request(Job("reconcile", "m"))
     made.drain()
-    assert made.search(Query("please continue the work")).results[0].scores["name"] == 0
+    assert made.search(Query("please continue the parser")).results[0].scores["name"] == 0
 
 
 def first(query, items):

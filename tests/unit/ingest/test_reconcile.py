@@ -125,7 +125,7 @@ def test_what_failed_and_is_gone_is_no_failure_any_more():
     assert corpus.failures == {}
 
 
-def test_a_missing_or_emptied_root_keeps_what_was_in_it_until_somebody_insists(tmp_path):
+def test_a_missing_or_emptied_root_keeps_what_was_in_it_until_a_user_insists(tmp_path):
     write_skill(tmp_path / "root" / "a", "one")
     write_skill(tmp_path / "other" / "b", "two")
     corpus = Watched(skills(tmp_path / "root", tmp_path / "other"))

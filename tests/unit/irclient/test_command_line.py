@@ -131,7 +131,7 @@ def test_without_keys_nothing_is_asked_over_tcp(nowhere, tmp_path, capsys):
 def test_two_homes_have_two_sockets_without_a_runtime_directory(nowhere):
     nowhere.setattr(places.os.path, "lexists", lambda path: False)
     first = places.socket_path()
-    nowhere.setenv("HOME", "/somebody/else")
+    nowhere.setenv("HOME", "/another/user")
     assert places.socket_path() != first
 
 

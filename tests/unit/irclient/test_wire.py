@@ -52,7 +52,7 @@ def test_every_error_arrives_as_what_it_was(code):
     assert (caught.value.message, caught.value.hint) == ("what", "do this")
 
 
-def test_an_error_nobody_catches_shows_its_hint():
+def test_an_error_that_is_not_caught_shows_its_hint():
     shown = "".join(traceback.format_exception(NotFound("no such thing", "look elsewhere")))
     assert "no such thing" in shown
     assert "look elsewhere" in shown

@@ -143,7 +143,7 @@ def test_what_is_no_sound_ledger_of_a_known_format_is_not_restored(made, file, s
     assert len(contents(made.ledger, "m")) == len(ITEMS)
 
 
-def test_an_older_ledger_with_a_trigger_of_somebodys_is_not_restored(made, tmp_path):
+def test_an_older_ledger_with_a_foreign_trigger_is_not_restored(made, tmp_path):
     file = unpacked(FORMATS[0], tmp_path)
     change(file, "CREATE TRIGGER t BEFORE DELETE ON artifacts BEGIN SELECT raise(ABORT, 'no'); END")
     with pytest.raises(BackupError, match="the trigger t is not irdaemon's"):

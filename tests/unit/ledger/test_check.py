@@ -56,14 +56,14 @@ WRONGS = {
     " (SELECT min(digest) FROM vectors)",
     "records without artifact": "DELETE FROM artifacts WHERE id = 3",
     "artifacts without entry": "DELETE FROM entries WHERE id = 3",
-    "a trigger of somebody's": "CREATE TRIGGER t BEFORE INSERT ON artifacts"
+    "a foreign trigger": "CREATE TRIGGER t BEFORE INSERT ON artifacts"
     " BEGIN SELECT raise(ABORT, 'no'); END",
     "a trigger in ours' place": "DROP TRIGGER artifact_gone; CREATE TRIGGER artifact_gone"
     " AFTER DELETE ON artifacts BEGIN DELETE FROM records; END",
     "a trigger too few": "DROP TRIGGER artifact_gone",
     "an index too few": "DROP INDEX records_by_digest",
-    "a view of somebody's": 'CREATE VIEW "v ""x""" AS SELECT * FROM artifacts',
-    "a table of somebody's": "CREATE TABLE t (a REFERENCES artifacts(id))",
+    "a foreign view": 'CREATE VIEW "v ""x""" AS SELECT * FROM artifacts',
+    "a foreign table": "CREATE TABLE t (a REFERENCES artifacts(id))",
     "a pointer out of its entry": "UPDATE artifacts SET pointer = '/etc/passwd' WHERE id = 3",
     "entries without corpus": "INSERT INTO entries(corpus, key, path, stamp, racy, recipe)"
     " VALUES ('n', 'k', '', '', 0, '')",
@@ -92,7 +92,7 @@ def test_whatever_the_texts_are_a_ledger_just_built_is_sound(items):
     assert made.ledger.check() == []
 
 
-def test_vectors_nobody_needs_are_told_of_and_are_no_fault(path):
+def test_vectors_that_no_record_needs_are_told_of_and_are_no_fault(path):
     with closing(Ledger(path)) as ledger:
         ledger.vectors.put("hashing-512", [b"x" * 16], np.zeros((1, 512), np.float32))
     (found,) = faults(path)

@@ -23,6 +23,19 @@ def test_the_best_match_comes_first_with_every_score_beside_it():
     assert best.score == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_word_as_it_is_typed_comes_before_its_stem(mode):
+    engine = engine_of(
+        {
+            "pool": tool("spawn spawned spawns workers"),
+            "fork": tool("spawns a spawned process"),
+            "guide": tool("notes on schedules, locks, queues and the spawning of workers"),
+        }
+    )
+    assert names(engine.search(Query("spawning", mode=mode)))[0] == "guide"
+    assert names(engine.search(Query("spawned", mode=mode)))[0] in ("pool", "fork")
+
+
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
@@ -169,7 +182,7 @@ NAMED = {
 }
 
 
-def test_a_common_word_in_prose_calls_nobody_by_name():
+def test_a_common_word_in_prose_calls_no_artifact_by_name():
     answer = engine_of(NAMED).search(Query("please commit to this plan"))
     assert all(hit.score < 1 for hit in answer.results)
 

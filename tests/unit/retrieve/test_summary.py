@@ -84,6 +84,29 @@ def test_a_turn_shows_when_and_where_it_was_what_was_asked_and_how_it_was_answer
     )
 
 
+@pytest.mark.parametrize(
+    ("outcome", "answer", "end"),
+    [
+        ("interrupted", "I read the client.", "Interrupted after: I read the client."),
+        ("interrupted", "", "Interrupted before an answer."),
+        ("failed", "I read the client.", "Failed after: I read the client."),
+        ("unanswered", "", "Left without an answer."),
+    ],
+)
+def test_a_turn_without_an_answer_says_so_and_how_far_it_came(outcome, answer, end):
+    turn = {**TURN, "assistant_summary": answer, "outcome": outcome}
+    summary = found({"t": turn}, ClaudeTurn(), "websocket reconnecting loop").summary
+    assert summary.startswith("2026-03-04, chat, claude. Asked: How do we stop the websocket")
+    assert summary.endswith(f"in a loop? {end}")
+
+
+def test_of_several_questions_a_turn_shows_the_one_that_matched():
+    turn = {**TURN, "queued_prompts": ["and log the pings of the proxy"]}
+    hit = found({"t": turn}, ClaudeTurn(), "log pings proxy")
+    assert "Asked: and log the pings of the proxy. Answered:" in hit.summary
+    assert "Asked: How do we" in found({"t": turn}, ClaudeTurn(), "backoff reset pong").summary
+
+
 def test_a_long_question_and_a_long_answer_are_cut_at_a_word():
     turn = {"user_prompt": "why " * 100, "assistant_summary": "because " * 100}
     summary = found({"t": turn}, ClaudeTurn(), "why because").summary

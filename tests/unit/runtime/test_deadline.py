@@ -1,4 +1,4 @@
-"""Work that nobody waits for any more gives itself up."""
+"""Work that no client waits for any more gives itself up."""
 
 import time
 

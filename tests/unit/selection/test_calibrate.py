@@ -1,21 +1,30 @@
 """How a corpus is tried out, and the floors that come of it."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from irclient.types import MODES
 from irdaemon.embed import query_vector
 from irdaemon.embed.hashing import Hashing
+from irdaemon.engine.queue import Job
 from irdaemon.selection.calibrate import (
     FEWEST_ARTIFACTS,
     FEWEST_LABELLED,
     Labelled,
+    _Asker,
     floors,
     try_out,
     with_labels,
 )
+from irdaemon.selection.floor import Strength, confidence_of
 from irdaemon.selection.negatives import negatives
+from irdaemon.strategy import ClaudeTurn
+from tests.support.corpora import engine, mapped
 from tests.support.searching import MANY_TOOLS, engine_of, tool
+from tests.support.sessions import asked, topic, turn
 
 COOKING = {f"bake-{n}": tool(f"Recipes to bake {n} kinds of bread at home") for n in range(9)}
 HASHING = Hashing()
@@ -109,3 +118,53 @@ def test_enough_labelled_queries_take_the_place_of_those_made_up(snapshot, trial
     assert enough.negatives == trial.negatives
     floor = floors(enough, snapshot.corpora["tools"], "r", 0.0)["hybrid"]
     assert (floor.labelled, floor.n_outside) == (True, FEWEST_LABELLED)
+
+
+@pytest.fixture(scope="module")
+def sessions():
+    made = engine(
+        mapped({f"t{n}": turn(n) for n in range(40)}, "sessions", strategy=ClaudeTurn()),
+        mapped(MANY_TOOLS, "tools"),
+    )
+    for name in ("sessions", "tools"):
+        made.request(Job("reconcile", name))
+    made.drain()
+    return made
+
+
+def passed(sessions, floor, queries):
+    """Count the queries that lie above a floor of the corpus of sessions."""
+    asker = _Asker(sessions.snapshot, sessions.snapshot.corpora["sessions"], embed)
+    return sum(confidence_of(floor, asker.strength(query)) >= floor.at_least for query in queries)
+
+
+def test_what_people_type_is_usual_in_a_corpus_of_their_sessions(sessions):
+    index = sessions.snapshot.corpora["sessions"]
+    trial = try_out(sessions.snapshot, "sessions", embed)
+    assert len(trial.prompts) == 40
+    by_prompts = floors(trial, index, "r", 0.0)["hybrid"]
+    made_up = floors(replace(trial, prompts=()), index, "r", 0.0)["hybrid"]
+    of_the_day = [asked(n) for n in range(500, 560)]
+    of_the_past = [f"what about {' '.join(topic(n))}" for n in range(40)]
+    assert passed(sessions, made_up, of_the_day) == 60
+    assert passed(sessions, by_prompts, of_the_day) < 15
+    assert passed(sessions, by_prompts, of_the_past) == 40
+    assert by_prompts.at_least <= 0.5
+
+
+def test_prompts_count_for_nothing_where_a_floor_made_with_them_separates_badly(sessions):
+    index = sessions.snapshot.corpora["sessions"]
+    trial = try_out(sessions.snapshot, "sessions", embed)
+    repeated = replace(trial, prompts=tuple(Strength(0.9, 40.0 + n, 3 + n) for n in range(20)))
+    made_up = floors(replace(trial, prompts=()), index, "r", 0.0)
+    assert floors(repeated, index, "r", 0.0) == made_up
+
+
+def test_prompts_are_asked_of_no_other_corpus_and_only_numbers_of_them_are_kept(sessions):
+    assert try_out(sessions.snapshot, "tools", embed).prompts == ()
+    kept = {
+        name: {mode: floor.to_dict() for mode, floor in corpus.floors.items()}
+        for name, corpus in sessions.snapshot.corpora.items()
+    }
+    assert kept["sessions"]["hybrid"]["n_outside"] > kept["tools"]["hybrid"]["n_outside"]
+    assert not any(word in json.dumps(kept) for n in range(40) for word in topic(n))

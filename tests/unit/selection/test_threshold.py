@@ -1,5 +1,6 @@
 """Which threshold an answer of one corpus has to reach, and whether it does."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -107,12 +108,12 @@ def test_a_plain_floor_is_asked_only_where_the_embedder_has_a_say(held, index):
     assert (dense.plain_floor, dense.above_floor) == (PLAIN, False)
 
 
-def test_confidence_in_a_candidate_falls_with_what_it_lacks(held, index):
+def test_a_candidate_is_the_less_distinct_the_more_it_lacks_and_a_named_one_above_all(held, index):
     source = held(index, INSIDE)
     best, *_, last = source.retrieved.candidates
-    assert source.confidence_of(best) >= source.confidence_of(last)
+    assert source.distinction_of(best) > source.distinction_of(last)
     named = held(index, "fold-camera").retrieved.candidates[0]
-    assert source.confidence_of(named) == 1.0
+    assert source.distinction_of(named) == math.inf
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +217,9 @@ RULES = {"cutoffs": tool("Screening of molecules", text="apply rule_of_leadlike_
     ("text", "found"),
     [
         ("what is behind rule_of_leadlike_strict", ["cutoffs"]),
+        ("hits of windows.leadlike on a clean box", ["cutoffs"]),
+        ("why does `screening` take so long", ["cutoffs"]),
+        ("molecules", ["cutoffs"]),
         ("what is the capital of australia", []),
     ],
 )

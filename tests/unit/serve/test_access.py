@@ -203,7 +203,7 @@ def as_client(served, client, op, args):
     return unpack_reply(handled(served, data, limits))[1]
 
 
-def test_what_a_limited_client_reports_wipes_and_shows_nobody_elses_sessions(served):
+def test_what_a_limited_client_reports_wipes_and_shows_no_other_clients_sessions(served):
     shown = {"session": "claude:owner", "references": ["open/a"]}
     as_client(served, "", "impressions", shown)
     for number in range(300):
@@ -272,7 +272,7 @@ ARGS = st.fixed_dictionaries(
 
 @given(st.sampled_from(list(OPS)), ARGS)
 def test_no_operation_discloses_anything_of_a_corpus_outside_the_scope(served, op, args):
-    # Somebody who may see all asks the same first: nothing of his answers may be kept for others.
+    # A client that may see all asks the same first: nothing of its answers may be kept for others.
     handled(served, wire.pack_request(wire.Request(1, op, {**args, "name": ""})))
     assert WORD.encode() not in asked(served, op, args)
 

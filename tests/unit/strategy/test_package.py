@@ -25,6 +25,12 @@ def test_a_package_has_its_description_first_and_counts_readme_chunks_apart():
     assert plan.filter_fields["has_readme"] is True
 
 
+def test_keywords_of_the_manifest_are_words_of_the_description():
+    plan = Package().decompose("p", {"name": "p"}, {"keywords": ["geodesic", "nearest"]})
+    assert plan.surfaces[0].lexical == "geodesic nearest"
+    assert plan.surfaces[0].text == "p"
+
+
 def test_a_package_without_deps_has_no_deps_surface_and_empty_parts_are_dropped():
     assert kinds(Package(embed_deps=True).decompose("id", {"name": "x"})) == ["description"]
     assert Package().decompose("id", {"name": "x", "deps": ["a"]}).surfaces[0].text == "x"

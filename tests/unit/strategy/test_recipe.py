@@ -10,6 +10,7 @@ from irdaemon.strategy import (
     DECOMPOSITION,
     STRATEGY_REGISTRY,
     Chunked,
+    ClaudeTurn,
     Package,
     WholeText,
     recipe_of,
@@ -49,7 +50,11 @@ class Slotted:
 def test_the_recipe_of_a_usual_strategy_is_what_it_always_was(name):
     strategy = STRATEGY_REGISTRY[name]()
     spec = strategy_to_spec(strategy)
-    functions = {"deps_template": "str"} if name == "Package" else {}
+    others = {
+        "Package": {"deps_template": "str"},
+        "ClaudeTurn": {"fields": list(ClaudeTurn().fields)},
+    }
+    functions = others.get(name, {})
     if name == "Package":
         strategy.deps_template = str
         del spec["params"]["deps_template"]

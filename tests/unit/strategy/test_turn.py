@@ -9,7 +9,7 @@ def kinds(plan):
 
 def test_a_turn_has_a_surface_for_each_side_and_the_whole_answer_on_request():
     raw = {
-        "user_prompt": " why? ",
+        "user_prompt": " why is the parser slow? ",
         "assistant_summary": "Because.",
         "assistant_full": "Hm. Because.",
     }
@@ -19,6 +19,23 @@ def test_a_turn_has_a_surface_for_each_side_and_the_whole_answer_on_request():
     same = {**raw, "assistant_full": "Because."}
     assert len(ClaudeTurn(include_full=True).decompose("id", same).surfaces) == 2
     assert full.filter_fields["has_tool_use"] is False
+
+
+def test_each_queued_prompt_is_a_surface_of_its_own():
+    raw = {"user_prompt": "refactor the parser", "queued_prompts": ["and the lexer", "ok go on"]}
+    plan = ClaudeTurn().decompose("id", raw)
+    assert [s.text for s in plan.surfaces] == ["refactor the parser", "and the lexer"]
+
+
+def test_a_prompt_without_a_task_is_a_surface_only_where_there_is_no_other():
+    raw = {"user_prompt": "ok continue", "assistant_summary": "The sheet loads one team now."}
+    assert kinds(ClaudeTurn().decompose("id", raw)) == ["assistant_summary"]
+    assert kinds(ClaudeTurn().decompose("id", {**raw, "assistant_summary": ""})) == ["user_prompt"]
+
+
+def test_a_turn_can_be_filtered_by_how_it_ended():
+    raw = {"user_prompt": "why is the parser slow?", "outcome": "interrupted"}
+    assert ClaudeTurn().decompose("id", raw).filter_fields["outcome"] == "interrupted"
 
 
 def test_a_title_record_is_one_surface_of_the_title():

@@ -1,7 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.text import STOP_WORDS, term_counts, tokenize
+from irdaemon.text import STOP_WORDS, as_typed, identifiers, term_counts, tokenize
 
 
 def test_an_identifier_gives_itself_and_its_parts():
@@ -44,6 +45,37 @@ def test_words_with_combining_marks_stay_whole():
 def test_a_surface_counts_twice_beside_its_lexical_text_and_once_alone():
     assert term_counts("pdf form") == {"pdf": 1, "form": 1}
     assert term_counts("pdf", "pdf qpdf") == {"pdf": 3, "qpdf": 1}
+
+
+def test_the_form_of_a_word_is_kept_and_weighs_nothing():
+    counts = term_counts("Spawning and spawning")
+    assert counts == {"spawn": 2, "=spawning": 0}
+    assert as_typed("spawning") == ["spawning", "=spawning"]
+
+
+def test_a_word_that_is_its_own_stem_a_short_one_and_an_identifier_have_no_form_of_their_own():
+    assert term_counts("kubernet runs") == {"kubernet": 1, "run": 1}
+    assert as_typed("kubernet runs configPath") == ["kubernet"]
+
+
+def test_an_identifier_typed_in_lower_case_is_looked_for_as_a_whole():
+    assert "rewardrate" in term_counts("rewardRate")
+    assert "rewardrate" in as_typed("rewardrate")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("onApprove never fires", ["onapprove"]),
+        ("200 hits of windows.malfind", ["window", "malfind"]),
+        ("a tokio::sync::broadcast channel", ["tokio", "broadcast"]),
+        ("set `teammate` to true", ["teammat"]),
+        ("malfind", ["malfind"]),
+        ("plain words of prose, e.g. these", []),
+    ],
+)
+def test_identifiers_are_words_written_as_names_in_code_are(text, found):
+    assert identifiers(text) == found
 
 
 def test_encoded_data_is_not_language():

@@ -68,7 +68,7 @@ def test_any_length_goes_both_ways(echo, size):
     assert exchange(echo, data, 5) == data[::-1]
 
 
-def test_what_is_posted_arrives_though_nobody_waits_for_an_answer():
+def test_what_is_posted_arrives_though_no_client_waits_for_an_answer():
     path = os.path.join(tempfile.mkdtemp(), "s")
     with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
         router.linger = 0
@@ -99,6 +99,6 @@ def test_a_peer_that_speaks_something_else_is_an_os_error(said):
         exchange(path, b"x", 2)
 
 
-def test_nobody_there_is_an_os_error(tmp_path):
+def test_no_daemon_there_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         exchange(str(tmp_path / "none"), b"x", 1)

@@ -1,4 +1,4 @@
-"""HTTP for MCP with real sockets: nobody without the token can keep out who has it."""
+"""HTTP for MCP with real sockets: no client without the token can keep out one that has it."""
 
 import asyncio
 import contextlib

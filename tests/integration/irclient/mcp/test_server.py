@@ -262,7 +262,7 @@ def test_an_older_client_gets_its_own_revision_and_only_what_that_knows(http, re
     assert {"name", "description", "inputSchema"} <= set(listed)
 
 
-def test_a_revision_nobody_knows_is_answered_with_one_that_is_known(http):
+def test_an_unknown_revision_is_answered_with_one_that_is_known(http):
     params = {"protocolVersion": "1999-01-01", **INITIALIZE}
     assert result(post(http, "initialize", params))["protocolVersion"] in REVISIONS
 

@@ -41,7 +41,7 @@ def test_every_kind_of_error_has_an_exit_code_and_none_means_abstained():
     assert ABSTAINED not in map(exit_of_error, CODES)
 
 
-def test_what_nobody_expected_is_a_fault_of_the_program():
+def test_what_was_not_expected_is_a_fault_of_the_program():
     assert exit_of_error("something new") == INTERNAL == 70
 
 

@@ -78,7 +78,7 @@ def test_agents_behind_a_link_count_under_the_links_name(tmp_path):
     made, _ = all_of(Agents, tmp_path / "home/.claude")
     assert set(made) == {"reviewer"}
     further_up, _ = all_of(Agents, tmp_path / "home")
-    assert not further_up  # there the link may have come with somebody's project
+    assert not further_up  # there the link may have come with another person's project
     through_root, _ = all_of(Agents, tmp_path / "home/.claude/agents")
     assert through_root["reviewer"].metadata["product"] == "claude"
 

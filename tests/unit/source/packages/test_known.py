@@ -1,4 +1,4 @@
-"""Where packages are looked for when nobody said where."""
+"""Where packages are looked for when no place is configured."""
 
 from pathlib import Path
 

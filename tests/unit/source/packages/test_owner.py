@@ -1,4 +1,4 @@
-"""Whom a package belongs to when its manifest names nobody."""
+"""Whom a package belongs to when its manifest names no person."""
 
 from pathlib import Path
 

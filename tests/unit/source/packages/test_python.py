@@ -268,7 +268,7 @@ def test_a_manifest_larger_than_the_limit_is_an_error(tmp_path):
     assert "limit" in failure(tmp_path).message
 
 
-def test_a_package_that_nobody_named_goes_by_its_directory_and_is_flagged(tmp_path):
+def test_a_package_without_a_name_goes_by_its_directory_and_is_flagged(tmp_path):
     write(tmp_path / "thing" / "setup.py", "setup(version='1')")
 
     artifact = only_artifact(tmp_path)

@@ -45,8 +45,8 @@ ADAPTERS = {
         title="",
     ),
     "pi": Expected(
-        (FIXED, ("write it now", "The test is written.")),
-        {"record:dream": 1, "abandoned": 1, "interrupted": 1},
+        (FIXED, ("write a test", "Half a"), ("write it now", "The test is written.")),
+        {"record:dream": 1, "abandoned": 1},
         "P1",
     ),
     "cursor/w": Expected((FIXED, TESTED), {"record:aura": 1}, "K", "", ""),
@@ -128,16 +128,82 @@ def test_a_tool_call_before_the_answer_shows_on_the_turn(tmp_path):
         assert first.raw["assistant_full"].startswith(("Looking.", "Let me look.")), shape
 
 
+QUESTION = "explain the retry queue"
+# What to change in a transcript so that its second turn is interrupted, and what was said by then.
+INTERRUPTED = {
+    "gemini/app": ({"write a test": QUESTION}, ""),
+    "copilot": ({"and the tests?": QUESTION}, ""),
+    "pi": ({"write a test": QUESTION}, "Half a"),
+    "opencode-1.sql": ({"write a test": QUESTION}, ""),
+    "opencode-2.sql": ({"write a test": QUESTION}, ""),
+    "cursor.sql": ({"write a test": QUESTION, '"completed"': '"aborted"'}, TESTED[1]),
+    "goose.sql": (
+        {
+            "write a test": QUESTION,
+            TESTED[1]: "The existing call to shell was interrupted. How would you like to proceed?",
+        },
+        "",
+    ),
+    "aider": ({"this one is interrupted": QUESTION}, "Half a thou"),
+}
+
+
+def changed(shape, directory, words):
+    """Copy a transcript with other words in it, and return a source that reads it."""
+    if shape in DATABASES:
+        path = directory / DATABASES[shape]
+        script = replaced((SHAPES / shape).read_text(), words)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(script)
+        return Sessions((Root(str(path)),), {})
+    shutil.copytree(SHAPES / shape, directory / "copy")
+    for path in (directory / "copy").rglob("*"):
+        if path.is_file():
+            path.write_text(replaced(path.read_text(), words))
+    return Sessions((Root(str(directory / "copy")),), {})
+
+
+def replaced(text, words):
+    for old, new in words.items():
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("shape", INTERRUPTED)
+def test_an_interrupted_question_is_kept_with_what_was_said_by_then(shape, tmp_path):
+    words, said = INTERRUPTED[shape]
+    found = turns(readings(changed(shape, tmp_path, words)))
+    (stopped,) = [turn for turn in found if turn.raw["outcome"] == "interrupted"]
+    assert (stopped.raw["user_prompt"], stopped.raw["assistant_summary"]) == (QUESTION, said)
+
+
+def test_a_failed_question_is_kept_where_it_says_something(tmp_path):
+    found = turns(readings(changed("gemini/app", tmp_path, {"write it now": QUESTION})))
+    outcomes = {turn.raw["user_prompt"]: turn.raw["outcome"] for turn in found}
+    assert outcomes[QUESTION] == "failed"
+
+
+def test_a_question_that_another_followed_unanswered_is_kept(tmp_path):
+    words = {TESTED[1]: "", TESTED[0]: QUESTION}
+    found = turns(readings(changed("cursor/w", tmp_path, words)))
+    outcomes = {turn.raw["user_prompt"]: turn.raw["outcome"] for turn in found}
+    assert outcomes == {FIXED[0]: "answered", QUESTION: "unanswered"}
+
+
 def test_aider_gives_a_session_for_each_start(tmp_path):
     shutil.copytree(SHAPES / "aider", tmp_path / "app")
     found = readings(Sessions((Root(str(tmp_path)),), {}))
-    first, second = turns(found)
+    first, stopped, second = turns(found)
+    assert (stopped.raw["outcome"], stopped.raw["assistant_summary"]) == (
+        "interrupted",
+        "Half a thou",
+    )
     assert first.raw["user_prompt"] == "fix the parser\nand say why"
     assert first.raw["assistant_summary"] == "The loop ended one short.\n\nFixed the parser."
     assert (second.raw["user_prompt"], second.raw["assistant_summary"]) == TESTED
     assert first.raw["session_id"] == f"{tmp_path}/app@2026-09-01 10:00:00"
     assert second.raw["timestamp"] == "2026-09-02 09:00:00"
-    assert found[0].skipped == {"interrupted": 1}
+    assert found[0].skipped == {}
 
 
 def test_sessions_of_sub_agents_are_read_where_they_are_wanted(tmp_path):
@@ -186,7 +252,7 @@ def test_a_newer_version_than_known_is_read_and_counted(tmp_path):
     (tmp_path / "s.jsonl").write_text(shape.replace('"version":3', '"version":9'))
     (reading,) = readings(Sessions((Root(str(tmp_path)),), {}))
     assert reading.skipped["newer_version"] == 1
-    assert len(turns([reading])) == 2
+    assert len(turns([reading])) == 3
 
 
 def test_known_roots_of_the_other_agents_are_those_that_exist(tmp_path):

@@ -41,7 +41,8 @@ def test_lines_of_any_shape_give_turns_or_none(agent, records):
         dialect.recognises(record)
         dialect.is_subagent("/x/y.jsonl", record)
     for turn in dialect.transcript(LineReader(io.BytesIO(data)), Start()).turns:
-        assert not turn.is_pair or (turn.prompt and turn.answer)
+        assert not turn.outcome or turn.prompt
+        assert turn.outcome != "answered" or turn.answer
 
 
 @given(

@@ -3,62 +3,8 @@
 import json
 from pathlib import Path
 
-from irdaemon.source.sessions import Sessions
-from irdaemon.types import Artifact, Reading, Root
-
-
-class Session:
-    """Write records that follow one another; `at` names the parent of the next."""
-
-    def __init__(self, **common: object):
-        self.common = {"sessionId": "S", "cwd": "/home/u/app", "version": "2.1.263", **common}
-        self.lines: list[str] = []
-        self.at: str | None = None
-
-    def raw(self, **record: object) -> "Session":
-        self.lines.append(json.dumps(record))
-        return self
-
-    def record(self, kind: str, uuid: str, **parts: object) -> "Session":
-        self.raw(type=kind, uuid=uuid, parentUuid=self.at, **{**self.common, **parts})
-        self.at = uuid
-        return self
-
-    def user(self, uuid: str, content: object, **parts: object) -> "Session":
-        return self.record("user", uuid, message={"role": "user", "content": content}, **parts)
-
-    def says(
-        self,
-        uuid: str,
-        text: str,
-        stop: str | None = None,
-        model: str = "claude-x",
-        **parts: object,
-    ) -> "Session":
-        return self._assistant(uuid, {"type": "text", "text": text}, stop, model, **parts)
-
-    def calls(self, uuid: str) -> "Session":
-        call = {"type": "tool_use", "id": "t", "name": "Read", "input": {}}
-        self._assistant(uuid, call, "tool_use", "claude-x")
-        result = {"type": "tool_result", "tool_use_id": "t", "content": "file text"}
-        return self.user(uuid + "-result", [result], toolUseResult={})
-
-    def _assistant(
-        self, uuid: str, block: object, stop: str | None, model: str, **parts: object
-    ) -> "Session":
-        message = {"role": "assistant", "model": model, "content": [block], "stop_reason": stop}
-        return self.record("assistant", uuid, message=message, **parts)
-
-    def back_to(self, uuid: str | None) -> "Session":
-        self.at = uuid
-        return self
-
-    def read(self, directory: Path, name: str = "S.jsonl", **options: object) -> Reading:
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_text("".join(line + "\n" for line in self.lines))
-        source = Sessions((Root(str(directory)),), options)
-        entry = next(e for e in source.scan().entries if e.path.endswith(name))
-        return source.read(entry)
+from irdaemon.types import Artifact, Reading
+from tests.support.claude_session import Session
 
 
 def only(reading: Reading) -> Artifact:
@@ -81,6 +27,7 @@ def test_a_pair_holds_prompt_answer_and_where_it_was_said(tmp_path: Path) -> Non
     assert artifact.artifact_id == "S:u1"
     assert artifact.raw == {
         "user_prompt": "fix the parser",
+        "queued_prompts": [],
         "assistant_summary": "Fixed it.",
         "assistant_full": "Let me look.\n\nFixed it.",
         "session_id": "S",
@@ -91,6 +38,7 @@ def test_a_pair_holds_prompt_answer_and_where_it_was_said(tmp_path: Path) -> Non
         "model": "claude-x",
         "has_tool_use": True,
         "session_title": "",
+        "outcome": "answered",
     }
     assert artifact.metadata == {"agent": "claude", "scope": "user", "kind": "session"}
     assert artifact.pointer == str(tmp_path / "S.jsonl")
@@ -118,23 +66,6 @@ def test_a_turn_ends_with_a_turn_duration_or_the_next_prompt(tmp_path: Path) -> 
 def test_the_last_turn_of_a_version_that_marked_no_ends_is_kept_and_flagged(tmp_path: Path) -> None:
     session = Session(version="1.0.98").user("u1", "hi").says("a1", "hello")
     assert only(session.read(tmp_path)).flags == ("unmarked_end",)
-
-
-def test_an_interrupted_turn_gives_no_pair_and_is_counted(tmp_path: Path) -> None:
-    session = Session().user("u1", "do it").says("a1", "I will")
-    session.user("x", [{"type": "text", "text": "[Request interrupted by user]"}])
-    reading = session.user("u2", "no, this").says("a2", "ok", "end_turn").read(tmp_path)
-    assert prompts(reading) == ["no, this"]
-    assert reading.skipped == {"interrupted": 1}
-
-
-def test_a_turn_that_failed_gives_no_pair_but_one_that_recovered_does(tmp_path: Path) -> None:
-    session = Session().user("u1", "fails").says("a1", "starting")
-    session.says("a2", "API Error: 529", isApiErrorMessage=True).user("u2", "recovers")
-    session.says("a3", "API Error: 529", isApiErrorMessage=True).says("a4", "done", "end_turn")
-    reading = session.read(tmp_path)
-    assert only(reading).raw["assistant_full"] == "done"
-    assert reading.skipped == {"failed": 1}
 
 
 def test_synthetic_messages_are_not_answers(tmp_path: Path) -> None:
@@ -225,7 +156,9 @@ def test_a_prompt_typed_while_the_agent_works_joins_the_running_turn(tmp_path: P
     queued = {"type": "queued_command", "prompt": "and add tests", "commandMode": "prompt"}
     session = Session().user("u1", "refactor").calls("a1")
     session.record("attachment", "q", attachment=queued).says("a2", "both done", "end_turn")
-    assert prompts(session.read(tmp_path)) == ["refactor\n\nand add tests"]
+    turn = only(session.read(tmp_path))
+    assert (turn.raw["user_prompt"], turn.raw["queued_prompts"]) == ("refactor", ["and add tests"])
+    assert "## Prompt\n\nrefactor\n\nand add tests\n" in (turn.body or "")
 
 
 def test_a_queued_prompt_after_the_end_of_a_turn_opens_its_own(tmp_path: Path) -> None:
@@ -262,7 +195,7 @@ def test_a_lost_line_does_not_lose_the_turns_before_it(tmp_path: Path) -> None:
     session.back_to("lost").user("u3", "third").says("a3", "three", "end_turn")
     reading = session.read(tmp_path)
     assert prompts(reading) == ["second", "third"]
-    assert reading.skipped == {"bad_line": 1}
+    assert reading.skipped == {"bad_line": 1, "unanswered": 1}
 
 
 def test_records_copied_within_a_file_count_once(tmp_path: Path) -> None:

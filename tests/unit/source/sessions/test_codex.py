@@ -81,11 +81,25 @@ def test_a_turn_without_its_end_mark_waits_where_ends_are_marked(tmp_path: Path)
     assert rollout.read(tmp_path).artifacts == ()
 
 
-def test_aborted_turns_are_dropped_and_counted(tmp_path: Path) -> None:
-    rollout = Rollout().asks("one").says("1").event("turn_aborted").asks("two").says("2")
+def test_an_aborted_turn_is_kept_and_marked_as_interrupted(tmp_path: Path) -> None:
+    rollout = Rollout().asks("why is the save slow").says("1").event("turn_aborted")
+    rollout.asks("two").says("2").asks("continue").calls().event("turn_aborted")
     reading = rollout.read(tmp_path)
-    assert pairs(reading) == [("two", "2")]
+    assert pairs(reading) == [("why is the save slow", "1"), ("two", "2")]
+    assert [a.raw["outcome"] for a in reading.artifacts] == ["interrupted", "answered"]
     assert reading.skipped == {"interrupted": 1}
+
+
+def test_a_turn_that_another_cut_short_is_kept_as_unanswered(tmp_path: Path) -> None:
+    rollout = Rollout().asks("chart the labels of a quarter").calls()
+    reading = rollout.asks("the plan?").says("Here.").read(tmp_path)
+    assert [a.artifact_id for a in reading.artifacts] == ["R:1", "R:2"]
+    assert [a.raw["outcome"] for a in reading.artifacts] == ["unanswered", "answered"]
+
+
+def test_a_prompt_that_the_agent_still_works_on_waits(tmp_path: Path) -> None:
+    rollout = Rollout().asks("why is the save slow").calls()
+    assert rollout.read(tmp_path).artifacts == ()
 
 
 def test_rolled_back_turns_are_gone(tmp_path: Path) -> None:
@@ -96,7 +110,8 @@ def test_rolled_back_turns_are_gone(tmp_path: Path) -> None:
 
 def test_a_prompt_given_while_the_agent_works_joins_the_turn(tmp_path: Path) -> None:
     rollout = Rollout().event("task_started", turn_id="t").asks("fix").calls().asks("and test")
-    assert pairs(rollout.says("Both.").done("t").read(tmp_path)) == [("fix\n\nand test", "Both.")]
+    (turn,) = rollout.says("Both.").done("t").read(tmp_path).artifacts
+    assert (turn.raw["user_prompt"], turn.raw["queued_prompts"]) == ("fix", ["and test"])
 
 
 def test_the_same_text_as_item_and_event_gives_one_pair(tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ def tool(uuid: str, parent: str | None) -> str:
     return claude("assistant", uuid, parent, message={"model": "m", "content": content})
 
 
+def queue(operation: str, **parts: object) -> str:
+    return json.dumps({"type": "queue-operation", "operation": operation, **parts}) + "\n"
+
+
 def codex(line_type: str, **payload: object) -> str:
     return json.dumps({"timestamp": "t", "type": line_type, "payload": payload}) + "\n"
 
@@ -175,6 +179,37 @@ def test_a_pair_that_turns_out_unfinished_is_taken_away(growing: Growing) -> Non
     assert ids(reading) == ["S:u1"]
 
 
+def test_a_turn_is_there_once_it_was_interrupted_and_goes_where_it_is_asked_again(
+    growing: Growing,
+) -> None:
+    growing.append(two_turns() + user("u3", "a2", "migrate the database"))
+    assert list(growing.known) == ["S:u1", "S:u2"]
+    growing.append(user("x", "u3", "[Request interrupted by user]"))
+    assert growing.known["S:u3"].raw["outcome"] == "interrupted"
+    growing.append(user("u4", "x", "migrate the database"))
+    assert list(growing.known) == ["S:u1", "S:u2"]
+    growing.append(assistant("a4", "u4", "Migrated."))
+    assert growing.known["S:u4"].raw["outcome"] == "answered"
+    assert growing.known == growing.whole()
+
+
+def test_a_message_that_waited_before_the_last_turn_is_known_to_the_next_read(
+    growing: Growing,
+) -> None:
+    growing.append(
+        user("u1", None, "fix the parser")
+        + tool("a1", "u1")
+        + queue("enqueue", content="and the lexer")
+        + queue("enqueue", content="and the printer")
+        + assistant("a2", "a1", "Fixed.")
+        + queue("dequeue")
+        + user("u2", "a2", "and the lexer")
+        + tool("a3", "u2")
+    )
+    growing.append(queue("remove") + assistant("a4", "a3", "Both."))
+    assert growing.known["S:u2"].raw["queued_prompts"] == ["and the printer"]
+
+
 def test_a_new_title_reaches_every_turn(growing: Growing) -> None:
     growing.append(two_turns())
     title = json.dumps({"type": "ai-title", "aiTitle": "Counting", "sessionId": "S"}) + "\n"
@@ -203,7 +238,7 @@ def test_a_file_rewritten_in_place_is_read_from_the_start(growing: Growing) -> N
     assert not growing.read().partial
 
 
-def test_a_file_nobody_touched_gives_its_last_turn_again(growing: Growing) -> None:
+def test_an_unchanged_file_gives_its_last_turn_again(growing: Growing) -> None:
     growing.append(two_turns())
     reading = growing.read()
     assert (reading.partial, ids(reading)) == (True, ["S:u2"])
@@ -238,7 +273,8 @@ def test_a_cursor_stays_small_however_long_the_session(growing: Growing) -> None
 PARENTS = st.sampled_from(["last", "last", "last", "last", "earlier", "root", "lost"])
 ACTIONS = st.sampled_from(
     [*("user", "assistant") * 5, "open", "tool", "stop", "queued", "command", "title", "junk",
-     "summary", "duration", "again"]
+     "summary", "duration", "again", "enqueue", "enqueue", "dequeue", "remove", "said", "popAll",
+     "same", "same", "stop"]
 )  # fmt: skip
 
 
@@ -273,6 +309,12 @@ def _claude_line(
         "summary": json.dumps({"type": "summary", "summary": "é", "leafUuid": earlier}) + "\n",
         "junk": "{broken\n",
         "duration": claude("system", uuid, parent, subtype="turn_duration"),
+        "same": user(uuid, parent, "fix the parser"),
+        "enqueue": queue("enqueue", content=f"also {uuid}"),
+        "dequeue": queue("dequeue"),
+        "remove": queue("remove"),
+        "said": queue("remove", content=f"more {uuid}", reason="absorbed_mid_turn"),
+        "popAll": queue("popAll", content=f"also {uuid}"),
         "again": lines[len(lines) // 2] if lines else "\n",
     }[action]
 

@@ -118,7 +118,7 @@ def here(tmp_path):
 
 @pytest.fixture(params=SETTINGS_FILES)
 def written(here, request):
-    """Write an agent's files as somebody may have them; return the agent and the files."""
+    """Write an agent's files as a user may have them; return the agent and the files."""
     files = {}
     for name, text in FILES[request.param].items():
         path = Path(here.home, name)
@@ -273,7 +273,7 @@ def test_another_installations_entries_are_replaced_and_its_owners_additions_kep
     assert read(servers) == tuned
 
 
-def test_a_handler_of_ours_in_somebodys_group_is_taken_out_of_it_alone(here):
+def test_a_handler_of_ours_in_a_users_group_is_taken_out_of_it_alone(here):
     install(here, "claude")
     path = Path(here.home, ".claude/settings.json")
     settings = read(path)
@@ -327,7 +327,7 @@ def test_toml_that_cannot_be_added_to_is_refused(here, text, said):
     assert path.read_text() == text
 
 
-def test_somebody_elses_server_of_our_name_is_neither_replaced_nor_taken_out(here):
+def test_another_programs_server_of_our_name_is_neither_replaced_nor_taken_out(here):
     path = Path(here.home, ".cursor/mcp.json")
     path.parent.mkdir()
     path.write_text('{"mcpServers": {"irdaemon": {"command": "docker", "args": ["run"]}}}')
@@ -513,7 +513,7 @@ def test_what_is_printed_of_a_change_holds_nothing_of_anybody_elses(home, capsys
         assert not [token for token in TOKENS if token in each], each
 
 
-def test_a_change_of_an_entry_somebody_amended_tells_only_what_we_write(here):
+def test_a_change_of_an_entry_that_a_user_amended_tells_only_what_we_write(here):
     path = Path(here.home, ".codex", "config.toml")
     path.parent.mkdir()
     path.write_text(
