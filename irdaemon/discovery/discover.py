@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
@@ -215,11 +215,11 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     """Interleave the corpora's rankings: next comes the head that is most unusual for its corpus.
 
     Each corpus' own order is kept. Across corpora deviations from what is usual compare, and where
-    one of them has no floor evidence does; raw scores never.
+    one of them has no floor evidence does; raw scores never. No score exceeds one before it.
     """
     rankings = [each for each in rankings if each.retrieved.candidates]
     if len(rankings) == 1:
-        return list(rankings[0].retrieved.candidates)
+        return _falling(rankings[0].retrieved.candidates)
     calibrated = all(each.floor is not None for each in rankings)
     waiting = [
         [
@@ -232,7 +232,16 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     while waiting := [ranking for ranking in waiting if ranking]:
         best = max(waiting, key=lambda ranking: ranking[-1][0])
         merged.append(best.pop()[1])
-    return merged
+    return _falling(merged)
+
+
+def _falling(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates in their order, each with no more score than the one before it."""
+    lowest = accumulate((each.score for each in candidates), min)
+    return [
+        each if each.score == score else replace(each, score=score)
+        for each, score in zip(candidates, lowest, strict=True)
+    ]
 
 
 def _why_empty(merged: Merged, query: Query) -> str:
@@ -267,7 +276,8 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
         found = merged.hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
         if strong and not _answered(found, hits):
-            hits += merged.summarised(found[:1])
+            best = replace(found[0], score=min(found[0].score, hits[-1].score))
+            hits += merged.summarised([best])
     further = len(hits) - len(choice.hits)
     if not further:
         return choice
