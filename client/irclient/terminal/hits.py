@@ -39,7 +39,7 @@ _SHORTEST_WORD, _SHORTEST_STEM, _LONGEST_ENDING = 3, 4, 3
 _REASONS = {
     "below_floor": "the nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
-    "no_task": "this continues a conversation, or orders a small edit",
+    "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
     "nothing_indexed": "there is nothing in the index yet",
     "filtered_out": "the filters leave nothing to choose from",
     "offered_before": "this session was shown what does",
