@@ -55,6 +55,8 @@ def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """
     lexical = standardise(legs.bm25, legs.lexical_top, FEWEST_MATCHES)
     dense = question.trust * standardise(legs.cosine, legs.dense_top)
+    if legs.waiting is not None:  # what has no vector yet is not far from the query for that
+        dense[legs.waiting] = 0
     scores: Scores = lexical + dense + np.maximum(lexical, dense) + NAME_WEIGHT * legs.covered
     few = len(question.terms) + question.unknown <= _FEW_WORDS
     if question.typed and few and question.mode != "dense":
