@@ -219,7 +219,7 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     """
     rankings = [each for each in rankings if each.retrieved.candidates]
     if len(rankings) == 1:
-        return _falling(rankings[0].retrieved.candidates)
+        return list(rankings[0].retrieved.candidates)
     calibrated = all(each.floor is not None for each in rankings)
     waiting = [
         [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,7 +176,7 @@ def _leading(
 
 
 def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:
-    """Return evidence that never exceeds the first's and shrinks with the distance to it.
+    """Return evidence that falls along the order and shrinks with the distance to the first.
 
     What is clearly behind in the order is not a rival, whatever its evidence; what is close is one
     with somewhat less. docs/retrieval.md has the figures.
@@ -185,4 +186,5 @@ def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:
         return [0.0] * len(evidence)
     shares = [min(max(own / top, 0.0), 1.0) for own in evidence]
     lags = [math.exp(-_LAG * max(0.0, fused[0] - behind)) for behind in fused]
-    return [top * (share * lag) ** _BEHIND for share, lag in zip(shares, lags, strict=True)]
+    scores = (top * (share * lag) ** _BEHIND for share, lag in zip(shares, lags, strict=True))
+    return list(accumulate(scores, min))
