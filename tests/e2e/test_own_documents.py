@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+import zmq
 
-from irclient import AsyncClient
+from irclient import AsyncClient, wire
 from irclient.errors import LimitError, NotFound
 from tests.support.running import ROOT, Running, until
 
@@ -128,3 +129,33 @@ def test_the_example_of_the_clients_guide_runs(daemon, home, monkeypatch):
     told = []
     exec(code, {"print": lambda *words: told.append(words)})
     assert told[0][:2] == ("Descale the machine when the orange lamp blinks.", {"page": 12})
+
+
+def test_who_takes_over_the_identity_of_a_connection_does_not_get_its_documents(daemon, home):
+    with zmq.Context() as context:
+        with named(context, home) as dealer:
+            handle = answer(dealer, "register_docs", docs=DOCS).value()
+            assert answer(dealer, "discover_in", docs=handle, query="lamp").value()
+
+        def is_not_found():
+            # libzmq turns a second connection of an identity away until the first is gone.
+            with named(context, home) as dealer:
+                got = answer(dealer, "discover_in", 500, docs=handle, query="lamp")
+            return got is not None and isinstance(got.error, NotFound)
+
+        until(is_not_found)
+
+
+@contextlib.contextmanager
+def named(context, home):
+    """Give a connection whose identity is chosen by its client."""
+    with context.socket(zmq.DEALER) as dealer:
+        dealer.routing_id, dealer.linger = b"chosen", 0
+        dealer.connect(f"ipc://{home.socket}")
+        yield dealer
+
+
+def answer(dealer, op, wait_ms=10_000, **args):
+    """Return the reply to a request, None where none comes in time."""
+    dealer.send(wire.pack_request(wire.Request(1, op, args)))
+    return wire.read_reply(dealer.recv()) if dealer.poll(wait_ms) else None
