@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import zmq
 
-from irclient import AsyncClient, wire
+from irclient import AsyncClient, Client, wire
 from irclient.errors import LimitError, NotFound
+from tests.support.clients import Awaited
 from tests.support.running import ROOT, Running, until
 
 DOCS = [
@@ -71,6 +72,18 @@ def test_tasks_of_one_async_client_share_what_it_registered(daemon, home):
             return [each[0].position for each in found], await client.drop_docs(handle)
 
     assert asyncio.run(asked()) == ([0, 1], 2)
+
+
+@pytest.mark.parametrize("kind", [Client, Awaited])
+def test_a_refusal_by_a_limit_leaves_what_was_registered(daemon, home, kind):
+    client = kind(str(home.socket))
+    handle = client.register_docs(DOCS)
+    with pytest.raises(LimitError):
+        client.register_docs([""] * 10_001)
+    with pytest.raises(LimitError):
+        client.discover_in(["a " * 2_500_000], "a")
+    assert client.drop_docs(handle) == 2
+    client.close()
 
 
 def test_registered_documents_are_in_nothing_else_that_the_daemon_says_or_writes(daemon, home):
