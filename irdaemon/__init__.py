@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         search,
         select,
     )
+    from irdaemon.library.docs_tool import DocsTool, docs_tool
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -61,6 +62,7 @@ _HOMES = {
         "search",
         "select",
     ),
+    "irdaemon.library.docs_tool": ("DocsTool", "docs_tool"),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",
@@ -76,7 +78,11 @@ _HOMES = {
     ),
     "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
 }
-_MODULES = {"eval": "irdaemon.evaluate", "eval_gen": "irdaemon.evaluate.generate"}
+_MODULES = {
+    "eval": "irdaemon.evaluate",
+    "eval_gen": "irdaemon.evaluate.generate",
+    "inmemory": "irdaemon.library.inmemory",
+}
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -89,6 +95,7 @@ __all__ = [
     "ClaudeTurn",
     "CorpusSource",
     "Disclosure",
+    "DocsTool",
     "Embedder",
     "Engine",
     "Hit",
@@ -104,6 +111,7 @@ __all__ = [
     "build",
     "disclose",
     "discover",
+    "docs_tool",
     "open_corpus",
     "records_for_artifact",
     "search",

@@ -149,6 +149,19 @@ class WaitResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class FoundDocument(Result):
+    """One of a client's own documents that answers a query: its place from 0, and its whole text.
+
+    Secrets have been taken out of `text` and `meta`.
+    """
+
+    position: int
+    text: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 
