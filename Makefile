@@ -13,7 +13,7 @@ help:
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
-	@echo "make clean  stop the daemon and remove everything but your configuration and keys"
+	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
 run: .venv/.installed
 	@$(BIN)/irdaemon start --detach --wait --fallback examples/irdaemon.toml
@@ -52,10 +52,16 @@ peer:
 	@.bench/peer/bin/python -m pip install -q --disable-pip-version-check "ir==0.1.61" \
 	  || { echo "the peer cannot be installed; measuring irdaemon alone" >&2; rm -rf .bench/peer; }
 
+# What irdaemon does not take out here it does with `irdaemon uninstall`, which needs .venv.
 clean:
-	@if [ -x $(BIN)/irdaemon ]; then $(BIN)/irdaemon uninstall --keep-data --yes; $(BIN)/irdaemon stop --forget || true; fi
+	@if [ -x $(BIN)/irdaemon ]; then \
+	  $(BIN)/irdaemon uninstall --keep-data --yes || exit 1; $(BIN)/irdaemon stop --forget 2>&1 | grep -v "is not running"; \
+	  echo "removed: agents' entries, the service, the daemon, what it had indexed and its log"; \
+	  echo "left: configuration and keys, answers of irdaemon tools, downloaded models, agents' entries in projects"; \
+	  echo "      (the first two: make run, then irdaemon uninstall; in a project: irc uninstall AGENT --project)"; fi
 	@rm -rf .venv .bench build client/build *.egg-info client/*.egg-info examples/node/node_modules .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	@find irdaemon client tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "removed: .venv and what was built here"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         OnInsufficientPolicy,
         RetrievalResult,
     )
+    from irdaemon.library.docs_tool import DocsTool, docs_tool
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -73,6 +74,7 @@ _HOMES = {
         "OnInsufficientPolicy",
         "RetrievalResult",
     ),
+    "irdaemon.library.docs_tool": ("DocsTool", "docs_tool"),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",
@@ -88,7 +90,11 @@ _HOMES = {
     ),
     "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
 }
-_MODULES = {"eval": "irdaemon.evaluate", "eval_gen": "irdaemon.evaluate.generate"}
+_MODULES = {
+    "eval": "irdaemon.evaluate",
+    "eval_gen": "irdaemon.evaluate.generate",
+    "inmemory": "irdaemon.library.inmemory",
+}
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -103,6 +109,7 @@ __all__ = [
     "ClaudeTurn",
     "CorpusSource",
     "Disclosure",
+    "DocsTool",
     "Embedder",
     "Engine",
     "Hit",
@@ -120,6 +127,7 @@ __all__ = [
     "build",
     "disclose",
     "discover",
+    "docs_tool",
     "open_corpus",
     "records_for_artifact",
     "search",

@@ -26,6 +26,12 @@ for name in names:
 print(package.__version__, package.__path__[0])
 """
 
+UNIT_TEXT = """
+from irdaemon.daemon import service
+print(service.__file__)
+print(service.unit_text())
+"""
+
 
 def main() -> None:
     """Go through all the steps; the first that fails ends it with what was said."""
@@ -35,6 +41,7 @@ def main() -> None:
         client, daemon = built("client", there), built(".", there)
         check_client_alone(there / "client", client)
         check_both(there / "both", client, daemon)
+        check_user_site(there / "user", client, daemon)
     print("release-check: both packages can be built, installed and used")
 
 
@@ -106,6 +113,19 @@ def check_both(place: Path, client: Path, daemon: Path) -> None:
         assert contents(Path(package, name)) == contents(ROOT / name), name
     check_unit(there)
     check_answer(there)
+
+
+def check_user_site(place: Path, client: Path, daemon: Path) -> None:
+    """Hold that an installation by `pip install --user` finds the unit that came with it."""
+    step("installing into a user's site-packages")
+    python = getattr(sys, "_base_executable", sys.executable)  # an environment has no user site
+    env = {**environment(place), "PYTHONUSERBASE": str(place)}
+    options = ("--user", "--no-deps", "--break-system-packages", "--no-warn-script-location")
+    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *options]
+    run([*pip, str(client), str(daemon)], place, env)
+    said = run([python, "-c", UNIT_TEXT], place, env)
+    assert str(place) in said.splitlines()[0], said
+    assert f'ExecStart="{python}" -m irdaemon start' in said, said
 
 
 def names(there: Installed) -> list[str]:

@@ -55,7 +55,6 @@ COVERED_BY = {
     "irclient.cli.conditions": "unit/irclient/test_command_line.py",
     "irclient.cli.evaluation": "integration/cli/test_forged_lines.py",
     "irclient.cli.explanation": "unit/discovery/test_explain.py",
-    "irclient.cli.follow": "unit/cli/test_commands.py",
     "irclient.cli.main": "unit/cli/test_commands.py",
     "irclient.cli.prometheus": "integration/cli/test_forged_lines.py",
     "irclient.cli.query": "integration/cli/test_forged_lines.py",

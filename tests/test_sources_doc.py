@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
+from irclient.errors import QueryError
 from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES
 from irdaemon.source.sessions.reader import DIALECTS
 from irdaemon.source.sessions.stores import STORES
@@ -24,3 +28,25 @@ def test_every_kind_has_a_row_and_a_strategy_and_the_page_says_which_are_found_b
 def test_every_agent_whose_sessions_are_read_has_a_row():
     for agent in {*DIALECTS, *STORES, "aider"}:
         assert f"| `{agent}` |" in PAGE
+
+
+def section_of(kind):
+    """Return the part of the page whose heading names a kind."""
+    parts = PAGE.split("\n## ")
+    return next(p for p in parts[1:] if kind in p.partition("\n")[0].split(", "))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SOURCES if kind != "mapping"])
+def test_every_kind_has_a_section_that_names_its_options(kind):
+    with pytest.raises(QueryError) as caught:
+        load("source", kind, SOURCES)((), {"no_such_option": 1})
+    _, _, valid = caught.value.hint.partition("valid options: ")
+    told = section_of(kind).rpartition("Options")[2]
+    named = {word for word in told.split("`") if word.replace("_", "").isalpha()}
+    assert set(valid.split(", ")) <= named
+
+
+def test_what_the_library_names_is_there():
+    from irdaemon import CorpusSource
+
+    assert callable(CorpusSource.from_mapping)

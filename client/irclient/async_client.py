@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         EntryFailure,
         Evaluation,
         Explanation,
+        FoundDocument,
         IndexedArtifact,
         JobProgress,
         PingReply,
@@ -190,6 +191,29 @@ class AsyncClient:
     async def reload(self) -> list[int]:
         """Make the daemon read its configuration again; return the jobs."""
         return await self._run(ops.RELOAD, {})
+
+    async def discover_in(
+        self,
+        docs: Sequence[str | Mapping[str, Any]] | str,
+        query: str,
+        top_k: int = 4,
+        contract: str = "bm25",
+    ) -> list[FoundDocument]:
+        """Return the best of some documents: texts, {text, meta} maps, or a handle of such.
+
+        `contract` is `bm25`, exact and by words only, or `full`, as corpora are searched.
+        """
+        given = docs if isinstance(docs, str) else list(docs)
+        args = {"docs": given, "query": query, "top_k": top_k, "contract": contract}
+        return await self._run(ops.DISCOVER_IN, args)
+
+    async def register_docs(self, docs: Sequence[str | Mapping[str, Any]]) -> str:
+        """Have documents kept for as long as this connection lives; return their handle."""
+        return await self._run(ops.REGISTER_DOCS, {"docs": list(docs)})
+
+    async def drop_docs(self, handle: str) -> int:
+        """Have registered documents forgotten; return how many there were."""
+        return await self._run(ops.DROP_DOCS, {"handle": handle})
 
     def events(self, topics: Sequence[str] = (), timeout: float | None = None) -> AsyncSubscription:
         """Return the daemon's events from now on, of some topics or of all.

@@ -20,7 +20,7 @@ import zmq
 
 from irclient import ops, wire
 from irclient.access import access
-from irclient.errors import LimitError, Lost, Unreachable
+from irclient.errors import Lost, Unreachable
 from irclient.link import CONNECT_S, Link, connection_lost, no_connection, no_daemon, too_late
 from irclient.ops import Op
 from irclient.types import Disclosure, Query, Selection, as_query
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         EntryFailure,
         Evaluation,
         Explanation,
+        FoundDocument,
         IndexedArtifact,
         JobProgress,
         PingReply,
@@ -191,6 +192,29 @@ class Client:
         """Make the daemon read its configuration again; return the jobs."""
         return self._run(ops.RELOAD, {})
 
+    def discover_in(
+        self,
+        docs: Sequence[str | Mapping[str, Any]] | str,
+        query: str,
+        top_k: int = 4,
+        contract: str = "bm25",
+    ) -> list[FoundDocument]:
+        """Return the best of some documents: texts, {text, meta} maps, or a handle of such.
+
+        `contract` is `bm25`, exact and by words only, or `full`, as corpora are searched.
+        """
+        given = docs if isinstance(docs, str) else list(docs)
+        args = {"docs": given, "query": query, "top_k": top_k, "contract": contract}
+        return self._run(ops.DISCOVER_IN, args)
+
+    def register_docs(self, docs: Sequence[str | Mapping[str, Any]]) -> str:
+        """Have documents kept for as long as this connection lives; return their handle."""
+        return self._run(ops.REGISTER_DOCS, {"docs": list(docs)})
+
+    def drop_docs(self, handle: str) -> int:
+        """Have registered documents forgotten; return how many there were."""
+        return self._run(ops.DROP_DOCS, {"handle": handle})
+
     def events(self, topics: Sequence[str] = (), timeout: float | None = None) -> Subscription:
         """Return the daemon's events from now on, of some topics or of all.
 
@@ -235,7 +259,7 @@ class Client:
         try:
             self._send(link, data, min(deadline, time.monotonic() + CONNECT_S))
             return self._receive(link, number, deadline, len(data))
-        except (Unreachable, LimitError):
+        except Unreachable:
             self.close()  # a late reply must not be taken for that of the next call
             raise
 

@@ -57,6 +57,7 @@ class Op(Generic[T]):
 
 _TYPES: Mapping[str, Callable[[Any], Any]] = {
     "int": int,
+    "str": str,
     "Selection": Selection.from_dict,
     "Disclosure": Disclosure.from_dict,
 }
@@ -133,11 +134,21 @@ RELOAD: Op[list[int]] = Op("reload", {}, "int", many=True, repeatable=False)
 WAIT: Op[results.WaitResult] = Op(
     "wait", {"generation": int, "wait_ms": _NUMBER}, "WaitResult", waiting=True
 )
+DISCOVER_IN: Op[list[results.FoundDocument]] = Op(
+    "discover_in",
+    {"docs": (list, str), "query": str, "top_k": int, "contract": str},
+    "FoundDocument",
+    many=True,
+)
+# What a lost connection had registered is gone with it.
+REGISTER_DOCS: Op[str] = Op("register_docs", {"docs": list}, "str")
+DROP_DOCS: Op[int] = Op("drop_docs", {"handle": str}, "int", repeatable=False)
 
 OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
         *(SECRETS, AUDIT, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS, ADD, RM, RELOAD, WAIT),
+        *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS),
     )
 }

@@ -149,11 +149,25 @@ class WaitResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class FoundDocument(Result):
+    """One of a client's own documents that answers a query: its place from 0, and its whole text.
+
+    Secrets have been taken out of `text` and `meta`.
+    """
+
+    position: int
+    text: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 
     `last_reconcile` is None before the first whole scan. `state` is `building`, `degraded`,
-    `embedding`, `re-embedding` or `ready`; `problems` are `{path, reason}`.
+    `embedding`, `re-embedding` or `ready`; `problems` are `{path, reason}`; `skipped` counts what
+    was passed over, by reason.
     """
 
     name: str
@@ -167,6 +181,7 @@ class CorpusStatus(Result):
     last_reconcile: float | None = None
     state: str = ""
     problems: Sequence[Mapping[str, str]] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +189,7 @@ class CorpusInfo(CorpusStatus):
     """The status of a corpus, and what can be asked of it.
 
     `served_by` is the embedder whose vectors answer now, `floors` are by mode, `fields` are those a
-    filter may name, `skipped` counts what was passed over, by reason.
+    filter may name.
     """
 
     embedder: str = ""
@@ -183,7 +198,6 @@ class CorpusInfo(CorpusStatus):
     recipe: str = ""
     fields: Sequence[str] = ()
     surfaces: Sequence[str] = ()
-    skipped: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class SupervisorThread(threading.Thread):
     ):
         super().__init__(name="supervisor", daemon=True)
         self.ticked = time.monotonic()
-        self.watches = False
+        self._begun = False
         self.sentence = "not yet examined"
         self._engine = engine
         self._watcher = watcher
@@ -58,6 +58,14 @@ class SupervisorThread(threading.Thread):
         self._logged_at = float("-inf")
         self._missed_at: dict[str, float | None] = {}
         self._stopping = threading.Event()
+
+    @property
+    def watches(self) -> bool:
+        """Return whether the watcher has been given the roots that there are now.
+
+        Until then nothing can be said of how they are watched.
+        """
+        return self._watched is self._engine.corpora
 
     def run(self) -> None:
         """Tick until stopped; a tick that fails is logged, and the next one tries again."""
@@ -74,10 +82,10 @@ class SupervisorThread(threading.Thread):
 
     def tick(self, now: float) -> None:
         """Start, update or restart what needs it, and examine the health now and then."""
-        if not self.watches:
+        if not self._begun:
             self._watcher.start()
             self._schedule.start()
-            self.watches = True
+            self._begun = True
         self._engine.unload_idle()
         corpora = self._engine.corpora
         if corpora is not self._watched:

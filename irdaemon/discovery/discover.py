@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
-from irdaemon.discovery.query import Embed, analysed, embedded, narrowed
+from irdaemon.discovery.query import ANALYSED_CHARS, Embed, analysed, embedded, narrowed
+from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import Candidate, Question, retrieve
@@ -110,12 +111,37 @@ def discover(
 ) -> Trace:
     """Answer a valid query with few hits, or with none and a typed reason.
 
+    One that nothing answers is asked once more with the words that no corpus holds respelled.
+
     Raises NotFound for an unknown corpus, QueryError for an unknown field, Unavailable where a
     model is missing.
     """
     started = time.perf_counter()
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started)
+    trace = _discovered(run, has_task, custom)
+    if has_task and custom is None and not trace.merged.hits:
+        return _respelled(run) or trace
+    return trace
+
+
+def _respelled(run: _Run) -> Trace | None:
+    """Ask once more, with words in place of those that no corpus holds; None if that is no use."""
+    with stage("respell"):
+        words = respelled(run.snapshot, run.query.text[:ANALYSED_CHARS])
+    if not words:
+        return None
+    again = replace(run, query=replace(run.query, text=in_words(run.query.text, words)))
+    trace = _discovered(again, True, None)
+    if trace.selection.abstained:
+        return None
+    signals = {**trace.selection.signals, "respelled": words}
+    return replace(trace, selection=replace(trace.selection, query=run.query.text, signals=signals))
+
+
+def _discovered(run: _Run, has_task: bool, custom: Selector | None) -> Trace:
+    """Ask the corpora once, and select."""
+    query = run.query
     # A selector that is not ours may read summaries.
     merged = _merged(run, query, summarised=custom is not None)
     with stage("select"):
@@ -190,7 +216,7 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     """Interleave the corpora's rankings: next comes the head that is most unusual for its corpus.
 
     Each corpus' own order is kept. Across corpora deviations from what is usual compare, and where
-    one of them has no floor evidence does; raw scores never.
+    one of them has no floor evidence does; raw scores never. No score exceeds one before it.
     """
     rankings = [each for each in rankings if each.retrieved.candidates]
     if len(rankings) == 1:
@@ -207,7 +233,16 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     while waiting := [ranking for ranking in waiting if ranking]:
         best = max(waiting, key=lambda ranking: ranking[-1][0])
         merged.append(best.pop()[1])
-    return merged
+    return _falling(merged)
+
+
+def _falling(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates in their order, each with no more score than the one before it."""
+    lowest = accumulate((each.score for each in candidates), min)
+    return [
+        each if each.score == score else replace(each, score=score)
+        for each, score in zip(candidates, lowest, strict=True)
+    ]
 
 
 def _why_empty(merged: Merged, query: Query) -> str:
@@ -242,7 +277,8 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
         found = merged.hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
         if strong and not answers(found, hits):
-            hits += merged.summarised(found[:1])
+            best = replace(found[0], score=min(found[0].score, hits[-1].score))
+            hits += merged.summarised([best])
     further = len(hits) - len(choice.hits)
     if not further:
         return choice

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 from irclient.errors import IRError
@@ -108,7 +108,7 @@ class _Rounds:
             return []
         heads = chain.from_iterable(each[:1] for each in committed)
         tails = chain.from_iterable(each[1:] for each in committed)
-        return [*heads, *tails]
+        return _falling([*heads, *tails])
 
     def _evaluate(self, query: str, selected: Sequence[Hit]) -> dict[str, Any]:
         evaluation = judged(lambda text: self._ask(text, self._top_k), query, selected)
@@ -146,6 +146,12 @@ class _Rounds:
 def _reformulated(query: str, evaluation: Mapping[str, Any]) -> str:
     """Return the parts that are not served as the next query; the same one, where all are."""
     return _JOINED.join(evaluation[_UNSERVED]) or query
+
+
+def _falling(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits with scores that fall along them, as those of any answer do."""
+    lowest = accumulate((hit.score for hit in hits), min)
+    return [replace(hit, score=score) for hit, score in zip(hits, lowest, strict=True)]
 
 
 def _key(hit: Hit) -> tuple[str, str]:

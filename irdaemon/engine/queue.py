@@ -6,7 +6,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,8 @@ _URGENCY = {"repair": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, 
 _URGENCY |= {"pin": 3, "calibrate": 3, "graph": 4, "image": 4, "compact": 5}
 CHANGE = 0
 _JOBS_REMEMBERED = 256
+# A job with more entries or records left than this takes seconds: scans of other corpora go first.
+_LONG = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,16 @@ class JobQueue:
         del self._waiting[(job.kind, job.corpus, job.urgency)]
         return job
 
+    def take_scan(self, busy: Collection[str]) -> Job | None:
+        """Remove and return the first whole scan of a corpus that is not among the busy ones."""
+        scans = (job for job in self._waiting.values() if job.kind == "reconcile")
+        free = [job for job in scans if job.urgency != CHANGE and job.corpus not in busy]
+        if not free:
+            return None
+        job = min(free, key=lambda each: each.number)
+        del self._waiting[(job.kind, job.corpus, job.urgency)]
+        return job
+
     def paths(self, corpus: str = "") -> int:
         """Count the changed paths that wait, of one corpus or of all, a whole scan as one."""
         return sum(
@@ -185,12 +197,21 @@ class Work:
             return self._begun(self._queue.take())
 
     def take_before(self, running: Job) -> Job | None:
-        """Remove and return a change that need not wait for the job that runs."""
+        """Remove and return a job that need not wait for the one that runs.
+
+        That is a change, or before a long job the scan of a corpus that no running job is about.
+        """
         self.last_progress = time.monotonic()
         if running.urgency == CHANGE:
             return None
         with self._wake:
-            return self._begun(self._queue.take(at_most=CHANGE))
+            change = self._queue.take(at_most=CHANGE)
+            return self._begun(change or self._scan_before(self._progress.get(running.number)))
+
+    def _scan_before(self, running: Progress | None) -> Job | None:
+        if running is None or running.todo - running.done <= _LONG:
+            return None
+        return self._queue.take_scan({each.job.corpus for each in self.running()})
 
     def _begun(self, job: Job | None) -> Job | None:
         if job is not None:

@@ -52,7 +52,6 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
         "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
-        "skipped": _skipped(state, ledger, name),
     }
 
 
@@ -76,18 +75,23 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
         "records": rows.n_records,
         "vectors": rows.n_records - unembedded,
         "failures": ledger.failures.count(corpus.name),
-        "pending": waiting + _unread(state, corpus.name),
+        # What is read has still to be embedded: the sum of both would not move for the whole scan.
+        "pending": _unread(state, corpus.name) or waiting,
         "last_reconcile": reconciled,
         "state": "re-embedding" if switching else embedding,
         "problems": problems,
+        "skipped": _skipped(state, ledger, corpus.name),
     }
 
 
 def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
-    """Count by reason what readings passed over, and what the last whole scan left out."""
+    """Count by reason what readings passed over, and what the last whole scan left out.
+
+    The most frequent comes first.
+    """
     counts = Counter(ledger.entries.skipped(name))
     counts.update(state.work.watermarks(name).left_out)
-    return dict(counts)
+    return dict(counts.most_common())
 
 
 def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, str]]:
@@ -158,7 +162,10 @@ def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
             "ask for the next page with `after`",
         )
     if any(wanted.after) and not all(wanted.after):
-        raise QueryError(f"after must be CORPUS/ID, not {'/'.join(filter(None, wanted.after))!r}")
+        given = "/".join(filter(None, wanted.after))
+        raise QueryError(
+            f"after must be CORPUS/ID, not {given!r}", "give the last reference of the page before"
+        )
     names = ("corpus", "artifact_id", "name", "pointer", "indexed_at")
     return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.page(wanted)]
 

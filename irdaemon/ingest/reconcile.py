@@ -124,6 +124,8 @@ def reconcile(
     if not request.under:
         roots = present_roots(ledger, corpus, request)
         ledger.corpora.reconciled(corpus.name, scan.problems, roots, clock())
+    else:
+        ledger.corpora.mended(corpus.name, scan)
     return report
 
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from irdaemon.ledger import erasing
+from irdaemon.ledger.entries import is_authoritative
 from irdaemon.ledger.store import Store
-from irdaemon.types import Floor, Problem
+from irdaemon.types import Floor, Problem, Scan
 
 
 class Corpora:
@@ -77,6 +78,15 @@ class Corpora:
                 now,
                 name,
             )
+
+    def mended(self, name: str, scan: Scan) -> None:
+        """Drop the problems of `name` that a scan of a part looked for and did not find again."""
+        _, known = self.state_of(name)
+        left = [problem for problem in known if not is_authoritative(problem.path, scan)]
+        if len(left) < len(known):
+            listed = json.dumps([[problem.path, problem.reason] for problem in left])
+            with self._store.transaction():
+                self._store.run("UPDATE corpora SET problems = ? WHERE name = ?", listed, name)
 
     def roots_of(self, name: str) -> dict[str, str]:
         """Return the roots of the last whole scan of `name`, with their real paths."""

@@ -156,6 +156,7 @@ class Store:
 def _connect(path: str, read_only: bool) -> sqlite3.Connection:
     if path == IN_MEMORY:
         db = sqlite3.connect(path, isolation_level=None)
+        db.execute("PRAGMA temp_store = MEMORY")  # nor is anything sorted in a file
     elif read_only:
         db = opened_to_read(path)
     else:

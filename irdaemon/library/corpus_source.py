@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 from irclient.errors import QueryError
 from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.library.listed import by_id
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
 from irdaemon.source.tool import is_tool
@@ -93,15 +94,19 @@ class CorpusSource:
     @classmethod
     def from_mapping(
         cls,
-        mapping: Mapping[str, Any],
+        mapping: Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
         *,
         name: str,
         strategy: IndexingStrategy | None = None,
     ) -> CorpusSource:
         """Take {id: text} or {id: {name, description, text, ...}}; other keys are filter fields.
 
-        A `text` beside a description is the body: read by the lexical leg, not embedded.
+        A `text` beside a description is the body: read by the lexical leg, not embedded. Of a list
+        of texts or such mappings an item's id is its `id`, else its place from 0, and the keys of
+        its `meta` are filter fields too.
         """
+        if not isinstance(mapping, Mapping):
+            mapping = by_id(mapping)
         described = any(isinstance(v, Mapping) and "description" in v for v in mapping.values())
         source = load("source", "mapping", SOURCES)(mapping)
         return cls(name, "mapping", source, strategy or (Skill() if described else WholeText()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,9 @@ __all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
-_LAG = 0.05
+# What a hit is behind the first counts so much: in deviations of the order, and as a power of its
+# share of the first's evidence.
+_LAG, _BEHIND = 0.05, 0.65
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +176,15 @@ def _leading(
 
 
 def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:
-    """Return evidence that never exceeds the first's and shrinks with the distance to it.
+    """Return evidence that falls along the order and shrinks with the distance to the first.
 
-    A tenth for each deviation that fusion puts between them: what is clearly behind is not a rival,
-    whatever its evidence. docs/retrieval.md has the figures.
+    What is clearly behind in the order is not a rival, whatever its evidence; what is close is one
+    with somewhat less. docs/retrieval.md has the figures.
     """
-    return [
-        min(own, evidence[0]) * math.exp(-_LAG * max(0.0, fused[0] - behind))
-        for own, behind in zip(evidence, fused, strict=True)
-    ]
+    top = evidence[0] if evidence else 0.0
+    if top <= 0:
+        return [0.0] * len(evidence)
+    shares = [min(max(own / top, 0.0), 1.0) for own in evidence]
+    lags = [math.exp(-_LAG * max(0.0, fused[0] - behind)) for behind in fused]
+    scores = (top * (share * lag) ** _BEHIND for share, lag in zip(shares, lags, strict=True))
+    return list(accumulate(scores, min))

@@ -55,6 +55,8 @@ def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """
     lexical = standardise(legs.bm25, legs.lexical_top, FEWEST_MATCHES)
     dense = question.trust * standardise(legs.cosine, legs.dense_top)
+    if legs.waiting is not None:  # what has no vector yet is not far from the query for that
+        dense[legs.waiting] = 0
     scores: Scores = lexical + dense + np.maximum(lexical, dense) + NAME_WEIGHT * legs.covered
     few = len(question.terms) + question.unknown <= _FEW_WORDS
     if question.typed and few and question.mode != "dense":
@@ -68,9 +70,17 @@ def _held_as_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores
     typed = question.typed
     held = np.zeros(len(legs.positions), np.float32)
     for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
-        held += weight * np.isin(legs.positions, lexical.holding(term))
+        held += weight * _among(lexical.holding(term), legs.positions)
     whole = lexical.weight(question.terms, question.unknown)
     return np.minimum(held / whole, 1) if whole else held
+
+
+def _among(records: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which positions are among records, both ascending; `isin` takes five times as long."""
+    places = np.searchsorted(records, positions)
+    places[places == len(records)] = 0
+    found: NDArray[np.bool_] = records[places] == positions if len(records) else places < 0
+    return found
 
 
 def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:

@@ -31,7 +31,8 @@ class Legs:
     `cosine` and `bm25` are raw scores; `dense_top` and `lexical_top` the best scores of each whole
     ranking, ascending, at most TOP; `nearest` and `matching` are the positions that each leg
     brought; `covered` is the share of the artifact's name that the query covers. `named` are the
-    artifacts (by position) that the query calls by name.
+    artifacts (by position) that the query calls by name; `waiting` tells of each candidate whether
+    it has no vector yet, None where all have one.
     """
 
     positions: Positions
@@ -43,6 +44,7 @@ class Legs:
     matching: Positions
     covered: Scores
     named: frozenset[int] = frozenset()
+    waiting: NDArray[np.bool_] | None = None
 
     @property
     def near(self) -> NDArray[np.bool_]:
@@ -82,6 +84,7 @@ def score_legs(
         theirs = np.isin(index.rows.artifact_of.array, named) & index.rows.present
         positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
     terms = question.terms if question.mode != "dense" else ()
+    waiting = ~index.rows.embedded[positions]
     return Legs(
         positions=positions,
         cosine=_cosines(index, question, positions),
@@ -92,6 +95,7 @@ def score_legs(
         matching=matching,
         covered=index.names.covered(terms, index.rows.artifact_of.array[positions]),
         named=frozenset(named),
+        waiting=waiting if waiting.any() else None,
     )
 
 

@@ -47,11 +47,15 @@ _ZAP_DOMAIN = b"irdaemon"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a message: its endpoint, the route of a reply, and its peer."""
+    """The sender of a message: its endpoint, the route of a reply, and its peer.
+
+    `descriptor` is that of its connection, -1 where libzmq does not tell.
+    """
 
     endpoint: Endpoint
     route: tuple[bytes, ...]
     peer: Peer
+    descriptor: int = -1
 
 
 class Endpoint:
@@ -77,6 +81,7 @@ class Endpoint:
         self._peer_of = peer_of
         # By descriptor: one that is used again was free.
         self._connections: set[int] = set()
+        self._ended: list[int] = []
         watched = f"inproc://endpoint-{id(self)}"
         socket.monitor(watched, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self.monitor: Socket = socket.context.socket(zmq.PAIR)
@@ -85,18 +90,28 @@ class Endpoint:
         self.monitor.connect(watched)
         self._bind()
 
-    def count_connections(self) -> None:
-        """Count who connected and who left; where there are too many, cut them all."""
+    def count_connections(self) -> list[int]:
+        """Count who connected and who left; where there are too many, cut them all.
+
+        Returns the descriptors of the connections that ended since the last call.
+        """
         while self.monitor.poll(0):
             event = parse_monitor_message(self.monitor.recv_multipart())
             if event["event"] == zmq.EVENT_ACCEPTED:
                 self._connections.add(event["value"])
             else:
                 self._connections.discard(event["value"])
+                self._ended.append(event["value"])
         if len(self._connections) >= self._most:
             log.warning("%s had %d connections; all were cut", self.address, self._most)
             self._cut()
             self._bind()
+        ended, self._ended = self._ended, []
+        return ended
+
+    def is_connected(self, caller: Caller) -> bool:
+        """Return whether a caller's connection is there, as of the last count."""
+        return caller.descriptor in self._connections
 
     @property
     def path(self) -> str:
@@ -129,7 +144,7 @@ class Endpoint:
         # A REQ socket puts an empty frame before its message; a DEALER does not.
         if not (len(route) == 1 or (len(route) == 2 and not route[1])):
             return None
-        return Caller(self, tuple(route), self._peer_of(data)), data.bytes
+        return Caller(self, tuple(route), self._peer_of(data), _descriptor(data)), data.bytes
 
     def close(self) -> None:
         """Close the socket; no connection is accepted any more."""
@@ -140,6 +155,7 @@ class Endpoint:
 
     def _cut(self) -> None:
         self.socket.unbind(self.address)
+        self._ended += self._connections
         self._connections.clear()
 
     def _identity(self) -> tuple[int, int] | None:
@@ -201,6 +217,14 @@ def tcp_endpoint(socket: Socket, address: str, keys: Keys, most: int) -> Endpoin
     host, port = listening.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
     return Endpoint(socket, f"tcp://{host}:{port}", most, lambda: listening, _key)
+
+
+def _descriptor(frame: zmq.Frame) -> int:
+    """Return the descriptor of the connection that a frame came by, -1 where it is not known."""
+    try:
+        return int(str(frame.get("__fd")))
+    except (zmq.ZMQError, ValueError):
+        return -1
 
 
 def _user(frame: zmq.Frame) -> Peer:

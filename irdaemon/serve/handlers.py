@@ -8,23 +8,35 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from irclient import wire
-from irclient.errors import QueryError
-from irclient.results import PingReply, ShownItem, WaitResult
+from irclient.errors import QueryError, Unavailable
+from irclient.results import FoundDocument, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
 from irdaemon.disclosure.references import check_form
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
+from irdaemon.embed import Embedder
+from irdaemon.embed.absent import Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
+from irdaemon.library import analysed, inmemory
+from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import lapped
+from irdaemon.serve.documents import (
+    ClientDocuments,
+    DocumentLimits,
+    DocumentSet,
+    check_size,
+    redacted,
+)
 from irdaemon.serve.rules import Args
 from irdaemon.types import Query, Selection
 
@@ -32,6 +44,8 @@ log = logging.getLogger(__name__)
 
 # The argument under which a handler finds who asks, by the name in the configuration.
 CLIENT = "client"
+# And that under which it finds what this client registered on its connection.
+DOCUMENTS = "documents"
 # A query that takes this long is worth a line in the log.
 _SLOW_MS = 200.0
 
@@ -188,3 +202,58 @@ def wait(engine: Engine, args: Args) -> Any:
     wanted = args.get("generation", 0)
     generation = engine.wait(wanted, wait_ms / 1e3)
     return WaitResult(generation, generation >= wanted)
+
+
+# -- a client's own documents --------------------------------------------------------------------
+
+_CONTRACTS = ("bm25", "full")
+_NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
+
+
+def discover_in(engine: Engine, args: Args) -> Any:
+    """Rank documents of the client's own: those it sends, or those it registered."""
+    contract, top_k = args.get("contract", "bm25"), args.get("top_k", 4)
+    if contract not in _CONTRACTS:
+        raise QueryError(
+            f"unknown contract {contract!r:.60}{did_you_mean(contract, _CONTRACTS)}",
+            f"contracts: {', '.join(_CONTRACTS)}",
+        )
+    inmemory.check_count("top_k", top_k)
+    given, query = args.get("docs", []), args.get("query", "")
+    documents = _registered(args).of(given) if isinstance(given, str) else _document_set(given)
+    if contract == "bm25":
+        ranking = inmemory.ranked(documents.bm25(), query, top_k)
+    else:
+        snapshot = documents.analysed(lambda: _embedder(engine))
+        ranking = analysed.ranked(snapshot, query, top_k, engine.state.models)
+    found = ((at, documents.documents[at], score) for at, score in ranking)
+    return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
+
+
+def _document_set(given: Any) -> DocumentSet:
+    documents = DocumentSet(redacted(inmemory.as_documents(given)))
+    check_size(documents, DocumentLimits())
+    return documents
+
+
+def _registered(args: Args) -> ClientDocuments:
+    documents: ClientDocuments | None = args.get(DOCUMENTS)
+    if documents is None:
+        raise Unavailable("the connection has ended", "register the documents again")
+    return documents
+
+
+def _embedder(engine: Engine) -> Embedder:
+    """Return the embedder that most corpora have; it is there already."""
+    names = Counter(corpus.embedder for corpus in engine.corpora.values()).most_common(1)
+    return engine.state.embedders.named(names[0][0]) if names else _NO_EMBEDDER
+
+
+def register_docs(engine: Engine, args: Args) -> Any:
+    """Keep documents for as long as the client's connection lives; return their handle."""
+    return _registered(args).register(_document_set(args.get("docs", [])))
+
+
+def drop_docs(engine: Engine, args: Args) -> Any:
+    """Forget documents that were registered; return how many."""
+    return _registered(args).drop(args.get("handle", ""))

@@ -22,6 +22,7 @@ def check_request(request: wire.Request, serve: ServeConfig) -> None:
     """Raise LimitError, naming the limit, for a request that asks for too much at once."""
     for arg, what, key, limit in (
         ("text", "query has {:,} characters", "max_query_chars", serve.max_query_chars),
+        ("query", "query has {:,} characters", "max_query_chars", serve.max_query_chars),
         ("references", "request has {:,} references", "max_references", serve.max_references),
         ("cases", "request has {:,} cases", "max_cases", serve.max_cases),
     ):

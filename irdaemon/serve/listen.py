@@ -33,7 +33,7 @@ _TOKEN_CHARS = 16
 def rules_of(config: Config) -> ServeRules:
     """Return the rules that a configuration makes. Raises ConfigError for a token not to be used.
 
-    Reads the files of tokens.
+    Reads the files of tokens; a client whose file is gone is turned away, and all others served.
     """
     scopes = [(client, scope_of(client)) for client in config.clients]
     return ServeRules(
@@ -50,6 +50,9 @@ def rules_of(config: Config) -> ServeRules:
 def _by_token(files: Mapping[str, Scope]) -> Mapping[bytes, Scope]:
     found: dict[bytes, Scope] = {}
     for path, scope in files.items():
+        if not os.path.lexists(path):
+            log.warning("client %r is turned away: %s is gone", scope.client, path)
+            continue
         try:
             token = read_private(path).strip()
         except Unavailable as error:

@@ -22,9 +22,11 @@ from irclient import wire
 from irclient.errors import IRError, Unavailable
 from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import too_late, until
+from irdaemon.serve.access import Scope
+from irdaemon.serve.documents import ClientDocuments, DocumentStore, Sender
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
 from irdaemon.serve.limits import Rates
-from irdaemon.serve.ops import Cost, ServeRules, cost, handle, read_request
+from irdaemon.serve.ops import WITH_DOCUMENTS, Cost, ServeRules, cost, handle, read_request
 from irdaemon.serve.workers import Task, WorkerPools
 
 log = logging.getLogger(__name__)
@@ -61,6 +63,7 @@ class RequestLoop:
         self._events: Endpoint | None = None
         self._all_endpoints: list[Endpoint] = []
         self._rates = Rates()
+        self._documents = DocumentStore()
         self._done: queue.SimpleQueue[tuple[Task, bytes]] = queue.SimpleQueue()
         self._workers = Workers(self._done_working)
         self._pools = WorkerPools(_WORKERS, self._workers.start)
@@ -118,7 +121,8 @@ class RequestLoop:
             self._expire()
         for endpoint in self._all_endpoints:
             if endpoint.monitor in ready:
-                endpoint.count_connections()
+                self._forget_documents(endpoint)
+        self._documents.expire(time.monotonic())
         for endpoint in self._endpoints:
             if endpoint.socket in ready:
                 self._receive(endpoint)
@@ -172,19 +176,39 @@ class RequestLoop:
             request, scope = read_request(data, rules, caller.peer)
         except IRError as error:
             return _reply(caller, wire.pack_error(0, error))
-        pool = cost(request)
+        pool, documents = cost(request), self._documents_of(caller, request, scope)
         if pool == "quick":
-            return _reply(caller, handle(self._engine, request, scope, rules.serve))
+            return _reply(caller, handle(self._engine, request, scope, rules.serve, documents))
         if 0 < rules.serve.max_waiting <= len(self._pools):
             return _reply(caller, wire.pack_error(request.id, _BUSY))
         deadline = now + _seconds(request.timeout_ms, rules.serve.max_request_s)
 
         def run() -> bytes:
             with until(deadline):
-                return handle(self._engine, request, scope, rules.serve)
+                return handle(self._engine, request, scope, rules.serve, documents)
 
         task = Task(request, run, lambda reply: _reply(caller, reply), deadline)
         self._pools.add(pool, task)
+
+    def _documents_of(
+        self, caller: Caller, request: wire.Request, scope: Scope
+    ) -> ClientDocuments | None:
+        """Return what the caller has registered; None where the request is not about that."""
+        endpoint, now = caller.endpoint, self.requested_at
+        if request.op not in WITH_DOCUMENTS and not len(self._documents):
+            return None
+        sender = Sender(endpoint.address, caller.route[0], caller.descriptor, scope.client)
+        if request.op not in WITH_DOCUMENTS:
+            self._documents.note_request(sender, now)
+            return None
+        # Descriptors are used again: what ended before this request came is forgotten first.
+        self._forget_documents(endpoint)
+        return self._documents.of(sender, now) if endpoint.is_connected(caller) else None
+
+    def _forget_documents(self, endpoint: Endpoint) -> None:
+        """Forget what was registered on connections that have ended."""
+        for descriptor in endpoint.count_connections():
+            self._documents.disconnected(endpoint.address, descriptor)
 
     def _done_working(self, task: Task, reply: bytes) -> None:
         self._done.put((task, reply))

@@ -25,13 +25,14 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
 from irdaemon.serve import handlers, rules
 from irdaemon.serve.access import Peer, Scope, Scopes, visible_corpora
+from irdaemon.serve.documents import ClientDocuments
 from irdaemon.serve.limits import check_reply, check_request, of_message
 from irdaemon.serve.rules import Args, Filter, Rule
 
 log = logging.getLogger(__name__)
 
-# quick: answered by the loop. By workers: heavy may read all records, slow reads files or the
-# ledger, waiting mostly waits for the writer.
+# quick: answered by the loop. By workers: heavy may read all records or a client's documents, slow
+# reads files or the ledger, waiting mostly waits for the writer.
 Cost = Literal["quick", "heavy", "slow", "waiting"]
 
 
@@ -68,7 +69,13 @@ OPS: Mapping[str, ServedOp] = {
     "rm": ServedOp(handlers.rm, "slow", rules.no_configuration),
     "reload": ServedOp(handlers.reload, "slow", rules.no_configuration),
     "wait": ServedOp(handlers.wait, "waiting", rules.as_given),
+    # A client's own documents: what it may see of the corpora does not matter.
+    "discover_in": ServedOp(handlers.discover_in, "heavy", rules.as_given),
+    "register_docs": ServedOp(handlers.register_docs, "heavy", rules.as_given),
+    "drop_docs": ServedOp(handlers.drop_docs, "quick", rules.as_given),
 }
+# Operations on what a client registered on its connection.
+WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +95,25 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
     return request, rules.scopes.of(peer, request.token)
 
 
-def handle(engine: Engine, request: wire.Request, scope: Scope, serve: ServeConfig) -> bytes:
-    """Return the reply to a request, an error where it has no result; raise nothing."""
+def handle(
+    engine: Engine,
+    request: wire.Request,
+    scope: Scope,
+    serve: ServeConfig,
+    documents: ClientDocuments | None = None,
+) -> bytes:
+    """Return the reply to a request, an error where it has no result; raise nothing.
+
+    `documents` are those that the client registered, None where its connection has ended.
+    """
     try:
         wire.check_request_protocol(request.v, f"irdaemon {__version__}")
         op = _op(request.op)
         _check_args(request)
         check_request(request, serve)
         args = narrowed(scope, op, request.args, engine.snapshot.corpora)
-        args = {**args, handlers.CLIENT: scope.client}  # whatever the request has there
+        # Whatever the request has there.
+        args = {**args, handlers.CLIENT: scope.client, handlers.DOCUMENTS: documents}
         check_clock()
         reply = wire.pack_result(request.id, shown(scope, op, op.run(engine, args)))
         check_reply(reply, serve)
@@ -155,4 +172,5 @@ def cost(request: wire.Request) -> Cost:
     if op.cost == "slow" or discloses or args.get("rerank"):
         return "slow"
     # A filter may read every record there is, and the first one every field; rounds ask many times.
-    return "heavy" if args.get("where") or args.get("rounds") else "quick"
+    many = args.get("where") or args.get("rounds")
+    return "heavy" if op.cost == "heavy" or many else "quick"

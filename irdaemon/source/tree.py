@@ -199,7 +199,9 @@ def missing(root: Root) -> Problem | None:
         with os.scandir(root.path):
             return None
     except FileNotFoundError:
-        return Problem(root.path, "the directory does not exist")
+        return Problem(root.path, "nothing is at this path")
+    except NotADirectoryError:
+        return Problem(root.path, "a file, where a directory is expected")
     except (OSError, ValueError) as error:
         return Problem(root.path, _reason(error))
 

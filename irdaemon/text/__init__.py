@@ -183,6 +183,8 @@ def _parts_of(word: str) -> list[str]:
 
 
 def _analyze(word: str) -> tuple[str, ...]:
+    if (known := _cache.get(word)) is not None:
+        return known
     if len(_cache) >= _CACHED_WORDS:
         _cache.clear()
         _form_cache.clear()

@@ -1,14 +1,17 @@
 """Whatever comes in gets a row or a typed error, and the next request is answered."""
 
+import json
 import os
+import shutil
 import socket
+import time
 
 import pytest
 import zmq
 
 from irclient import Query, wire
 from irclient.errors import IRError, LimitError, NotFound, ProtocolError, QueryError
-from tests.support.running import finds, until
+from tests.support.running import Running, finds, knows, until
 from tests.support.serving import unpack_reply
 
 
@@ -135,3 +138,55 @@ def test_a_file_name_that_is_no_text_costs_nothing_but_a_line_in_status(home, da
     (skills,) = home.answer("ls")
     assert "not valid UTF-8" in skills["problems"][0]["reason"]
     assert skills["artifacts"] == 3
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["src/app/main.py tests/test_app.py", "/etc/hosts", "ጤና ይስጥልኝ እንዴት ነህ", "გამარჯობა მეგობარო"],
+)
+def test_a_prompt_of_only_paths_or_in_an_unknown_language_abstains(home, daemon, prompt):
+    for said in (home.irc("discover", prompt), home.irc("discover", prompt, "--json")):
+        assert (said.returncode, said.stderr) == (1, "")
+    assert json.loads(said.stdout)["reason"] in ("no_task", "no_candidates", "below_floor")
+
+
+def test_a_home_without_any_place_is_served_says_so_and_takes_what_comes(home):
+    with Running(home):
+        status = home.irc("status")
+        assert (status.returncode, "no corpora; irc add" in status.stdout) == (0, True)
+        assert "waiting for " in status.stdout
+        for command in ("discover", "search"):
+            said = home.irc(command, "fill in a pdf form")
+            assert (said.returncode, "nothing in the index yet" in said.stdout) == (4, True)
+        for command in ("ls", "build", "artifacts"):
+            assert home.irc(command).returncode == 0
+        home.skill("pdf-forms", "Fill and flatten PDF forms")
+        until(lambda: knows(home, "skills/pdf-forms"))
+
+
+def test_a_place_that_comes_and_goes_within_a_second_costs_nothing(home):
+    with Running(home) as running:
+        for _ in range(4):
+            home.skill("pdf-forms", "Fill and flatten PDF forms")
+            time.sleep(0.3)
+            shutil.rmtree(home.path / ".claude")
+            time.sleep(0.3)
+        home.skill("changelog", "Write a changelog from commits")
+        until(lambda: knows(home, "skills/changelog"))
+        until(lambda: home.irc("status").returncode == 0)
+        assert not knows(home, "skills/pdf-forms")
+        assert running.process.poll() is None
+
+
+def test_settings_with_comments_are_read_edited_and_given_back_as_they_were(home, daemon):
+    settings, servers = home.path / ".claude" / "settings.json", home.path / ".claude.json"
+    before = '{\n  // mine\n  "model": "opus", /* for now */\n  "hooks": {"Stop": [],},\n}\n'
+    settings.write_text(before)
+    servers.write_text('{ // servers\n "mcpServers": {"one": {"command": "true",}},\n}\n')
+    assert home.irc("install", "claude", "--hooks").returncode == 0
+    edited = settings.read_text()
+    assert "// mine" in edited
+    assert edited.count("start.py --agent claude") == 3
+    assert home.run("irdaemon", "tools").stdout.startswith("one  true")
+    assert home.irc("uninstall", "claude", "--hooks").returncode == 0
+    assert settings.read_text() == before

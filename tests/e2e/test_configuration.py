@@ -72,6 +72,29 @@ def test_of_twenty_corpora_added_at_once_all_are_kept_and_each_is_answered_for(h
     assert written(home) >= names
 
 
+def test_commands_that_add_a_corpus_at_once_lose_none_and_each_says_what_became_of_its_own(
+    home, daemon
+):
+    names = [f"c{number}" for number in range(6)]
+    for name in names:
+        (home.path / name).mkdir()
+        (home.path / name / "a.md").write_text(f"about {name}")
+    command = [sys.executable, "-m", "irclient.quick", "add"]
+    at_once = [
+        subprocess.Popen(
+            [*command, name, "files", str(home.path / name)],
+            env=home.env,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in names
+    ]
+    said = {name: process.communicate()[0] for name, process in zip(names, at_once, strict=True)}
+    assert [process.returncode for process in at_once] == [0] * len(names)
+    assert written(home) == set(names)
+    assert all(f"{name}: 1 artifact" in said[name] for name in names), said
+
+
 def test_a_corpus_removed_beside_one_that_is_added_stays_removed(home, daemon):
     rounds, until_s = 0, time.monotonic() + _RACE_S
     while time.monotonic() < until_s:

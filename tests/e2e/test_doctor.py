@@ -2,6 +2,10 @@
 
 import json
 import os
+import subprocess
+import sys
+
+from tests.support.running import Running
 
 
 def examined(home):
@@ -41,6 +45,26 @@ def test_every_thing_that_is_wrong_is_found_with_where_and_a_command(home, daemo
     assert place["where"] == str(state)
     assert os.system(place["fix"]) == 0
     assert "places" not in {each["check"] for each in wrong(examined(home)[1])}
+
+
+def test_key_files_that_are_gone_are_found_and_what_is_told_to_be_done_helps(home):
+    for words in (["make"], ["add", "agent", "--token"]):
+        assert home.run("irdaemon", "keys", *words).returncode == 0
+    token, server = (home.config.with_name(name) for name in ("agent.token", "server.key"))
+    token.unlink()
+    server.unlink()
+    with Running(home):  # no client but the one without its token does without the daemon
+        assert home.irc("ping").returncode == 0
+    home.config.write_text(home.config.read_text() + '[serve]\ntcp = "127.0.0.1:7709"\n')
+    refused = home.run("irdaemon", "start")
+    assert (refused.returncode, "irdaemon keys make" in refused.stderr) == (2, True)
+    found = [each for each in wrong(examined(home)[1]) if each["check"] == "places"]
+    assert [each["where"] for each in found] == [str(server), str(token)]
+    command = f"{sys.executable} -m irdaemon"
+    for each in found:
+        fix = each["fix"].replace("irdaemon keys", f"{command} keys")
+        assert subprocess.run(fix, shell=True, env=home.env, timeout=60).returncode == 0
+    assert wrong(examined(home)[1]) == []
 
 
 def test_a_broken_configuration_is_a_finding_and_the_rest_is_examined(home):

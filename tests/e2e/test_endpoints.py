@@ -116,6 +116,24 @@ def test_a_shared_socket_in_a_directory_that_others_can_change_keeps_the_daemon_
     assert not home.socket.exists()
 
 
+# -- a client's own documents -------------------------------------------------------------------
+
+
+def test_over_tcp_a_limited_client_asks_its_own_documents_and_no_other(remote):
+    with Running(remote) as running:
+        running.wait_idle()
+        with (
+            Client(remote.tcp, keys=keys(remote, "agent")) as agent,
+            Client(remote.tcp, keys=keys(remote, "full")) as full,
+        ):
+            handle = agent.register_docs(["A quagga is no zebra.", "Fill a form."])
+            (found,) = agent.discover_in(handle, "quagga", top_k=1, contract="full")
+            assert (found.position, found.text) == (0, "A quagga is no zebra.")
+            with pytest.raises(NotFound):
+                full.discover_in(handle, "quagga")
+            assert agent.discover_in(handle, "zebrafinches") == []
+
+
 # -- keys -----------------------------------------------------------------------------------------
 
 

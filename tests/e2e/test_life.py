@@ -245,6 +245,10 @@ def test_while_a_corpus_is_building_junk_is_not_committed_and_every_answer_says_
             assert (answer.reason, answer.results) == ("building", ())
             assert "still building skills" in " ".join(said.stdout.split())
             assert (said.returncode, hooked) == (1, "")
+            named = hook(home, "use the skill `skill-0`")
+            with home.client() as client:
+                still = client.status().corpora[0].state == "building"
+            assert not named or not still or "Still being indexed" in named
         assert during > 0
         running.wait_idle()
     with Running(home):

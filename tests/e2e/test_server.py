@@ -8,15 +8,17 @@ import pytest
 import zmq
 
 from irclient import Client, wire
-from irclient.errors import Timeout, Unavailable
+from irclient.errors import NotFound, Timeout, Unavailable
 from irdaemon.config.config import ServeConfig
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.serve import ops as serve
 from irdaemon.serve import rules as allowed
+from irdaemon.serve.documents import DocumentLimits, DocumentStore
 from irdaemon.serve.endpoints import private_endpoint
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.ops import ServedOp, ServeRules
 from tests.support.corpora import engine, mapped
+from tests.support.running import until
 from tests.support.serving import unpack_reply
 
 
@@ -101,6 +103,15 @@ def test_long_work_that_looks_at_its_clock_ends_with_its_clients_patience(path, 
         with pytest.raises((Timeout, Unavailable)):
             client.info("m")
         assert ended.wait(10)
+
+
+def test_documents_of_a_client_that_asks_nothing_for_long_are_forgotten(path):
+    with serving(path) as server, Client(path) as client:
+        server._documents = DocumentStore(DocumentLimits(idle_s=0.01))
+        handle = client.register_docs(["red fish"])
+        until(lambda: not server._documents.bytes)
+        with pytest.raises(NotFound, match="after ten idle minutes"):
+            client.discover_in(handle, "fish")
 
 
 def test_what_waits_while_the_server_stops_is_told_so_and_what_comes_too_much_is_turned_away(

@@ -60,3 +60,19 @@ def test_an_installed_service_takes_the_place_of_a_detached_daemon_and_restart_l
     assert serving(home) == int(systemctl.read_text())
     assert home.run("irdaemon", "restart", "--config", str(home.config)).returncode != 0
     assert serving(home) == int(systemctl.read_text())
+
+
+def test_an_installation_that_fails_leaves_nothing_and_the_daemon_goes_on(home, systemctl):
+    script = home.path / "bin" / "systemctl"
+    script.write_text('#!/bin/sh\ncase "$*" in *enable*) echo "no bus" >&2; exit 1 ;; esac\n')
+    assert home.run("irdaemon", "start", "--detach").returncode == 0
+    running = serving(home)
+    done = home.run("irdaemon", "service", "install")
+    assert (done.returncode, "no bus" in done.stderr) == (3, True), done.stderr
+    unit = home.path / ".config" / "systemd" / "user" / "irdaemon.service"
+    assert not unit.exists()
+    assert serving(home) == running
+    unit.parent.mkdir(parents=True, exist_ok=True)
+    unit.write_text("[Unit]\n")  # what an older version left behind
+    assert home.run("irdaemon", "service", "uninstall").returncode == 0
+    assert not unit.exists()

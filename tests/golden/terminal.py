@@ -46,6 +46,10 @@ ANSWERS = {
         rounds=(Round("fill a form and bake", 10), Round("bake a chocolate cake", 20)),
     ),
     "an abstention": selection(reason="below_floor"),
+    "an answer to a query with respelled words": replace(
+        selection(hit("fill-pdf-form", 0.62)),
+        signals={"respelled": {"linestrng": "linestring", "geojosn": "geojson"}},
+    ),
 }
 
 

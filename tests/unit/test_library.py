@@ -177,7 +177,7 @@ SOURCES = {
     "the catalogue is down": lambda path: ir.CorpusSource.from_records(
         f"{__name__}:failing", name="none"
     ),
-    "the directory does not exist": lambda path: ir.CorpusSource.from_files(path / "gone"),
+    "nothing is at this path": lambda path: ir.CorpusSource.from_files(path / "gone"),
 }
 
 
@@ -192,7 +192,7 @@ def test_what_cannot_be_read_beside_what_can_is_in_the_report(tmp_path):
     source = ir.CorpusSource.from_files([tmp_path, tmp_path / "gone"])
     built = ir.build(source, store=":memory:", embedder="hashing")
     assert "1 written" in built.report
-    assert f"not read: {tmp_path / 'gone'}: the directory does not exist" in repr(built)
+    assert f"not read: {tmp_path / 'gone'}: nothing is at this path" in repr(built)
     built.close()
 
 

@@ -24,8 +24,9 @@ BESIDE = {
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
 }
-# What no command of `irc` needs: `irdaemon reload` and the service do it by a signal.
-NO_COMMAND = {"reload"}
+# What no command of `irc` needs: `irdaemon reload` and the service do it by a signal, and documents
+# in memory belong to a program that goes on.
+NO_COMMAND = {"reload", "discover_in", "register_docs", "drop_docs"}
 GIVEN = {
     "query": Query("x"),
     "cases": [{"query": "x"}],
@@ -39,6 +40,8 @@ GIVEN = {
     "kind": "files",
     "roots": ["/x"],
     "generation": 1,
+    "docs": ["x"],
+    "handle": "h",
 }
 
 
@@ -70,7 +73,7 @@ def section(name):
 
 
 def test_both_tables_and_the_document_name_the_same_operations_in_one_order():
-    documented = re.findall(r"^## ([a-z]+)$", PROTOCOL, re.M)
+    documented = re.findall(r"^## ([a-z_]+)$", PROTOCOL, re.M)
     assert documented == list(ops.OPS) == list(served.OPS)
     assert all(name == op.name for name, op in ops.OPS.items())
 
@@ -101,16 +104,16 @@ def test_every_argument_is_documented(name):
 
 def test_the_guide_of_the_client_lists_every_method():
     guide = (ROOT / "docs/client.md").read_text("utf-8")
-    (listed,) = re.findall(r"a method\s+for each operation of the protocol: `([a-z\s]+)`", guide)
+    (listed,) = re.findall(r"a method\s+for each operation of the protocol: `([a-z_\s]+)`", guide)
     assert listed.split() == list(ops.OPS)
 
 
 def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
-    assert sorted(never) == ["add", "build", "hint", "progress", "reload", "rm"]
+    assert sorted(never) == ["add", "build", "drop_docs", "hint", "progress", "reload", "rm"]
     guide = (ROOT / "docs/client.md").read_text("utf-8")
     (said,) = re.findall(r"([^.]*) and `call` are\s+never sent a second time", guide)
-    assert sorted(re.findall(r"`([a-z]+)`", said)) == sorted(never)
+    assert sorted(re.findall(r"`([a-z_]+)`", said)) == sorted(never)
 
 
 @pytest.mark.parametrize("name", ops.OPS)
@@ -144,6 +147,7 @@ def test_the_status_and_info_that_a_client_reads_have_all_that_the_daemon_tells(
         ("progress", {"job": 1}),
         ("wait", {"generation": 1, "wait_ms": 0}),
         ("ping", {}),
+        ("discover_in", {"docs": ["fill a pdf form"], "query": "pdf"}),
     ):
         plain = served.shown(WHOLE, served.OPS[name], served.OPS[name].run(made, args))
         read = ops.OPS[name].result(plain)

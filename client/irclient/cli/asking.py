@@ -13,9 +13,11 @@ from irclient.cli.conditions import parse_where
 from irclient.cli.query import query
 from irclient.client import Client
 from irclient.errors import QueryError
+from irclient.terminal.output import note
 from irclient.types import Query
 
-# A daemon analyses the first 20,000 characters; what is beyond these is not even sent.
+# What a daemon analyses; what is beyond the second is not even sent.
+ANALYSED_CHARS = 20_000
 MOST_CHARS = 100_000
 _FIELD = "timestamp"
 _AGO = re.compile(r"(\d{1,4})([mhdw])\Z")
@@ -45,10 +47,12 @@ def words(given: Sequence[str]) -> str:
         return " ".join(given)
     if sys.stdin is None:
         raise QueryError("stdin is closed", 'irc discover - < FILE, or irc discover "WORDS"')
-    text = sys.stdin.buffer.read(4 * MOST_CHARS).decode("utf-8", "replace")[:MOST_CHARS]
+    text = sys.stdin.buffer.read(4 * MOST_CHARS + 1).decode("utf-8", "replace")
     if not text.strip():
         raise QueryError("stdin has no words", "say in a few words what is needed")
-    return text
+    if len(text) > MOST_CHARS:
+        note(f"irc: of this long text the first {ANALYSED_CHARS:,} characters count")
+    return text[:MOST_CHARS]
 
 
 def moment(since: str, now: datetime) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from irclient.terminal.tables import table
+from irclient.terminal.columns import table
 
 
 def report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:

@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from irclient.terminal.tables import table
-from irclient.terminal.width import clipped
+from irclient.terminal.columns import TableColumn, fitted, paragraph
+from irclient.terminal.width import UNCUT
 
 _SHOWN = 10
 _TERMS = 4
-_NAME_CHARS = 36
+_INDENT = "    "
+_CANDIDATE = (
+    TableColumn(""),
+    TableColumn("name", least=10),
+    TableColumn("dense"),
+    TableColumn("#", optional=1),
+    TableColumn("lexical"),
+    TableColumn("#", optional=2),
+    TableColumn("name", optional=5),
+    TableColumn("fused", optional=3),
+    TableColumn("evid.", optional=4),
+    TableColumn("score"),
+    TableColumn("", least=13),
+)
+_ROUND = (
+    TableColumn("round"),
+    TableColumn("asked", least=10),
+    TableColumn("top_k", optional=2),
+    TableColumn("candidates", optional=1),
+    TableColumn("chosen"),
+    TableColumn("evid.", optional=3),
+    TableColumn("", least=13),
+)
 
 
-def explanation(explained: Mapping[str, Any]) -> str:
+def explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return an explanation as text: analysis, each corpus with its candidates, the verdict."""
-    lines = [*_analysis(explained["analysis"])]
+    blocks = [_fold(_analysis(explained["analysis"]), width)]
     for corpus in explained["corpora"]:
-        lines += ["", *_corpus(corpus)]
-    lines += ["", *_selection(explained["selection"])]
+        shown = corpus["candidates"][:_SHOWN]
+        above, below = _fold(_corpus(corpus), width), _fold(_terms(shown[:3]), width)
+        blocks.append([*above, *_candidates(shown, width), *below])
+    blocks.append(_fold(_selection(explained["selection"]), width))
     if explained["selection"].get("rounds"):
-        lines += ["", *_rounds(explained["selection"])]
+        blocks.append(_rounds(explained["selection"], width))
     if "item" in explained:
-        lines += ["", *_item(explained["item"])]
-    return "\n".join(lines)
+        blocks.append(_fold(_item(explained["item"]), width))
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _fold(lines: Iterable[str], width: int) -> list[str]:
+    return [paragraph(line, width) for line in lines]
 
 
 def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
@@ -45,17 +73,22 @@ def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
         + f", legs {'+'.join(corpus['legs']) or 'none'}"
         + (f", dense trusted {corpus['trust']:.2f}" if corpus["trust"] < 1 else "")
     )
-    yield f"    floor {_floor(corpus)}"
-    if corpus["candidates"]:
-        shown = corpus["candidates"][:_SHOWN]
-        rows = [_row(number, each) for number, each in enumerate(shown, start=1)]
-        head = ("", "name", "dense", "#", "lexical", "#", "name", "fused", "evid.", "score", "")
-        yield from (f"    {line}" for line in table(head, rows).splitlines())
-        for each in shown[:3]:
-            terms = list(each["lexical"]["terms"].items())[:_TERMS]
-            if terms:
-                added = ", ".join(f"{term} {part:.2f}" for term, part in terms)
-                yield f"    {each['name']}: {added}"
+    yield f"{_INDENT}floor {_floor(corpus)}"
+
+
+def _candidates(shown: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+    rows = [_row(number, each) for number, each in enumerate(shown, start=1)]
+    lines = fitted(_CANDIDATE, rows, width - len(_INDENT)).splitlines() if rows else []
+    return [_INDENT + line for line in lines]
+
+
+def _terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what each term added to the lexical score of each candidate."""
+    for each in shown:
+        terms = list(each["lexical"]["terms"].items())[:_TERMS]
+        if terms:
+            added = ", ".join(f"{term} {part:.2f}" for term, part in terms)
+            yield f"{_INDENT}{each['name']}: {added}"
 
 
 def _floor(corpus: Mapping[str, Any]) -> str:
@@ -74,7 +107,7 @@ def _row(number: int, each: Mapping[str, Any]) -> list[str]:
     dense, lexical = each["dense"], each["lexical"]
     return [
         str(number),
-        clipped(each["name"], _NAME_CHARS),
+        each["name"],
         f"{dense['score']:.3f}",
         str(dense["rank"] or "-"),
         f"{lexical['score']:.2f}",
@@ -97,21 +130,21 @@ def _selection(selection: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {reference}"
 
 
-def _rounds(selection: Mapping[str, Any]) -> Iterator[str]:
-    rounds = selection["rounds"]
-    rows = [_round_row(number, each) for number, each in enumerate(rounds, start=1)]
-    head = ("round", "asked", "top_k", "candidates", "chosen", "evid.", "")
-    yield from table(head, rows).splitlines()
-    yield f"stopped: {selection['signals'].get('stopped', '')}"
-    if unserved := selection["signals"].get("unserved"):
-        yield f"nothing found for: {'; '.join(unserved)}"
+def _rounds(selection: Mapping[str, Any], width: int) -> list[str]:
+    rows = [_round_row(number, each) for number, each in enumerate(selection["rounds"], start=1)]
+    lines = fitted(_ROUND, rows, width).splitlines()
+    signals = selection["signals"]
+    below = [f"stopped: {signals.get('stopped', '')}"]
+    if unserved := signals.get("unserved"):
+        below.append(f"nothing found for: {'; '.join(unserved)}")
+    return [*lines, *_fold(below, width)]
 
 
 def _round_row(number: int, each: Mapping[str, Any]) -> list[str]:
     verdict = each["error"] or ("sufficient" if each["sufficient"] else "insufficient")
     return [
         str(number),
-        clipped(each["query"], _NAME_CHARS),
+        each["query"],
         str(each["top_k"]),
         str(each["n_candidates"]),
         str(each["n_selected"]),

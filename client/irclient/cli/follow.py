@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from irclient.client import Client
+from irclient.results import JobProgress
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.output import printed
 from irclient.terminal.progress import ProgressLine
@@ -25,16 +26,35 @@ def follow(client: Client, jobs: Sequence[int], options: argparse.Namespace) -> 
     if options.no_wait:
         printed(options, jobs, lambda jobs: "")
         return COMMITTED
-    line, ended = ProgressLine(), []
-    for job in jobs:
-        while not (state := client.progress(job)).ended:
-            line.draw(f"{state.kind} {state.corpus}", state.done, state.todo)
-            time.sleep(_POLL_S)
-        line.clear()
-        ended.append(state)
+    ended = ended_jobs(client, jobs)
     printed(
         options,
         ended,
         lambda ended: "\n".join(f"{s['corpus'] or s['kind']}: {s['report']}" for s in ended),
     )
+    return exit_of(ended)
+
+
+def ended_jobs(client: Client, jobs: Sequence[int]) -> list[JobProgress]:
+    """Wait until jobs end, drawing how far they are on a terminal; return how each ended."""
+    line, ended = ProgressLine(), []
+    for job in jobs:
+        while not (state := client.progress(job)).ended:
+            drawn = state if state.state == "running" else _before(client, state)
+            line.draw(f"{drawn.kind} {drawn.corpus}", drawn.done, drawn.todo)
+            time.sleep(_POLL_S)
+        line.clear()
+        ended.append(state)
+    return ended
+
+
+def exit_of(ended: Sequence[JobProgress]) -> int:
+    """Return the exit code for how jobs ended."""
     return UNHEALTHY if any(state.state == "failed" for state in ended) else COMMITTED
+
+
+def _before(client: Client, waiting: JobProgress) -> JobProgress:
+    """Return the job that runs while another waits: one of the same corpus if there is one."""
+    running = client.status().jobs
+    same = [job for job in running if job.corpus == waiting.corpus]
+    return next(iter([*same, *running]), waiting)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient import __version__
-from irclient.cli.commands import COMMANDS, HEADINGS
+from irclient.cli.commands import COMMANDS, HEADINGS, NO_DATA
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.terminal.ending import exit_code
@@ -55,7 +55,7 @@ def program(words: Sequence[str] = ()) -> Parser:
     commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):
         page = add_command(commands, name, import_module(f"irclient.cli.commands.{name}"))
-        add_output(page)
+        add_output(page, name not in NO_DATA)
     group_commands(commands, HEADINGS)
     return irc
 

@@ -84,6 +84,9 @@ def _note_on(answer: Selection) -> str:
         parts.append("nothing was found yet, which is no verdict: ask again in a moment")
     elif answer.abstained:
         parts.append(f"nothing applies: {WHY.get(answer.reason, answer.reason)}")
+    if respelled := answer.signals.get("respelled"):
+        words = ", ".join(f"{one_line(old)} as {one_line(new)}" for old, new in respelled.items())
+        parts.append(f"read {words}")
     for state, meaning in (("building", "still being read"), ("degraded", "partly unreadable")):
         if names := answer.freshness.get(state):
             parts.append(f"{meaning}: {', '.join(names)}")

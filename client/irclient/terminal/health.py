@@ -35,8 +35,14 @@ def _problems(state: dict[str, Any]) -> Iterator[str]:
     """Yield the places within roots that could not be scanned."""
     healths = {corpus["name"]: corpus for corpus in state["health"]["corpora"]}
     for corpus in state["corpora"]:
-        shown = "\n".join(_of_corpus(healths[corpus["name"]]))
-        others = [each for each in corpus["problems"] if each["reason"] not in shown]
+        about = healths[corpus["name"]]
+        shown = "\n".join(_of_corpus(about))
+        roots = {root["path"] for root in (*about["offline"], *about["polled"])}
+        others = [
+            each
+            for each in corpus["problems"]
+            if each["reason"] not in shown and each["path"] not in roots
+        ]
         yield from grouped(corpus["name"], others)
 
 

@@ -39,7 +39,7 @@ _SHORTEST_WORD, _SHORTEST_STEM, _LONGEST_ENDING = 3, 4, 3
 _REASONS = {
     "below_floor": "the nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
-    "no_task": "this continues a conversation, or orders a small edit",
+    "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
     "nothing_indexed": "there is nothing in the index yet",
     "filtered_out": "the filters leave nothing to choose from",
     "offered_before": "this session was shown what does",
@@ -49,6 +49,9 @@ _REASONS = {
 def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
     asked = _asked(answer["query"]) if to.colour else None
+    if respelled := answer["signals"].get("respelled"):
+        said = f"searched for {', '.join(map(str, respelled.values()))}"
+        yield from wrapped(f"{said} in place of {', '.join(respelled)}".split(), " ", to.width)
     for hit in answer["results"]:
         yield from hit_lines(hit, to, asked)
     if answer["results"] and (unserved := answer["signals"].get("unserved")):

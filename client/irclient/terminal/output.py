@@ -23,9 +23,12 @@ class NotWritten(OSError):
     """The system refused what was printed to stdout."""
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every command has."""
-    parser.add_argument("--json", action="store_true", help="print data as JSON")
+def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
+    """Add the options that every command has; `--json` only to one that prints `data`."""
+    if data:
+        parser.add_argument("--json", action="store_true", help="print data as JSON")
+    else:
+        parser.set_defaults(json=False)
     parser.add_argument(
         "--timeout", type=seconds, default=10.0, metavar="S", help="give up after S seconds (10)"
     )

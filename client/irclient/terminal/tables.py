@@ -1,53 +1,66 @@
-"""What a person sees of the daemon and its corpora: tables as plain lines."""
+"""What a person sees of the daemon and its corpora: tables as plain lines.
+
+What is `width` cells wide at most is so on a terminal; what is piped is not cut.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from irclient.terminal.columns import TableColumn, fitted, paragraph, table
 from irclient.terminal.health import health
-from irclient.terminal.width import cells
+from irclient.terminal.width import UNCUT
 
 DEMO = "demo: nothing of yours was found, so examples are indexed; they make way for what is yours"
 _EXAMPLES = 3
 # A rate over less is no rate.
 _RATED_AFTER_S = 0.5
+_CORPUS = (
+    TableColumn("name", least=10),
+    TableColumn("kind", optional=5),
+    TableColumn("artifacts"),
+    TableColumn("records", optional=3),
+    TableColumn("vectors", optional=6),
+    TableColumn("failures", optional=1),
+    TableColumn("pending"),
+    TableColumn("state"),
+    TableColumn("scanned", optional=2),
+    TableColumn("roots", optional=4, least=14),
+)
+_COUNTED = ("name", "kind", "artifacts", "records", "vectors", "failures", "pending", "state")
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows in columns, numbers to the right."""
-    lines = [list(map(str, head)), *([_cell(value) for value in row] for row in rows)]
-    right = [all(isinstance(v, (int, float)) for v in column) for column in zip(*rows, strict=True)]
-    right = right or [False] * len(head)
-    widths = [max(cells(row[i]) for row in lines) for i in range(len(head))]
-    return "\n".join("  ".join(map(_padded, row, widths, right)).rstrip() for row in lines)
-
-
-def _padded(cell: str, width: int, to_right: bool) -> str:
-    room = " " * (width - cells(cell))
-    return room + cell if to_right else cell + room
-
-
-def _cell(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def status(state: dict[str, Any]) -> str:
+def status(state: dict[str, Any], width: int = UNCUT) -> str:
     """Return the daemon's state: who, how long, and one row for each corpus."""
     head = (
         f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
         f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
-    if state.get("demo"):
-        head += f"\n{DEMO}"
-    lines = [head, *map(_running, state["jobs"]), corpora(state["corpora"])]
-    lines += [*ledger(state.get("ledger", {})), *health(state)]
-    lines += waiting(state.get("waiting_for", ()))
+    above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
+    below = [*ledger(state.get("ledger", {})), *health(state), *skipped(state["corpora"])]
+    below += waiting(state.get("waiting_for", ()))
+    parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
+    parts += [paragraph(line, width) for line in below]
     if "profile" in state:
-        lines += ["", stages(state["profile"])]
-    return "\n".join(lines)
+        parts += ["", stages(state["profile"])]
+    return "\n".join(parts)
+
+
+def skipped(states: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for each corpus of which something was passed over: how much, and why."""
+    return [
+        f"skipped: {state['name']}: {sum(found.values()):,}: {_most_of(found)}"
+        + (f"; irc info {state['name']} lists all" if len(found) > _EXAMPLES else "")
+        for state in states
+        if (found := state.get("skipped"))
+    ]
+
+
+def _most_of(counts: dict[str, int]) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in list(counts.items())[:_EXAMPLES])
 
 
 def waiting(places: Sequence[dict[str, str]]) -> list[str]:
@@ -55,7 +68,7 @@ def waiting(places: Sequence[dict[str, str]]) -> list[str]:
     if not places:
         return []
     first = {place["corpus"]: place["path"] for place in reversed(places)}
-    examples = ", ".join(list(reversed(first.values()))[:_EXAMPLES])
+    examples = ", ".join(map(_short, list(reversed(first.values()))[:_EXAMPLES]))
     return [
         f"waiting for {len(places):,} places that do not exist yet ({examples}, ...);"
         " irc status --json names them"
@@ -99,21 +112,23 @@ def floor(found: dict[str, Any]) -> str:
     )
 
 
-def corpora(states: Sequence[dict[str, Any]]) -> str:
+def corpora(states: Sequence[dict[str, Any]], width: int = UNCUT) -> str:
     """Return one row for each corpus."""
-    columns = ("name", "kind", "artifacts", "records", "vectors", "failures", "pending", "state")
-    rows = [[*(state[column] for column in columns), _scanned(state)] for state in states]
-    rows = [[*row, _roots(state)] for row, state in zip(rows, states, strict=True)]
-    return (
-        table((*columns, "scanned", "roots"), rows)
-        if rows
-        else "no corpora; irc add NAME KIND ROOT makes one"
-    )
+    rows = [[*(s[name] for name in _COUNTED), _scanned(s), _roots(s)] for s in states]
+    return fitted(_CORPUS, rows, width) if rows else "no corpora; irc add NAME KIND ROOT makes one"
 
 
 def _scanned(state: dict[str, Any]) -> str:
     at = state.get("last_reconcile")
-    return "not yet" if at is None else f"{duration(max(0.0, time.time() - at))} ago"
+    return "not yet" if at is None else f"{_age(max(0.0, time.time() - at))} ago"
+
+
+def _age(seconds: float) -> str:
+    """Return a duration in the words of its largest unit."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{int(seconds)} s"
 
 
 def _roots(state: dict[str, Any]) -> str:
@@ -129,10 +144,10 @@ def _short(path: str) -> str:
 
 def _running(job: dict[str, Any]) -> str:
     """Return how far a job is: done of total, and how many a second so far."""
-    line = f"{job['kind']} {job['corpus']}".rstrip() + ": running"
+    line = f"{job['kind']} {job['corpus']}".rstrip() + ": "
     if not job["todo"]:
-        return line
-    line = line.removesuffix("running") + f"{job['done']:,} of {job['todo']:,}"
+        return line + ("listing what is there" if job["kind"] == "reconcile" else "running")
+    line += f"{job['done']:,} of {job['todo']:,}"
     took = time.time() - job["since"] if job.get("since") else 0.0
     return f"{line}, {job['done'] / took:,.0f}/s" if took >= _RATED_AFTER_S else line
 

@@ -19,7 +19,7 @@ BOLD, DIM, GREEN = "1", "2", "32"
 
 _WIDE_IF_UNKNOWN = 100
 # What is piped, or kept in a file, is not cut.
-_UNCUT = 1_000_000
+UNCUT = 1_000_000
 _NARROWEST = 20
 # Emoji presentation makes the character before it wide.
 _EMOJI = "\ufe0f"
@@ -149,7 +149,7 @@ def _width(live: bool) -> int:
         columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns
     except (OSError, ValueError):
         columns = 0
-    return max(_NARROWEST, columns or (_WIDE_IF_UNKNOWN if live else _UNCUT))
+    return max(_NARROWEST, columns or (_WIDE_IF_UNKNOWN if live else UNCUT))
 
 
 def _colour(live: bool) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from irclient.terminal.columns import paragraph
 from irclient.terminal.exits import DONE, UNHEALTHY
 from irclient.terminal.output import printed
+from irclient.terminal.width import terminal
 
 HELP = "find what is wrong on this machine, and how to fix it"
 ABOUT = """
@@ -51,10 +53,12 @@ def _text(findings: Sequence[dict[str, str]]) -> str:
     verdict = (
         f"{broken} thing{'s are' if broken > 1 else ' is'} wrong" if broken else "nothing is wrong"
     )
-    return "\n".join([*map(_line, findings), "", verdict])
+    width = terminal().width
+    lines = [paragraph(line, width) for each in findings for line in _lines(each)]
+    return "\n".join([*lines, "", verdict])
 
 
-def _line(finding: dict[str, str]) -> str:
+def _lines(finding: dict[str, str]) -> list[str]:
     where = f"{finding['where']}: " if finding["where"] else ""
     line = f"{finding['level']:<5}  {finding['check']}: {where}{finding['what']}"
-    return f"{line}\n         -> {finding['fix']}" if finding["fix"] else line
+    return [line, f"         -> {finding['fix']}"] if finding["fix"] else [line]

@@ -17,6 +17,7 @@ from irclient.terminal import tables
 from irclient.terminal.exits import DONE, INTERNAL, UNHEALTHY
 from irclient.terminal.output import note, note_text
 from irclient.terminal.progress import ProgressLine
+from irclient.terminal.width import terminal
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.cli import process_supervisor
@@ -180,7 +181,7 @@ def wait_indexed(options: argparse.Namespace) -> int:
             line.draw(label, done, todo)
             time.sleep(2 * _POLL_S)
         line.clear()
-        note_text(tables.corpora(shown(plain_data(state.corpora))))
+        note_text(tables.corpora(shown(plain_data(state.corpora)), terminal().width))
     return DONE
 
 

@@ -8,6 +8,7 @@ from irclient.client import Client
 from irclient.terminal import tables
 from irclient.terminal.exits import exit_of_status
 from irclient.terminal.output import printed
+from irclient.terminal.width import terminal
 
 HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
@@ -33,5 +34,5 @@ def run(options: argparse.Namespace) -> int:
     """Print the daemon's status."""
     with Client() as client:
         state = client.status().to_dict()
-    printed(options, state, tables.status)
+    printed(options, state, lambda found: tables.status(found, terminal().width))
     return exit_of_status(state)

@@ -1,4 +1,4 @@
-"""Check that the daemon's own directories are private, writable, and not full."""
+"""Check that the daemon's own directories are private, writable, not full, and keys in them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from irclient.places import socket_path
 from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.config import Config
 from irdaemon.runtime.memory import MB
+from irdaemon.serve.listen import server_keys_path
 
 _LEAST_FREE = 200 * MB
 
@@ -24,6 +25,7 @@ def check(config: Config) -> Iterable[Finding]:
             yield from exposed(os.path.join(config.state_dir, name))
         yield from free_space(config)
     yield from editable(config.path)
+    yield from keys(config)
     yield from private(os.path.dirname(socket_path()))
 
 
@@ -67,6 +69,19 @@ def editable(path: str) -> Iterator[Finding]:
         yield wrong("can be written by other users", path, f"chmod go-w {shlex.quote(path)}")
     else:
         yield ok("is readable, and written by its owner alone", path)
+
+
+def keys(config: Config) -> Iterator[Finding]:
+    """Yield a finding for each file of keys or a token that the configuration names in vain."""
+    server = server_keys_path(config)
+    if config.serve.tcp and not os.path.lexists(server):
+        what = "the daemon's own keys are gone: it does not start"
+        yield wrong(what, server, "irdaemon keys make")
+    for client in config.clients:
+        if client.token and not os.path.lexists(client.token):
+            name = shlex.quote(client.name)
+            fix = f"irdaemon keys rm {name}; irdaemon keys add {name} --token"
+            yield wrong(f"the token of {client.name} is gone: it is turned away", client.token, fix)
 
 
 def free_space(config: Config) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Files: text documents below directories, chosen by patterns."""
+"""Files: text documents below directories, chosen by patterns, and single ones."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _TEXTS = (
 
 
 class Files:
-    """Enumerate and read the text files of directory trees.
+    """Enumerate and read the text files of directory trees, and roots that are files themselves.
 
     Options: `pattern`, a glob or a list of globs on the path below the root, in gitignore's
     syntax (Markdown and other text files); `exclude`, the same for what to leave out;
     `gitignore` (true), leave out what git would ignore; `max_bytes` (2,000,000), the largest file
-    to read. With one root a file's id is its path below it, else its path in the home directory.
+    to read. With one root a file's id is its path below it, or the name of a root that is a file;
+    else its path in the home directory.
     """
 
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
@@ -46,7 +47,7 @@ class Files:
         self._max_bytes = number(given, "max_bytes", 2_000_000)
 
     def roots(self) -> tuple[Root, ...]:
-        """Return the given directories."""
+        """Return the given directories and files."""
         return self._roots
 
     def scan(self, under: str | None = None) -> Scan:
@@ -73,6 +74,8 @@ class Files:
 
     def _affected(self, under: str, tops: tuple[Root, ...]) -> str | None:
         """Return the path a change is confined to; None when it is no concern of ours."""
+        if os.path.isfile(under) and any(under == top.path for top in tops):
+            return under
         if self._gitignore and os.path.basename(under) == ".gitignore":
             under = os.path.dirname(under)
         where = affected(under, tuple(top.path for top in tops))
@@ -92,13 +95,14 @@ class Files:
     def _entry(self, found: FoundFile) -> Entry:
         top = resolved(self._roots[0].path) if len(self._roots) == 1 else ""
         inside = top and at_or_under(found.path, top)
-        key = os.path.relpath(found.path, top) if inside else home_relative(found.path)
+        above = os.path.dirname(top) if found.path == top else top
+        key = os.path.relpath(found.path, above) if inside else home_relative(found.path)
         return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
 
 
 def _search(finder: FileFinder, top: Root, where: str) -> bool:
     """Look at what a change can affect of one root; False when it hides the changed path."""
-    if not at_or_under(where, top.path):
+    if where == top.path or not at_or_under(where, top.path):
         finder.search(top, top.path)
         return True
     if os.path.isdir(where):

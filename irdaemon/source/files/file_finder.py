@@ -14,6 +14,9 @@ from irdaemon.source.tree import PRUNED, LeftOut, Walk, is_directory, is_regular
 from irdaemon.types import Problem, Root
 
 _OUTSIDE = "outside the pattern"
+_EXCLUDED = "excluded"
+_IGNORED = "ignored by git"
+_PRUNED = "version control, dependencies, caches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +36,22 @@ class Filter:
         if not self.wanted.match_file(relative):
             return _OUTSIDE
         if self.excluded.match_file(relative):
-            return "excluded"
+            return _EXCLUDED
         ignored = self.ignores and self.ignores.ignores(path, is_directory=False)
-        return "ignored by git" if ignored else ""
+        return _IGNORED if ignored else ""
 
     def passes_directory(self, path: str, relative: str) -> bool:
         """Return whether a directory may be searched."""
-        if os.path.basename(path) in PRUNED or self.excluded.match_file(relative + "/"):
-            return False
-        return not (self.ignores and self.ignores.ignores(path, is_directory=True))
+        return not self.why_not_directory(path, relative)
+
+    def why_not_directory(self, path: str, relative: str) -> str:
+        """Return why a directory is not searched, "" where it is."""
+        if os.path.basename(path) in PRUNED:
+            return _PRUNED
+        if self.excluded.match_file(relative + "/"):
+            return _EXCLUDED
+        ignored = self.ignores and self.ignores.ignores(path, is_directory=True)
+        return _IGNORED if ignored else ""
 
     def passes_below(self, top: str, path: str) -> bool:
         """Return whether every directory from a root (exclusive) down to `path` may be searched."""
@@ -71,11 +81,15 @@ class FileFinder:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def search(self, root: Root, start: str) -> None:
-        """Search from `start`, a real directory at or below the root's real path, downwards."""
+        """Search from `start`, a real directory at or below the root's real path, downwards.
+
+        A root that is a file was named itself: it counts whatever the patterns say.
+        """
+        if os.path.isfile(start):
+            return self.keep(start, root.scope)
         problem = missing(Root(start))
         if problem:
-            self.problems.append(problem)
-            return
+            return self.problems.append(problem)
         walk = Walk(self.symlinks)
 
         def below_root(directory: str) -> str:
@@ -84,7 +98,10 @@ class FileFinder:
 
         def descend(entry: os.DirEntry[str]) -> bool:
             relative = below_root(os.path.dirname(entry.path)) + entry.name
-            return self.filter.passes_directory(entry.path, relative)
+            why_not = self.filter.why_not_directory(entry.path, relative)
+            if why_not:
+                self.left_out.counts[f"directory: {why_not}"] += 1
+            return not why_not
 
         for directory, found in walk.directories(start, descend):
             above = below_root(directory)

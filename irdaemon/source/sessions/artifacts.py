@@ -49,7 +49,7 @@ def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Art
 
     A turn without an answer that says nothing, or that the next one asks again, gives none.
     """
-    for turn in _told(read):
+    for turn in _indexed(read):
         yield _turn(stream, read.session, turn)
     if titles and read.session.title and stream.kind == "session":
         yield _title(stream, read.session)
@@ -57,11 +57,11 @@ def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Art
 
 def dropped(read: Transcript) -> dict[str, int]:
     """Count by outcome the turns that are over but give no artifact."""
-    kept = {id(turn) for turn in _told(read)}
+    kept = {id(turn) for turn in _indexed(read)}
     return dict(Counter(t.outcome for t in read.turns if t.outcome and id(t) not in kept))
 
 
-def _told(read: Transcript) -> Iterator[Turn]:
+def _indexed(read: Transcript) -> Iterator[Turn]:
     for turn, following in pairwise([*read.turns, None]):
         if turn is not None and turn.outcome and not _is_void(turn, following):
             yield turn

@@ -55,6 +55,17 @@ def test_it_starts_what_it_looks_after_once():
     assert (stand.asked.count("start"), supervisor.watches) == (2, True)  # watcher and schedule
 
 
+def test_roots_that_the_watcher_was_not_given_yet_are_not_said_to_be_unwatched():
+    supervisor, stand = caring()
+    during = []
+    stand.set_roots = lambda roots: during.append(supervisor.watches)
+    supervisor.tick(0.0)
+    stand.corpora = {}  # another configuration
+    assert not supervisor.watches
+    supervisor.tick(1.0)
+    assert (during, supervisor.watches) == ([False, False], True)
+
+
 def test_every_two_seconds_it_has_new_places_sought():
     stand, sought = Stand(), []
     supervisor = SupervisorThread(stand, stand, stand, stand, lambda: sought.append(True))

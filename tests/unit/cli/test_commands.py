@@ -3,6 +3,7 @@
 import re
 import shlex
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,18 @@ def test_every_option_says_what_it_does(program, command):
     words = next(words for words in examples(program, command) if words[1] == command)
     page = parsed(PROGRAMS[program].program(), words[1:]).page
     assert all(action.help for action in page._actions)
+
+
+def test_every_command_of_irc_that_prints_data_takes_json_and_the_readme_names_the_others():
+    readme = " ".join((Path(__file__).parents[3] / "README.md").read_text("utf-8").split())
+    *first, last = (f"`{name}`" for name in ROOMS["irc"].NO_DATA)
+    sentence = f"Every command of `irc` takes `--json` but {', '.join(first)} and {last},"
+    assert sentence in readme
+    for command in ROOMS["irc"].COMMANDS:
+        words = next(words for words in examples("irc", command) if words[1] == command)
+        page = parsed(PROGRAMS["irc"].program(), words[1:]).page
+        takes = any("--json" in action.option_strings for action in page._actions)
+        assert takes == (command not in ROOMS["irc"].NO_DATA), command
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from irclient.errors import NotFound, Unavailable
+from irclient.errors import Denied, NotFound, Unavailable
 from irclient.keys import Keys, read_keys, read_private
 from irclient.types import LEVELS
 from irdaemon.cli.main import main
@@ -91,8 +91,20 @@ def test_a_token_counts_by_its_content_and_a_shared_file_is_refused(config):
     with pytest.raises(ConfigError, match="can be guessed"):
         rules_of(load_config())
     token.unlink()
+    token.mkdir()
     with pytest.raises(ConfigError, match="cannot be read"):
         rules_of(load_config())
+
+
+def test_a_client_whose_token_is_gone_is_turned_away_and_the_others_are_served(config, caplog):
+    config.write_text(
+        '[[client]]\nname = "agent"\ntoken = "gone.token"\n[[client]]\nname = "b"\nuid = 4711\n'
+    )
+    scopes = rules_of(load_config()).scopes
+    assert scopes.of(Peer(uid=4711)).client == "b"
+    with pytest.raises(Denied):
+        scopes.of(Peer(uid=os.getuid()), "what the token was")
+    assert f"'agent' is turned away: {config.parent / 'gone.token'} is gone" in caplog.text
 
 
 def test_a_client_is_written_as_its_owner_would_and_can_be_taken_out(config):

@@ -157,10 +157,10 @@ def test_only_what_is_answered_is_summarised(monkeypatch, text):
 
 
 def test_the_hit_of_a_sub_query_is_summarised_by_the_words_of_that():
-    filler = "Nothing of the kind is said in this sentence here. " * 8
+    filler = "Nothing of the kind is said in this sentence here. " * 30
     texts = {
         "cat": "Carry a cat to the veterinary, and calm the cat.",
-        "garden": f"Calm the cat.\n{filler}\nWater tomatoes. Water tomatoes. Tomatoes like water.",
+        "garden": f"Calm the cat.\n{filler}\n{'Water tomatoes. ' * 6}Tomatoes like water.",
         **{
             f"other{n}": text
             for n, text in enumerate(["Paint a wall.", "Bake bread.", "Sort mail."])
@@ -170,7 +170,7 @@ def test_the_hit_of_a_sub_query_is_summarised_by_the_words_of_that():
     made.request(Job("reconcile", "m"))
     made.drain()
     text = "calm the cat, carry the cat to the veterinary, and water tomatoes"
-    answer = made.discover(Query(text, select=SelectSpec(min_score=0.0, rel=0.4)))
+    answer = made.discover(Query(text, select=SelectSpec(min_score=0.0, rel=0.55)))
     assert (names(answer), answer.reason) == (["cat", "garden"], "subqueries")
     assert answer.results[1].summary.startswith("… Water tomatoes.")
 

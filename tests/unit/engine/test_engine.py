@@ -184,6 +184,19 @@ def test_a_ledger_that_cannot_be_written_fails_the_job_and_leaves_the_answers(mo
     assert made.discover(Query("pdf form")).n_selected == 1
 
 
+def test_a_small_corpus_is_served_while_a_large_one_that_came_first_is_scanned():
+    many = {f"t{n}": f"thing number {n}" for n in range(1500)}
+    made = engine(mapped(many, "a"), mapped(TOOLS, "b"))
+    ended = []
+    made.state.notify = lambda topic, data: topic == "job" and ended.append(data)
+    for name in ("a", "b"):
+        made.request(Job("reconcile", name))
+    assert made.step()
+    scans = [data["corpus"] for data in ended if data["kind"] == "reconcile"]
+    assert scans == ["b", "a"]
+    assert made.progress(1).report.startswith("1500 written")
+
+
 def test_a_small_corpus_gets_its_vectors_before_another_one_is_scanned():
     many = {f"t{n}": f"thing number {n}" for n in range(100)}
     made = engine(mapped(many, "a"), mapped(many, "b"))

@@ -1,6 +1,6 @@
 """What is kept of a corpus itself: who serves it, and how its last whole scan ended."""
 
-from irdaemon.types import Problem
+from irdaemon.types import Problem, Scan
 from tests.support.corpora import ledger
 
 
@@ -23,3 +23,11 @@ def test_the_end_of_a_whole_scan_is_kept_with_its_problems_and_roots():
     assert corpora.state_of("c") == (5.0, (problem,))
     assert corpora.roots_of("c") == {"/a": "/real/a"}
     assert (corpora.state_of("missing"), corpora.roots_of("missing")) == ((None, ()), {})
+
+
+def test_a_scan_of_a_part_ends_the_problems_that_it_looked_for_and_did_not_find_again():
+    corpora = ledger().corpora
+    there, back, else_where = (Problem(path, "gone") for path in ("/a/x", "/a/y", "/b"))
+    corpora.reconciled("c", [there, back, else_where], {}, 5.0)
+    corpora.mended("c", Scan((), ("/a",), (there,)))
+    assert corpora.state_of("c") == (5.0, (there, else_where))

@@ -270,3 +270,8 @@ def test_failures_can_be_told_a_few_at_a_time():
     for number in range(5):
         fail(made, f"k{number}", since=float(number))
     assert [failure.key for failure in made.failures.all("c", 2)] == ["k0", "k1"]
+
+
+def test_a_ledger_in_memory_sorts_in_memory_too():
+    in_memory = 2
+    assert Ledger(":memory:")._store.one("PRAGMA temp_store") == (in_memory,)

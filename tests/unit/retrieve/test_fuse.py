@@ -62,6 +62,11 @@ def test_standard_adds_both_the_better_once_more_and_the_name():
     assert named - plain == pytest.approx([0, 0.5 * fuse.NAME_WEIGHT])
 
 
+def test_what_has_no_vector_yet_is_ordered_by_its_words():
+    found = replace(legs([0.9, 0.0], [2, 4]), waiting=np.array([False, True]))
+    assert np.argmax(fuse.standard(None, question(), found)) == 1
+
+
 def test_a_word_that_one_record_holds_lifts_it_far_above_the_rest():
     one = np.array([4.0], np.float32)
     lifted = fuse.standardise(np.array([4.0, 0.0], np.float32), one, fuse.FEWEST_MATCHES)

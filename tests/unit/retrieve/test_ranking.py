@@ -8,7 +8,7 @@ import irdaemon as ir
 from irclient.errors import QueryError
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.types import Query
+from irdaemon.types import Query, SelectSpec
 from tests.support.searching import TOOLS, WORDS, corpus_of, engine_of, names, tool
 
 
@@ -21,6 +21,22 @@ def test_the_best_match_comes_first_with_every_score_beside_it():
     bm25 = best.scores["lexical"]
     expected = 0.5 * best.scores["dense"] + 0.5 * bm25 / (bm25 + 8)
     assert best.score == pytest.approx(expected, abs=1e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.sampled_from([None, 0.0, 0.2]))
+def test_the_scores_of_an_answer_fall_along_it(words, floor):
+    items = {f"t{n}": tool(" ".join(WORDS[n : n + 4])) for n in range(len(WORDS))}
+    engine = engine_of(items, more={f"m{n}": tool(word) for n, word in enumerate(WORDS)})
+    spec = SelectSpec("top_k", max_k=10, min_score=floor)
+    query = Query(" and ".join(words), select=spec)
+    for answer in (
+        engine.search(query),
+        engine.discover(query),
+        engine.discover(Query(query.text)),
+    ):
+        scores = [hit.score for hit in answer.results]
+        assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])

@@ -51,6 +51,30 @@ def test_excluded_files_and_directories_are_left_out(tmp_path):
     assert keys(files(tmp_path, exclude=["old/", "drafts/*.md"]).scan()) == ["a.md"]
 
 
+def test_a_root_that_is_a_file_counts_whatever_the_patterns_say(tmp_path):
+    write(tmp_path, notes="a text without a suffix", b_md="x")
+    (tmp_path / ".gitignore").write_text("notes")
+    source = files(tmp_path / "notes", exclude="notes")
+    (entry,) = source.scan().entries
+    assert (entry.key, entry.path) == ("notes", str(tmp_path / "notes"))
+    assert read(source).raw["text"] == "a text without a suffix"
+
+
+def test_a_changed_root_that_is_a_file_is_about_itself_alone(tmp_path):
+    write(tmp_path, notes="x", docs__b_md="x")
+    scan = files(tmp_path / "notes", tmp_path / "docs").scan(str(tmp_path / "notes"))
+    assert ([entry.path for entry in scan.entries], scan.covered) == (
+        [str(tmp_path / "notes")],
+        (str(tmp_path / "notes"),),
+    )
+
+
+def test_a_root_that_was_a_file_and_is_gone_is_a_problem(tmp_path):
+    source = files(tmp_path / "notes")
+    scan = source.scan(str(tmp_path / "notes"))
+    assert (scan.entries, [p.path for p in scan.problems]) == ((), [str(tmp_path / "notes")])
+
+
 def test_with_several_roots_ids_are_paths(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     write(tmp_path, one__a_md="x", two__a_md="x")
@@ -131,8 +155,9 @@ def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
     write(tmp_path, a_md="x", b__c="x", old_md="x", ignored_md="x")
     for name in ("x.pdf", "y.PDF", "b.tar.gz", "strange.!!", "long." + "z" * 40):
         (tmp_path / name).write_text("x")
-    (tmp_path / ".gitignore").write_text("ignored.md")
-    scan = files(tmp_path, exclude="old.md").scan()
+    (tmp_path / ".gitignore").write_text("ignored.md\nbuilt/")
+    write(tmp_path, node_modules__a_md="x", built__a_md="x", drafts__a_md="x")
+    scan = files(tmp_path, exclude=["old.md", "drafts/"]).scan()
     assert keys(scan) == ["a.md"]
     assert scan.left_out == {
         "outside the pattern: .pdf": 2,
@@ -140,6 +165,9 @@ def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
         "outside the pattern: no suffix": 4,
         "excluded": 1,
         "ignored by git": 1,
+        "directory: version control, dependencies, caches": 1,
+        "directory: excluded": 1,
+        "directory: ignored by git": 1,
     }
     assert files(tmp_path).scan(str(tmp_path / "b")).left_out == {}
 

@@ -156,6 +156,6 @@ def test_paths_at_home_are_shown_short(monkeypatch, tmp_path):
 def test_a_root_that_is_not_there_or_is_no_directory_is_a_problem(root):
     (root / "file").write_text("x")
     assert missing(Root(str(root))) is None
-    assert missing(Root(str(root / "gone"))).reason == "the directory does not exist"
-    assert missing(Root(str(root / "file"))).reason == "Not a directory"
+    assert missing(Root(str(root / "gone"))).reason == "nothing is at this path"
+    assert missing(Root(str(root / "file"))).reason == "a file, where a directory is expected"
     assert missing(Root("/nul\0byte")) is not None

@@ -137,7 +137,8 @@ def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: flo
         },
         deadline,
     )
-    context, offered = matches(answer["results"], options.chars)
+    building = answer.get("freshness", {}).get("building", ())
+    context, offered = matches(answer["results"], options.chars, building)
     if context:
         _write(agent.written(event, context))
         if session:

@@ -13,6 +13,8 @@ HEADINGS = {
     "impressions": "set up coding agents",
     "wait": "for scripts",
 }
+# What these print is not for a person in the first place: it has one form.
+NO_DATA = ("hook", "mcp", "completion")
 COMMANDS = (
     "discover",
     "search",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any
 
-from irclient.cli.follow import add_no_wait, follow
+from irclient.cli.follow import add_no_wait, ended_jobs, exit_of, follow
 from irclient.client import Client
-from irclient.terminal.output import note
+from irclient.terminal.output import note, printed
 
-HELP = "add a corpus: index a directory and keep it indexed"
+HELP = "add a corpus: index a directory or a file and keep it indexed"
 ABOUT = """
 Add a corpus to the configuration file, and wait until its files are indexed. A
 root that does not exist yet is indexed when it appears. A name that stands for
@@ -19,6 +20,9 @@ added; alone it switches the found one on again. What is replaced is said.
 EXAMPLES = """
 # a directory of documents
 irc add notes files ~/notes
+
+# one file
+irc add todo files ~/todo.org
 
 # the skills of a project
 irc add project-skills skills ./.claude/skills
@@ -41,7 +45,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help="skills, packages, sessions, files, ...; may be left out for a found corpus",
     )
-    parser.add_argument("root", metavar="ROOT", nargs="*", help="a directory or file to index")
+    parser.add_argument(
+        "root",
+        metavar="ROOT",
+        nargs="*",
+        help="a directory to index; for files, sessions and mcp_tools also a single file",
+    )
     add_no_wait(parser)
 
 
@@ -52,4 +61,26 @@ def run(client: Client, options: argparse.Namespace) -> int:
         if not os.path.exists(root):
             note(f"irc: {root} does not exist yet; it is indexed when it appears")
     follow(client, client.add(options.name, options.kind, roots), options)
-    return follow(client, client.build(options.name), options)
+    jobs = client.build(options.name)
+    if options.no_wait:
+        return follow(client, jobs, options)
+    ended = ended_jobs(client, jobs)
+    held = client.info(options.name).to_dict()
+    printed(options, ended, lambda ended: "\n".join(_said(each, held) for each in ended))
+    return exit_of(ended)
+
+
+def _said(ended: dict[str, Any], held: dict[str, Any]) -> str:
+    """Return what a corpus holds after its first scan, or why that failed."""
+    if ended["state"] == "failed":
+        return f"{ended['corpus']}: {ended['report']}"
+    said = f"{ended['corpus']}: {_counted(held['artifacts'], 'artifact')}"
+    if failed := held["failures"]:
+        said += f", {failed:,} failed (irc status --failures says why)"
+    if passed := sum(held["skipped"].values()):
+        said += f", {passed:,} passed over (irc info {ended['corpus']} says why)"
+    return said
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -10,6 +10,7 @@ from typing import Any
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import note, printed
+from irclient.terminal.width import cells, clipped, terminal
 
 HELP = "list the artifacts of a corpus"
 ABOUT = """
@@ -26,6 +27,9 @@ irc artifacts skills --after skills/zsh-scripts
 # what was indexed below one directory
 irc artifacts --under ~/notes/work
 """
+
+# Less of a name says nothing.
+_LEAST_NAME = 8
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +48,8 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the artifacts in the order of their references, a line each."""
     under = os.path.realpath(options.under) if options.under else ""
     held = client.artifacts(options.corpus, under, options.after, options.k)
-    printed(options, held, lambda held: "\n".join(map(_line, held)))
+    width = terminal().width
+    printed(options, held, lambda held: "\n".join(_line(each, width) for each in held))
     if held and len(held) >= options.k:
         last = f"{held[-1].corpus}/{held[-1].artifact_id}"
         if client.artifacts(options.corpus, under, last, 1):
@@ -52,5 +57,8 @@ def run(client: Client, options: argparse.Namespace) -> int:
     return COMMITTED
 
 
-def _line(held: dict[str, Any]) -> str:
-    return f"{held['corpus']}/{held['artifact_id']}  {held['name']}"
+def _line(held: dict[str, Any], width: int) -> str:
+    """Return the reference, which stays whole, and as much of the name as there is room for."""
+    reference = f"{held['corpus']}/{held['artifact_id']}"
+    room = width - cells(reference) - 2
+    return f"{reference}  {clipped(held['name'], room)}" if room >= _LEAST_NAME else reference

@@ -10,6 +10,7 @@ from irclient.cli.query import add_query_options, add_rounds, add_select_options
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
+from irclient.terminal.width import terminal
 
 HELP = "why an answer is as it is, or is not"
 ABOUT = """
@@ -41,5 +42,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
     explained = client.explain(asked(client, options), options.item)
-    printed(options, explained, explanation)
+    printed(options, explained, lambda found: explanation(found, terminal().width))
     return COMMITTED

@@ -8,8 +8,10 @@ from typing import Any
 
 from irclient.client import Client
 from irclient.terminal import tables
+from irclient.terminal.columns import paragraph
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
+from irclient.terminal.width import terminal
 
 HELP = "show what is known about a corpus"
 ABOUT = """
@@ -31,7 +33,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what the daemon knows about the corpus, one fact a line."""
     info = client.info(options.corpus)
-    printed(options, info, lambda info: "\n".join(_lines(info)))
+    width = terminal().width
+    printed(options, info, lambda info: "\n".join(paragraph(line, width) for line in _lines(info)))
     return COMMITTED
 
 

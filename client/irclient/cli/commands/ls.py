@@ -8,6 +8,7 @@ from irclient.client import Client
 from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
+from irclient.terminal.width import terminal
 
 HELP = "list the corpora, with their size and state"
 ABOUT = """
@@ -30,5 +31,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print a line for each corpus."""
     corpora = client.status().corpora
-    printed(options, corpora, tables.corpora)
+    printed(options, corpora, lambda found: tables.corpora(found, terminal().width))
     return COMMITTED

@@ -11,6 +11,7 @@ from irclient.invisible import shown
 from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED, exit_of_status
 from irclient.terminal.output import note, print_text, printed
+from irclient.terminal.width import terminal
 
 HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
@@ -58,7 +59,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
         print_text(prometheus(shown(client.status(profile=True).to_dict())))
     else:
         state = client.status(options.profile).to_dict()
-        printed(options, state, tables.status)
+        printed(options, state, lambda found: tables.status(found, terminal().width))
         for missing in missing_hooks():
             note(f"irc: {missing}; {missing.fix} writes it again")
         return exit_of_status(state)

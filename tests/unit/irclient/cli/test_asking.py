@@ -53,6 +53,12 @@ def test_a_dash_stands_for_the_words_on_stdin(monkeypatch):
     assert words(["-", "x"]) == "- x"
 
 
+def test_of_a_stdin_that_is_too_long_the_beginning_is_asked_and_a_line_says_so(monkeypatch, capsys):
+    stdin(monkeypatch, "äbc ".encode() * MOST_CHARS)
+    assert words(["-"]) == ("äbc " * MOST_CHARS)[:MOST_CHARS]
+    assert capsys.readouterr().err == "irc: of this long text the first 20,000 characters count\n"
+
+
 @pytest.mark.parametrize("data", [b"", b" \n\t \n"])
 def test_a_stdin_without_words_is_wrong_usage(monkeypatch, data):
     stdin(monkeypatch, data)

@@ -1,5 +1,7 @@
 import time
 
+import pytest
+
 from irclient.terminal import tables
 
 CORPUS = {
@@ -18,7 +20,7 @@ def test_a_corpus_is_shown_with_its_roots_and_the_age_of_its_last_scan(monkeypat
     roots = ["/home/x/.claude/skills", "/home/x/.codex/skills"]
     shown = tables.status(state(roots=roots, last_reconcile=time.time() - 125))
     assert "~/.claude/skills +1" in shown
-    assert "2 min 5 s ago" in shown
+    assert "2 min ago" in shown
     assert "not yet" in tables.status(state(last_reconcile=None))
 
 
@@ -28,6 +30,8 @@ def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
     rated = tables.status(state({**job, "since": time.time() - 10}))
     assert "reconcile skills: 1,200 of 23,301, 1" in rated
     assert "/s\n" in rated
+    listing = {**job, "done": 0, "todo": 0}
+    assert "reconcile skills: listing what is there\n" in tables.status(state(listing))
     assert "compact: running" in tables.status(
         state({"kind": "compact", "corpus": "", "done": 0, "todo": 0})
     )
@@ -40,3 +44,30 @@ def test_the_places_that_are_waited_for_are_one_line():
         " irc status --json names them"
     ]
     assert tables.waiting([]) == []
+
+
+def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_reasons():
+    counts = {"outside the pattern: .py": 1200, "excluded": 3, "ignored by git": 2, "other": 1}
+    (line,) = tables.skipped([{**CORPUS, "skipped": counts}, {**CORPUS, "skipped": {}}, CORPUS])
+    assert line == (
+        "skipped: skills: 1,206: outside the pattern: .py 1,200, excluded 3, ignored by git 2;"
+        " irc info skills lists all"
+    )
+    assert (
+        "skipped: skills: 3: excluded 3\n" in tables.status(state(skipped={"excluded": 3})) + "\n"
+    )
+
+
+@pytest.mark.parametrize("width", [80, 60, 40])
+def test_the_status_keeps_to_the_width_of_a_terminal_with_a_row_for_each_corpus(width):
+    name = "a-corpus-with-quite-a-long-name"
+    corpus = {"name": name, "roots": [f"/a/long/root/of/{name}"], "last_reconcile": time.time()}
+    lines = tables.status(state(**corpus), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert sum(line.startswith("a-corpus-") for line in lines) == 1
+    assert "pending" in "".join(lines)
+
+
+def test_what_is_piped_is_not_cut():
+    corpus = {"roots": ["/r" * 200], "last_reconcile": 0.0}
+    assert "/r" * 200 in tables.status(state(**corpus))

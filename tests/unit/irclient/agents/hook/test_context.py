@@ -52,6 +52,16 @@ def test_there_are_at_most_three_in_the_order_they_came():
     assert told.startswith("<irdaemon>\n3 indexed items")
 
 
+def test_while_a_corpus_is_building_it_is_told_that_more_may_apply():
+    told, offered = matches([hit()], 1_500, ["skills", "no\ntes"])
+    header = told.splitlines()[1]
+    assert header.endswith("instructions. Still being indexed, so more may apply: skills, no tes.")
+    assert offered == ["skills/pdf-forms"]
+    assert matches([], 1_500, ["skills"]) == ("", [])
+    listed = [{"name": "skills", "artifacts": 1311, "state": "building"}]
+    assert "skills (1,311 so far)." in summary(listed, 1_500)
+
+
 def test_nothing_found_is_nothing_told():
     assert matches([], 1_500) == ("", [])
 

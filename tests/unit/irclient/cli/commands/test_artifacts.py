@@ -43,3 +43,13 @@ def test_as_json_the_page_alone_is_on_stdout(capsys):
     said = printed(capsys, 1, as_json=True)
     assert [each["artifact_id"] for each in json.loads(said.out)] == ["a"]
     assert "there are more" in said.err
+
+
+@pytest.mark.parametrize(
+    ("width", "line"), [("20", "notes/ann's b"), ("23", "notes/ann's b  ANN'S B")]
+)
+def test_a_reference_stays_whole_and_a_name_is_left_out_where_it_has_no_room(
+    capsys, monkeypatch, width, line
+):
+    monkeypatch.setenv("COLUMNS", width)
+    assert printed(capsys, 2).out.splitlines()[1] == line

@@ -1,0 +1,92 @@
+"""Tables and lines that fit a terminal: a table has one line for each row, whatever the width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irclient.terminal.width import UNCUT, cells, clipped, wrapped
+
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a table: its head, and how it gives way where room is short.
+
+    `least` is to how many cells it may be clipped (0: it is not); of columns with an `optional`
+    rank the highest is left out first.
+    """
+
+    head: str
+    optional: int = 0
+    least: int = 0
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows in columns, numbers to the right."""
+    return fitted([TableColumn(head) for head in heads], rows, UNCUT)
+
+
+def fitted(columns: Sequence[TableColumn], rows: Iterable[Sequence[Any]], width: int) -> str:
+    """Return rows in columns, numbers to the right, within `width` cells where they can be.
+
+    Columns that may be are clipped first, then left out.
+    """
+    found = [list(row) for row in rows]
+    shown = _shown(columns, found)
+    kept = list(range(len(columns)))
+    while (widths := _widths(columns, shown, kept, width)) is None:
+        kept.remove(max(kept, key=lambda at: columns[at].optional))
+    right = {at: bool(found) and all(_is_number(row[at]) for row in found) for at in kept}
+    return "\n".join(
+        _GAP.join(
+            _padded(clipped(row[at], widths[at]), widths[at], right[at]) for at in kept
+        ).rstrip()
+        for row in shown
+    )
+
+
+def paragraph(line: str, width: int) -> str:
+    """Return a line as one or more of at most `width` cells, ended between words.
+
+    A single word that is longer, such as a path, stays whole.
+    """
+    if cells(line) <= width:
+        return line
+    words = line.lstrip()
+    indent = line[: len(line) - len(words)]
+    return "\n".join(indent + part for part in wrapped(words.split(" "), " ", width - len(indent)))
+
+
+def _shown(columns: Sequence[TableColumn], rows: list[list[Any]]) -> list[list[str]]:
+    return [[column.head for column in columns], *([_cell(value) for value in row] for row in rows)]
+
+
+def _widths(
+    columns: Sequence[TableColumn], shown: list[list[str]], kept: list[int], width: int
+) -> dict[int, int] | None:
+    """Return how wide each kept column is; None where a further one has to be left out."""
+    widths = {at: max(cells(row[at]) for row in shown) for at in kept}
+    beyond = sum(widths.values()) + len(_GAP) * (len(kept) - 1) - width
+    elastic = [at for at in kept if columns[at].least]
+    while beyond > 0 and (able := [at for at in elastic if widths[at] > columns[at].least]):
+        widths[max(able, key=lambda at: widths[at])] -= 1
+        beyond -= 1
+    if beyond > 0 and any(columns[at].optional for at in kept):
+        return None
+    return widths
+
+
+def _padded(cell: str, width: int, to_right: bool) -> str:
+    room = " " * (width - cells(cell))
+    return room + cell if to_right else cell + room
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))

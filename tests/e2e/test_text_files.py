@@ -1,0 +1,70 @@
+"""Documents: a single file as a root, and what a tree holds that is no document."""
+
+import os
+
+from tests.support.running import finds, until
+
+
+def save_by_rename(path, text):
+    """Save as editors do: write beside the file, then put that in its place."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(text)
+    os.replace(new, path)
+
+
+def test_a_single_file_is_indexed_and_followed_however_it_is_saved(home, daemon):
+    todo = home.path / "todo.list"
+    todo.write_text("buy quillstone ink\n")
+    added = home.irc("add", "todo", "files", str(todo))
+    assert (added.returncode, added.stderr) == (0, "")
+    assert finds(home, "quillstone", "todo.list")
+    todo.write_text("write to marrowfield\n")
+    until(lambda: finds(home, "marrowfield", "todo.list"))
+    save_by_rename(todo, "call on thistledown\n")
+    until(lambda: finds(home, "thistledown", "todo.list"))
+    save_by_rename(todo, "and on ravensgate\n")
+    until(lambda: finds(home, "ravensgate", "todo.list"))
+    assert not finds(home, "quillstone", "todo.list")
+    assert home.irc("status").returncode == 0
+
+
+def test_a_single_file_keeps_what_it_held_while_it_is_away(home, daemon):
+    todo = home.path / "todo.list"
+    todo.write_text("buy quillstone ink\n")
+    home.irc("add", "todo", "files", str(todo))
+    todo.rename(home.path / "away")
+    until(lambda: home.irc("status").returncode == 5)
+    assert f"offline: todo: {todo}: nothing is at this path" in home.irc("status").stdout
+    assert finds(home, "quillstone", "todo.list")
+    todo.write_text("write to marrowfield\n")
+    until(lambda: finds(home, "marrowfield", "todo.list"))
+    until(lambda: home.irc("status").returncode == 0)
+
+
+def test_a_file_as_the_root_of_a_kind_that_wants_directories_is_said_in_words(home, daemon):
+    (home.path / "one.md").write_text("text")
+    home.irc("add", "mine", "skills", str(home.path / "one.md"))
+    status = home.irc("status")
+    assert status.returncode == 5
+    assert "one.md: a file, where a directory is expected" in status.stdout
+
+
+def test_what_documents_leave_out_is_counted_by_reason_in_the_status(home, daemon):
+    notes = home.path / "notes"
+    for name in ("a.md", "b.py", "c.py", "x.pdf", "node_modules/d.md", "drafts/e.md"):
+        (notes / name).parent.mkdir(parents=True, exist_ok=True)
+        (notes / name).write_text("text")
+    (notes / ".gitignore").write_text("drafts/")
+    home.irc("add", "notes", "files", str(notes))
+    (line,) = [
+        line for line in home.irc("status").stdout.splitlines() if line.startswith("skipped: notes")
+    ]
+    assert line.startswith("skipped: notes: 6: outside the pattern: .py 2, ")
+    assert line.endswith("; irc info notes lists all")
+    assert home.answer("info", "notes")["skipped"] == {
+        "outside the pattern: .py": 2,
+        "outside the pattern: .pdf": 1,
+        "outside the pattern: no suffix": 1,
+        "directory: version control, dependencies, caches": 1,
+        "directory: ignored by git": 1,
+    }
