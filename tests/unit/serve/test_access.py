@@ -236,7 +236,8 @@ def test_what_describes_an_artifact_is_shown_at_level_metadata():
     assert shown(scope, OPS["discover"], {"results": [hit]}) == {"results": [hit]}
 
 
-TEXTS = st.sampled_from(["fill a pdf form", "", "plan", "a", "pdf", "* (", "b a"])
+BOTH = "merge pdf files and fill a pdf form for the plan"
+TEXTS = st.sampled_from(["fill a pdf form", "", "plan", "a", "pdf", "* (", "b a", BOTH])
 NAMES = st.sampled_from(["open", "ope", "secret", "", "*", "open/a", "a"])
 ARGS = st.fixed_dictionaries(
     {},
@@ -261,6 +262,7 @@ ARGS = st.fixed_dictionaries(
         "job": st.integers(0, 5),
         "k": st.integers(0, 50),
         "budget_ms": st.sampled_from([0, 0.001, 1000]),
+        "rounds": st.sampled_from([None, 1, 3, 8]),
         "profile": st.booleans(),
         "baseline": st.booleans(),
         "name": NAMES,
