@@ -25,8 +25,8 @@ __all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
 # What a hit is behind the first counts so much: in deviations of the order, and as a power of its
-# share of the first's evidence.
-_LAG, _BEHIND = 0.05, 0.65
+# share of the first's evidence. A first of little evidence has rivals further off.
+_LAG, _BEHIND, _BEHIND_LITTLE, _LITTLE = 0.05, 0.65, 0.2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,5 +186,6 @@ def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:
         return [0.0] * len(evidence)
     shares = [min(max(own / top, 0.0), 1.0) for own in evidence]
     lags = [math.exp(-_LAG * max(0.0, fused[0] - behind)) for behind in fused]
-    scores = (top * (share * lag) ** _BEHIND for share, lag in zip(shares, lags, strict=True))
+    power = _BEHIND if top >= _LITTLE else _BEHIND_LITTLE
+    scores = (top * (share * lag) ** power for share, lag in zip(shares, lags, strict=True))
     return list(accumulate(scores, min))
