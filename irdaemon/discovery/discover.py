@@ -24,7 +24,7 @@ from irdaemon.retrieve.rerank import reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.selection.dedupe import joined
-from irdaemon.selection.strategies import AUTO, Choice, Selector, select
+from irdaemon.selection.strategies import AUTO, Choice, Selector, relaxed, select
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking, ranking_of
 from irdaemon.text.tasks import has_task
@@ -145,7 +145,7 @@ def _discovered(run: _Run, has_task: bool, custom: Selector | None) -> Trace:
     # A selector that is not ours may read summaries.
     merged = _merged(run, query, summarised=custom is not None)
     with stage("select"):
-        choice = select(merged.hits, query.select, custom)
+        choice = select(merged.hits, relaxed(query.select, merged.hits), custom)
         if custom is None:
             choice = replace(choice, hits=merged.summarised(choice.hits))
     if choice.abstained and not merged.hits:

@@ -24,9 +24,7 @@ __all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
-# What a hit is behind the first counts so much: in deviations of the order, and as a power of its
-# share of the first's evidence. A first of little evidence has rivals further off.
-_LAG, _BEHIND, _BEHIND_LITTLE, _LITTLE = 0.05, 0.65, 0.2, 0.5
+_LAG = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +176,11 @@ def _leading(
 def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:
     """Return evidence that falls along the order and shrinks with the distance to the first.
 
-    What is clearly behind in the order is not a rival, whatever its evidence; what is close is one
-    with somewhat less. docs/retrieval.md has the figures.
+    A twentieth for each deviation that fusion puts between them: what is clearly behind is not a
+    rival, whatever its evidence. docs/retrieval.md has the figures.
     """
-    top = evidence[0] if evidence else 0.0
-    if top <= 0:
-        return [0.0] * len(evidence)
-    shares = [min(max(own / top, 0.0), 1.0) for own in evidence]
-    lags = [math.exp(-_LAG * max(0.0, fused[0] - behind)) for behind in fused]
-    power = _BEHIND if top >= _LITTLE else _BEHIND_LITTLE
-    scores = (top * (share * lag) ** power for share, lag in zip(shares, lags, strict=True))
+    scores = (
+        own * math.exp(-_LAG * max(0.0, fused[0] - behind))
+        for own, behind in zip(evidence, fused, strict=True)
+    )
     return list(accumulate(scores, min))

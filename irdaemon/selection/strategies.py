@@ -9,7 +9,7 @@ of the top), `n_selected`, and `min_score` where a floor was applied.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from irclient.errors import QueryError
@@ -19,6 +19,8 @@ from irdaemon.types import Hit, SelectSpec
 
 # The floor that is calibrated for each corpus; it is applied before selection (see `threshold`).
 AUTO = "auto"
+# What `rel` is raised to, by the score of the first hit.
+_CLEAR, _BEHIND_CLEAR, _BEHIND_UNCLEAR = 0.5, 1.5, 5.0
 
 Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
 
@@ -57,6 +59,18 @@ def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None
     if not accepted:
         return Choice((), True, "below_floor" if custom is None else "no_candidates", signals)
     return Choice(tuple(accepted), False, reason, signals)
+
+
+def relaxed(spec: SelectSpec, hits: Sequence[Hit]) -> SelectSpec:
+    """Return a spec whose `rel` is fit for hits as retrieval scores them.
+
+    What is close behind a clear first is a rival too, and a first with little evidence has rivals
+    further off: 0.9 becomes 0.85, and 0.6 below a score of 0.5. docs/retrieval.md has the figures.
+    """
+    if spec.strategy != "conservative" or not hits:
+        return spec
+    power = _BEHIND_CLEAR if hits[0].score >= _CLEAR else _BEHIND_UNCLEAR
+    return replace(spec, rel=spec.rel**power)
 
 
 def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:

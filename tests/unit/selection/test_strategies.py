@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.selection.strategies import check_spec, select
+from irdaemon.selection.strategies import check_spec, relaxed, select
 from irdaemon.types import Hit, SelectSpec
 
 
@@ -103,3 +103,24 @@ def test_the_limit_is_always_kept_and_a_commitment_begins_with_the_best_ranked(s
     assert len(choice.hits) <= max_k
     assert choice.abstained == (not choice.hits)
     assert not choice.hits or choice.hits[0] is found[0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "committed"),
+    [
+        ((0.8, 0.7, 0.6), 2),  # close behind a clear first
+        ((0.8, 0.6, 0.6), 1),
+        ((0.4, 0.3, 0.25), 3),  # none of them has much
+        ((0.4, 0.2, 0.2), 1),
+        ((), 0),
+    ],
+)
+def test_a_first_with_little_evidence_has_rivals_further_off(scores, committed):
+    found = hits(*scores)
+    assert len(select(found, relaxed(SelectSpec(min_score=None), found)).hits) == committed
+
+
+@pytest.mark.parametrize("strategy", ["top_k", "rel_threshold", "score_gap"])
+def test_a_strategy_that_was_chosen_is_followed_to_the_letter(strategy):
+    spec = SelectSpec(strategy, min_score=None)
+    assert relaxed(spec, hits(0.8, 0.7)) == spec
