@@ -51,7 +51,7 @@ def test_a_file_as_the_root_of_a_kind_that_wants_directories_is_said_in_words(ho
 
 def test_what_documents_leave_out_is_counted_by_reason_in_the_status(home, daemon):
     notes = home.path / "notes"
-    for name in ("a.md", "b.py", "c.py", "x.pdf", "node_modules/d.md", "drafts/e.md"):
+    for name in ("a.md", "b.py", "c.py", "x.docx", "node_modules/d.md", "drafts/e.md"):
         (notes / name).parent.mkdir(parents=True, exist_ok=True)
         (notes / name).write_text("text")
     (notes / ".gitignore").write_text("drafts/")
@@ -63,7 +63,7 @@ def test_what_documents_leave_out_is_counted_by_reason_in_the_status(home, daemo
     assert line.endswith("; irc info notes lists all")
     assert home.answer("info", "notes")["skipped"] == {
         "outside the pattern: .py": 2,
-        "outside the pattern: .pdf": 1,
+        "outside the pattern: .docx": 1,
         "outside the pattern: no suffix": 1,
         "directory: version control, dependencies, caches": 1,
         "directory: ignored by git": 1,
