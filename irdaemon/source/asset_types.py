@@ -6,6 +6,7 @@ before it needs neither a migration nor a reading, and no recipe changes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,11 @@ _CODE = frozenset(
         " .zig"
     ).split()
 )
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix of a path, in small letters."""
+    return os.path.splitext(path)[1].lower()
 
 
 def asset_type(fields: Mapping[str, Any]) -> str:

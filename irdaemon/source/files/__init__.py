@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
-from irdaemon.source.asset_types import PDFS
+from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
 from irdaemon.source.files.asset import asset
+from irdaemon.source.files.captions import captioned, is_caption
 from irdaemon.source.files.document import document
 from irdaemon.source.files.extraction import MAX_BYTES, is_extracted, unreadable_suffixes
 from irdaemon.source.files.file_finder import FileFinder, Filter, FoundFile
@@ -27,7 +28,7 @@ _TEXTS = (
     "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.asciidoc",
     "**/*.org", "**/README",
 )  # fmt: skip
-_BY_DEFAULT = (*_TEXTS, *(f"**/*{in_any_case(suffix)}" for suffix in sorted(PDFS)))
+_BY_DEFAULT = (*_TEXTS, *(f"**/*{in_any_case(suffix)}" for suffix in sorted(PDFS | IMAGES)))
 
 
 class Files:
@@ -72,7 +73,7 @@ class Files:
         """Read one file: its text, or that of a PDF or an image."""
         top = next((t.path for t in self._tops() if at_or_under(entry.path, t.path)), "")
         place = {"path": entry.key, "root": home_relative(top)} if top else {"path": entry.key}
-        if is_extracted(os.path.splitext(entry.path)[1].lower()):
+        if is_extracted(suffix_of(entry.path)):
             return Reading((asset(entry, place, self._max_asset_bytes),))
         return Reading((document(entry, place, self._max_bytes),))
 
@@ -85,6 +86,8 @@ class Files:
         if os.path.isfile(under) and any(under == top.path for top in tops):
             return under
         if self._gitignore and os.path.basename(under) == ".gitignore":
+            under = os.path.dirname(under)
+        if is_caption(under):
             under = os.path.dirname(under)
         where = affected(under, tuple(top.path for top in tops))
         inside = [top.path for top in tops if at_or_under(where, top.path)]
@@ -105,7 +108,8 @@ class Files:
         inside = top and at_or_under(found.path, top)
         above = os.path.dirname(top) if found.path == top else top
         key = os.path.relpath(found.path, above) if inside else home_relative(found.path)
-        return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
+        entry = Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
+        return captioned(entry) if suffix_of(found.path) in IMAGES else entry
 
 
 def _search(finder: FileFinder, top: Root, where: str) -> bool:

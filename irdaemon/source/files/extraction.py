@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Any
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
 from irdaemon.runtime.worker import ProcessLimits, filtered
-from irdaemon.source.asset_types import PDFS
+from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
 from irdaemon.source.opening import open_bounded
 from irdaemon.types import Refused, SourceError
 
@@ -49,6 +50,7 @@ class _Format:
 
 _FORMATS = {
     **dict.fromkeys(PDFS, _Format("PDF", "pypdf", "pdf", "extract_pdf.py")),
+    **dict.fromkeys(IMAGES, _Format("image", "PIL", "image", "extract_image.py")),
 }
 
 # Why a reader gave nothing: what is said, what helps, and whether what was known is forgotten.
@@ -58,7 +60,7 @@ _FAILURES = {
     "no_text": ("no text layer", "run OCR over it, or exclude it", True),
     "pages": ("more than 2,000 pages", "split it, or exclude it", False),
     "long": ("more than 8,000,000 characters of text", "split it, or exclude it", False),
-    "pixels": ("more pixels than an image may have", "scale it down, or exclude it", False),
+    "pixels": ("more than 100,000,000 pixels", "scale it down, or exclude it", False),
     "memory": (f"more memory needed than {_LIMITS.memory // MB} MB", "exclude it", False),
     "damaged": ("damaged or cut short", "save it anew, or exclude it", False),
 }
@@ -90,13 +92,20 @@ def readers() -> dict[str, str]:
     return {each.name: each.missing for each in dict.fromkeys(_FORMATS.values())}
 
 
+def missing_ocr() -> str:
+    """Return how to install what reads the text in pictures, "" where that is here."""
+    program = "" if shutil.which("tesseract") else "sudo apt install tesseract-ocr"
+    library = "" if find_spec("pytesseract") else "pip install pytesseract"
+    return " && ".join(filter(None, (program, library)))
+
+
 def extracted(path: str, max_bytes: int) -> Extraction:
     """Read a PDF or an image by its real path, in a child process.
 
     Raises FileNotFoundError when it is gone, SourceError when it is too large, unreadable, or its
     reader fails or exceeds a limit, Refused when there is nothing to read in it.
     """
-    format = _FORMATS[os.path.splitext(path)[1].lower()]
+    format = _FORMATS[suffix_of(path)]
     if format.missing:
         raise Refused(f"{path}: what reads this {format.name} is not installed", format.missing)
     script = os.path.join(os.path.dirname(__file__), format.script)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pathspec import GitIgnoreSpec
 
+from irdaemon.source.asset_types import suffix_of
 from irdaemon.source.files.ignore import Ignores
 from irdaemon.source.opening import resolved
 from irdaemon.source.symlinks import Symlinks
@@ -46,7 +47,7 @@ class Filter:
             return _EXCLUDED
         if self.ignores and self.ignores.ignores(path, is_directory=False):
             return _IGNORED
-        cure = self.unreadable.get(os.path.splitext(path)[1].lower())
+        cure = self.unreadable.get(suffix_of(path))
         return f"{_NEEDS}{cure}" if cure else ""
 
     def passes_directory(self, path: str, relative: str) -> bool:

@@ -39,6 +39,8 @@ def config(text=""):
         (versions.same_release("1.0", "1.1"), "wrong"),
         (readers.judged("PDF", ""), "ok"),
         (readers.judged("PDF", "pip install"), "note"),
+        (readers.judged_ocr(""), "ok"),
+        (readers.judged_ocr("apt install"), "note"),
         (kernel.open_files(1024), "ok"),
         (kernel.open_files(64), "wrong"),
         (kernel.watches(1000, 8192, 0), "ok"),
