@@ -152,6 +152,7 @@ COVERED_BY = {
     "irdaemon.serve.rules": "unit/serve/test_access.py",
     "irdaemon.serve.sockets": "integration/daemon/test_lock.py",
     "irdaemon.source": "test_sources_doc.py",
+    "irdaemon.source.files.asset": "integration/source/files/test_extract_pdf.py",
     "irdaemon.source.files.binary": "unit/source/test_files.py",
     "irdaemon.source.files.document": "unit/ingest/test_redact.py",
     "irdaemon.source.files.file_finder": "unit/source/test_files.py",

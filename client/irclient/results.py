@@ -63,13 +63,17 @@ class StoredRecord(Result):
 
 @dataclass(frozen=True, slots=True)
 class IndexedArtifact(Result):
-    """An artifact that is held, and since when it is indexed as it is."""
+    """An artifact that is held, and since when it is indexed as it is.
+
+    `asset_type` is text, code, pdf, image or multimodal.
+    """
 
     corpus: str
     artifact_id: str
     name: str = ""
     pointer: str = ""
     indexed_at: float = 0.0
+    asset_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +193,7 @@ class CorpusInfo(CorpusStatus):
     """The status of a corpus, and what can be asked of it.
 
     `served_by` is the embedder whose vectors answer now, `floors` are by mode, `fields` are those a
-    filter may name.
+    filter may name; `asset_types` counts the artifacts that have records, by type.
     """
 
     embedder: str = ""
@@ -198,6 +202,7 @@ class CorpusInfo(CorpusStatus):
     recipe: str = ""
     fields: Sequence[str] = ()
     surfaces: Sequence[str] = ()
+    asset_types: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 `metadata` reads nothing. `body` follows the pointer: a file gives its text, a directory its README.
 `bundled` adds what travels with a skill: the files under scripts/, references/ and assets/, with
-their sizes, and the text of those that fit. Secrets and private blocks are taken out as they were
-before indexing, hidden characters are flagged, and where the text came from is given. A pointer
-that no longer works, or may not be followed, is a note, not an error.
+their sizes, and the text of those that fit. Of a PDF or an image it is the text that was read when
+it was indexed; whether the file has changed since is found out now. Secrets and private blocks are
+taken out as they were before indexing, hidden characters are flagged, and where the text came from
+is given. A pointer that no longer works, or may not be followed, is a note, not an error.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.bundle import bundle_of
 from irdaemon.disclosure.expand import PASSAGE_CHARS, Expand, ExpandedText, expanded
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
-from irdaemon.disclosure.payload import ANYWHERE, Bounds, read_payload
+from irdaemon.disclosure.payload import ANYWHERE, Bounds, PointerContent, read_payload
 from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.source.asset_types import asset_type
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Disclosure, Hit, SourceError
 
 BODY_CHARS = 20_000
+# Their bytes are no text.
+_EXTRACTED = ("pdf", "image")
 
 
 def check_level(level: str) -> None:
@@ -40,6 +44,9 @@ def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) ->
     plain = _origin(artifact, level, bounds)
     if level == "metadata":
         return plain
+    if asset_type(artifact.fields) in _EXTRACTED and artifact.body is not None:
+        dated = _compared(replace(plain, indexed_digest=artifact.digest), bounds)
+        return _flagged(_with_body(dated, artifact.body))
     if not artifact.pointer or artifact.body is not None:
         return _flagged(_with_body(plain, artifact.body or ""))
     return _flagged(_read_now(replace(plain, indexed_digest=artifact.digest), bounds))
@@ -108,15 +115,28 @@ def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
         return _unreadable(plain, error.strerror or str(error))
     except SourceError as error:
         return _unreadable(plain, error.message)
-    digest = hashlib.sha256(payload.content).hexdigest()
-    stale = bool(plain.indexed_digest) and digest != plain.indexed_digest
-    note = "changed" if stale else ""
-    dated = replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale, note=note)
-    body = _with_body(dated, text)
+    body = _with_body(_dated(plain, payload), text)
     if plain.level == "bundled":
         bundle = bundle_of(plain.pointer, bounds, cleaner)
         body = replace(body, files=bundle.files, files_omitted=bundle.omitted)
     return replace(body, redacted=len(cleaner.found))
+
+
+def _compared(plain: Disclosure, bounds: Bounds) -> Disclosure:
+    """Say whether the file behind a text is still what was indexed."""
+    try:
+        return _dated(plain, read_payload(plain.pointer, bounds))
+    except OSError as error:
+        return _unreadable(plain, error.strerror or str(error))
+    except SourceError as error:
+        return _unreadable(plain, error.message)
+
+
+def _dated(plain: Disclosure, payload: PointerContent) -> Disclosure:
+    digest = hashlib.sha256(payload.content).hexdigest()
+    stale = bool(plain.indexed_digest) and digest != plain.indexed_digest
+    note = "changed" if stale else ""
+    return replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale, note=note)
 
 
 def _unreadable(plain: Disclosure, reason: str) -> Disclosure:

@@ -52,6 +52,7 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
         "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
+        "asset_types": index.columns.asset_types(),
     }
 
 
@@ -166,7 +167,7 @@ def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:
         raise QueryError(
             f"after must be CORPUS/ID, not {given!r}", "give the last reference of the page before"
         )
-    names = ("corpus", "artifact_id", "name", "pointer", "indexed_at")
+    names = ("corpus", "artifact_id", "name", "pointer", "indexed_at", "asset_type")
     return [dict(zip(names, row, strict=True)) for row in ledger.artifacts.page(wanted)]
 
 

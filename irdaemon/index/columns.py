@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index.rows import Rows
+from irdaemon.source.asset_types import FIELD
 
 
 class Missing:
@@ -106,6 +107,15 @@ class Columns:
         """Return which records are surfaces of a wanted kind."""
         codes = [at for at, kind in enumerate(tuple(self.rows.kind_names)) if kind in wanted]
         return np.isin(self.rows.kinds.array, codes)
+
+    def asset_types(self) -> dict[str, int]:
+        """Count the artifacts that have records, by asset type."""
+        rows, column = self.rows, self.column(FIELD)
+        positions = np.flatnonzero(rows.present)
+        _, firsts = np.unique(rows.artifact_of.array[positions], return_index=True)
+        codes, counts = np.unique(column.codes[positions[firsts]], return_counts=True)
+        by_type = zip(codes.tolist(), counts.tolist(), strict=True)
+        return {column.values[code]: count for code, count in by_type}
 
     def _columns(self) -> Mapping[str, Column]:
         if not self._built:

@@ -22,6 +22,7 @@ from irdaemon.index.growing import Growing, Ragged
 from irdaemon.index.packed import Packed
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
+from irdaemon.source.asset_types import FIELD, asset_type
 
 # Rows of what is gone are carried along until they are this many, and this share of all.
 _MOST_GONE = 256
@@ -42,8 +43,9 @@ class Card(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Unpack the artifact's filter fields."""
+        """Unpack the artifact's filter fields, its asset type among them."""
         fields: dict[str, Any] = msgpack.unpackb(self.packed)
+        fields[FIELD] = asset_type(fields)
         return fields
 
 

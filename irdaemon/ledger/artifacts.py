@@ -8,6 +8,7 @@ import msgpack
 
 from irdaemon.ledger.rows import ArtifactPage, Counts, Namesake, StoredArtifact
 from irdaemon.ledger.store import Store
+from irdaemon.source.asset_types import asset_type
 
 
 class Artifacts:
@@ -62,9 +63,9 @@ class Artifacts:
         )
 
     def page(self, wanted: ArtifactPage) -> list[tuple[Any, ...]]:
-        """Return (corpus, artifact_id, name, pointer, indexed_at) in the order of references."""
-        return self._store.all(
-            "SELECT corpus, artifact_id, name, pointer, indexed_at FROM artifacts"
+        """Return (corpus, artifact_id, name, pointer, indexed_at, asset type), by reference."""
+        rows = self._store.all(
+            "SELECT corpus, artifact_id, name, pointer, indexed_at, fields FROM artifacts"
             " WHERE (corpus, artifact_id) > (?1, ?2) AND (?3 = '' OR corpus = ?3)"
             " AND (?4 = '' OR pointer = ?4 OR substr(pointer, 1, length(?4) + 1) = ?4 || '/')"
             " ORDER BY corpus, artifact_id LIMIT ?5",
@@ -73,6 +74,7 @@ class Artifacts:
             wanted.under,
             wanted.limit,
         )
+        return [(*row[:-1], asset_type(msgpack.unpackb(row[-1]))) for row in rows]
 
     def records_of(self, corpus: str, artifact_id: str) -> list[dict[str, Any]]:
         """Return the stored records of an artifact in plan order."""

@@ -20,6 +20,7 @@ from irclient.errors import QueryError
 from irdaemon.index import Columns
 from irdaemon.index.columns import MISSING
 from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.source.asset_types import FIELD
 
 Accepts = Callable[[Any], bool]
 
@@ -76,9 +77,12 @@ def mask_of(where: Mapping[str, Any], columns: Columns) -> NDArray[np.bool_]:
 
 
 def check_fields(where: Mapping[str, Any], known: set[str]) -> None:
-    """Raise QueryError for a field that no asked corpus has, naming the nearest."""
+    """Raise QueryError for a field that no asked corpus has, naming the nearest.
+
+    Corpora that have no field but the asset type, which all have, are not checked.
+    """
     for name in fields_in(where):
-        if known and name not in known:
+        if known - {FIELD} and name not in known:
             raise QueryError(
                 f"unknown field {name!r} in the filter{did_you_mean(name, known)}",
                 f"fields here: {', '.join(sorted(known))}",

@@ -120,17 +120,24 @@ def read_regular(path: str, limit: int) -> bytes:
 
     Raises what `open_regular` does, and SourceError when the file is larger than the limit.
     """
-    with open_regular(path) as file:
+    with open_bounded(path, limit) as file:
         try:
-            size = os.fstat(file.fileno()).st_size
-            if size > limit:
-                raise SourceError(
-                    f"{path}: {size:,} bytes, more than the limit of {limit:,}",
-                    "split the file, or leave it out of the corpus",
-                )
             return file.read(limit + 1)[:limit]
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "check the disk") from error
+
+
+def open_bounded(path: str, limit: int) -> BinaryIO:
+    """Open a regular file of at most `limit` bytes. Raises what `read_regular` does."""
+    file = open_regular(path)
+    size = os.fstat(file.fileno()).st_size
+    if size <= limit:
+        return file
+    file.close()
+    raise SourceError(
+        f"{path}: {size:,} bytes, more than the limit of {limit:,}",
+        "split the file, or leave it out of the corpus",
+    )
 
 
 def is_opened_again(file: BinaryIO) -> bool:

@@ -91,7 +91,7 @@ def count_words(text: str) -> int:
 
 
 class Chunked:
-    """Make one surface per chunk of the text.
+    """Make one surface per chunk of the text; of a text in pages none reaches over two.
 
     `chunk_size` and `overlap` are in characters. `max_tokens` further bounds each chunk by tokens,
     counted by `token_model` ("module:attr" of a function str -> int; default: words and marks).
@@ -126,7 +126,12 @@ class Chunked:
         text = text_of(raw, self.text_key)
         markdown = self.headings and fields.get("suffix", ".md") in _MARKDOWN
         sections = markdown_sections(text) if markdown else [("", text)]
-        chunks = [(heading, chunk) for heading, part in sections for chunk in self._chunks(part)]
+        parts: list[tuple[dict[str, Any], str]] = [
+            ({"heading": heading} if heading else {}, section) for heading, section in sections
+        ]
+        if pages := _pages(text, fields):
+            parts = [({"page": number}, page) for number, page in pages]
+        chunks = [(place, chunk) for place, part in parts for chunk in self._chunks(part)]
         return IndexPlan(fields, tuple(self._surfaces(artifact_id, chunks)))
 
     def _chunks(self, text: str) -> list[str]:
@@ -136,9 +141,19 @@ class Chunked:
         count = load("token model", self.token_model, {}) if self.token_model else count_words
         return bounded(chunks, self.max_tokens, count)
 
-    def _surfaces(self, artifact_id: str, chunks: list[tuple[str, str]]) -> Iterator[Surface]:
-        for index, (heading, chunk) in enumerate(chunks):
-            place: dict[str, Any] = {"chunk_index": index, "n_chunks": len(chunks)}
-            if heading:
-                place["heading"] = heading
-            yield Surface(artifact_id, self.kind, chunk, "chunk", place)
+    def _surfaces(
+        self, artifact_id: str, chunks: list[tuple[dict[str, Any], str]]
+    ) -> Iterator[Surface]:
+        for index, (place, chunk) in enumerate(chunks):
+            metadata = {"chunk_index": index, "n_chunks": len(chunks), **place}
+            yield Surface(artifact_id, self.kind, chunk, "chunk", metadata)
+
+
+def _pages(text: str, fields: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return the pages of a text that states `n_pages` and parts them by form feeds, numbered.
+
+    Empty for any other, also where redaction took what lay between two pages: the numbers would be
+    wrong.
+    """
+    pages = text.split("\f")
+    return list(enumerate(pages, start=1)) if len(pages) == fields.get("n_pages") else []

@@ -308,6 +308,7 @@ def test_a_search_narrows_by_source_kind_mode_and_number(garden, library):
     assert names(source="notes", mode="keyword") == {"prune.py", "roses.md"}
     assert names(asset_type="code") == {"prune.py"}
     assert "prune.py" not in names(asset_type="text")
+    assert names(asset_type="multimodal") == names(asset_type="pdf") == set()
     assert len(names(limit=1)) == 1
     assert structured(library, "SearchLibrary", query="prune", timeframe="today") == {
         "hits": [],
@@ -328,6 +329,11 @@ def test_the_library_is_listed_page_by_page_and_seen_from_above(garden, library)
     rest = structured(library, "ListLibraryContents", source="notes", after=first["next"])
     assert first["documents"] + rest["documents"] == whole["documents"]
     assert (first["next"], rest["next"]) == (first["documents"][1]["document_id"], "")
+    types = {each["title"]: each["asset_type"] for each in whole["documents"]}
+    assert types["prune.py"] == "code"
+    assert set(types.values()) == {"code", "text"}
+    counted = structured(library, "GetLibraryOverview", view="stats")["asset_types"]
+    assert counted["code"] == 1
     paths = {each["path"] for each in whole["documents"]}
     assert {str(garden / "compost.md"), str(garden.parent / "prune.py")} < paths
     sources = structured(library, "GetLibraryOverview")["sources"]

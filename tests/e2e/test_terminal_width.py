@@ -20,7 +20,7 @@ NAME = "fill-pdf-forms-of-the-tax-office-and-others"
 def served(home):
     notes = home.path / "a-directory-with-quite-a-long-name" / "notes"
     notes.mkdir(parents=True)
-    for name in ("a.md", "b.py", "c.pdf", "d.log", "e.csv"):
+    for name in ("a.md", "b.py", "c.docx", "d.log", "e.csv"):
         (notes / name).write_text("text")
     home.skill(NAME, "Fill in a form")
     home.skill("changelog", "Write a changelog from commits")

@@ -1,7 +1,12 @@
-"""Documents: a single file as a root, and what a tree holds that is no document."""
+"""Documents: a single file as a root, PDFs and images, and what in a tree is no document."""
 
+import json
 import os
+from pathlib import Path
 
+from PIL import Image
+
+from tests.support.pdfs import encrypt, write_pdf
 from tests.support.running import finds, until
 
 
@@ -51,7 +56,7 @@ def test_a_file_as_the_root_of_a_kind_that_wants_directories_is_said_in_words(ho
 
 def test_what_documents_leave_out_is_counted_by_reason_in_the_status(home, daemon):
     notes = home.path / "notes"
-    for name in ("a.md", "b.py", "c.py", "x.pdf", "node_modules/d.md", "drafts/e.md"):
+    for name in ("a.md", "b.py", "c.py", "x.docx", "node_modules/d.md", "drafts/e.md"):
         (notes / name).parent.mkdir(parents=True, exist_ok=True)
         (notes / name).write_text("text")
     (notes / ".gitignore").write_text("drafts/")
@@ -63,8 +68,35 @@ def test_what_documents_leave_out_is_counted_by_reason_in_the_status(home, daemo
     assert line.endswith("; irc info notes lists all")
     assert home.answer("info", "notes")["skipped"] == {
         "outside the pattern: .py": 2,
-        "outside the pattern: .pdf": 1,
+        "outside the pattern: .docx": 1,
         "outside the pattern: no suffix": 1,
         "directory: version control, dependencies, caches": 1,
         "directory: ignored by git": 1,
     }
+
+
+def test_pdfs_and_images_that_arrive_are_found_and_no_parser_is_loaded(home, daemon):
+    notes = home.path / "notes"
+    notes.mkdir()
+    home.irc("add", "notes", "files", str(notes))
+    write_pdf(notes / "sowing.pdf", "quillstone in march", "marrowfield in may")
+    Image.new("RGB", (64, 48)).save(notes / "bed.png")
+    (notes / "bed.txt").write_text("thistledown by the wall")
+    encrypt(write_pdf(notes / "locked.pdf", "ravensgate"), "a password")
+    until(lambda: finds(home, "marrowfield", "sowing.pdf"))
+    until(lambda: finds(home, "thistledown", "bed.png"))
+    with home.client() as client:
+        until(client.failures)
+        (failed,) = client.failures()
+    assert failed.path == str(notes / "locked.pdf")
+    assert "encrypted with a password" in failed.reason
+    found = home.irc("search", "in", "--where", "asset_type=image", "--json")
+    assert [hit["artifact_id"] for hit in json.loads(found.stdout)["results"]] == ["bed.png"]
+    body = home.irc("disclose", "notes/sowing.pdf").stdout
+    assert "[page 2]\nmarrowfield in may" in body
+    (notes / "bed.txt").write_text("quillstone by the wall")
+    until(lambda: not finds(home, "thistledown", "bed.png"))
+    assert finds(home, "quillstone", "bed.png")
+    maps = Path(f"/proc/{daemon.process.pid}/maps").read_text()
+    assert "/PIL/" not in maps
+    assert "cryptography" not in maps

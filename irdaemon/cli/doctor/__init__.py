@@ -20,6 +20,7 @@ Check = Callable[[Config], Iterable[Finding]]
 CHECKS: dict[str, str] = {
     "versions": "irdaemon.cli.doctor.versions:check",
     "embedders": "irdaemon.cli.doctor.embedders:check",
+    "readers": "irdaemon.cli.doctor.readers:check",
     "limits": "irdaemon.cli.doctor.kernel:check",
     "places": "irdaemon.cli.doctor.directories:check",
     "roots": "irdaemon.cli.doctor.roots:check",

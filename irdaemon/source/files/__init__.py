@@ -1,4 +1,4 @@
-"""Files: text documents below directories, chosen by patterns, and single ones."""
+"""Files: text documents, PDFs and images below directories, chosen by patterns, and single ones."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from dataclasses import replace
 from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
+from irdaemon.source.files.asset import asset
+from irdaemon.source.files.captions import captioned, is_caption
 from irdaemon.source.files.document import document
+from irdaemon.source.files.extraction import MAX_BYTES, is_extracted, unreadable_suffixes
 from irdaemon.source.files.file_finder import FileFinder, Filter, FoundFile
-from irdaemon.source.files.ignore import Ignores, patterns
+from irdaemon.source.files.ignore import Ignores, in_any_case, patterns
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings, switch
 from irdaemon.source.symlinks import Symlinks
@@ -24,16 +28,18 @@ _TEXTS = (
     "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.asciidoc",
     "**/*.org", "**/README",
 )  # fmt: skip
+_BY_DEFAULT = (*_TEXTS, *(f"**/*{in_any_case(suffix)}" for suffix in sorted(PDFS | IMAGES)))
 
 
 class Files:
-    """Enumerate and read the text files of directory trees, and roots that are files themselves.
+    """Enumerate and read the files of directory trees, and roots that are files themselves.
 
-    Options: `pattern`, a glob or a list of globs on the path below the root, in gitignore's
-    syntax (Markdown and other text files); `exclude`, the same for what to leave out;
-    `gitignore` (true), leave out what git would ignore; `max_bytes` (2,000,000), the largest file
-    to read. With one root a file's id is its path below it, or the name of a root that is a file;
-    else its path in the home directory.
+    PDFs and images are read where the extra is installed that does. Options: `pattern`, a glob or a
+    list of globs on the path below the root, in gitignore's syntax (Markdown and other text files,
+    PDFs, images); `exclude`, the same for what to leave out; `gitignore` (true), leave out what git
+    would ignore; `max_bytes` (2,000,000; of PDFs and images 16,000,000), the largest file to read.
+    With one root a file's id is its path below it, or the name of a root that is a file; else its
+    path in the home directory.
     """
 
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
@@ -41,10 +47,11 @@ class Files:
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         given = checked("files", options, _OPTIONS)
         self._roots = roots
-        self._wanted = patterns(strings(given, "pattern", _TEXTS))
+        self._wanted = patterns(strings(given, "pattern", _BY_DEFAULT))
         self._excluded = patterns(strings(given, "exclude"))
         self._gitignore = switch(given, "gitignore", True)
         self._max_bytes = number(given, "max_bytes", 2_000_000)
+        self._max_asset_bytes = number(given, "max_bytes", MAX_BYTES)
 
     def roots(self) -> tuple[Root, ...]:
         """Return the given directories and files."""
@@ -57,15 +64,17 @@ class Files:
         if where is None:
             return Scan((), ())
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
-        wanted = Filter(self._wanted, self._excluded, ignores)
+        wanted = Filter(self._wanted, self._excluded, ignores, unreadable_suffixes())
         finder = FileFinder(wanted, Symlinks.of(self._roots))
         searched = [_search(finder, top, where) for top in tops]
         return self._scan(finder, where) if any(searched) or not tops else Scan((), ())
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
-        """Read one file as text."""
+        """Read one file: its text, or that of a PDF or an image."""
         top = next((t.path for t in self._tops() if at_or_under(entry.path, t.path)), "")
         place = {"path": entry.key, "root": home_relative(top)} if top else {"path": entry.key}
+        if is_extracted(suffix_of(entry.path)):
+            return Reading((asset(entry, place, self._max_asset_bytes),))
         return Reading((document(entry, place, self._max_bytes),))
 
     def _tops(self) -> tuple[Root, ...]:
@@ -77,6 +86,8 @@ class Files:
         if os.path.isfile(under) and any(under == top.path for top in tops):
             return under
         if self._gitignore and os.path.basename(under) == ".gitignore":
+            under = os.path.dirname(under)
+        if is_caption(under):
             under = os.path.dirname(under)
         where = affected(under, tuple(top.path for top in tops))
         inside = [top.path for top in tops if at_or_under(where, top.path)]
@@ -97,7 +108,8 @@ class Files:
         inside = top and at_or_under(found.path, top)
         above = os.path.dirname(top) if found.path == top else top
         key = os.path.relpath(found.path, above) if inside else home_relative(found.path)
-        return Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
+        entry = Entry(key, found.path, found.stamp, found.mtime_ns, found.scope)
+        return captioned(entry) if suffix_of(found.path) in IMAGES else entry
 
 
 def _search(finder: FileFinder, top: Root, where: str) -> bool:

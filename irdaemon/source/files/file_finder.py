@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pathspec import GitIgnoreSpec
 
+from irdaemon.source.asset_types import suffix_of
 from irdaemon.source.files.ignore import Ignores
 from irdaemon.source.opening import resolved
 from irdaemon.source.symlinks import Symlinks
@@ -14,6 +16,7 @@ from irdaemon.source.tree import PRUNED, LeftOut, Walk, is_directory, is_regular
 from irdaemon.types import Problem, Root
 
 _OUTSIDE = "outside the pattern"
+_NEEDS = "needs "
 _EXCLUDED = "excluded"
 _IGNORED = "ignored by git"
 _PRUNED = "version control, dependencies, caches"
@@ -21,11 +24,16 @@ _PRUNED = "version control, dependencies, caches"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which relative paths count, and which ignore rules apply on top (None: none)."""
+    """Which relative paths count, and which ignore rules apply on top (None: none).
+
+    `unreadable` has the suffixes that nothing here reads, each with the command to install what
+    does.
+    """
 
     wanted: GitIgnoreSpec
     excluded: GitIgnoreSpec
     ignores: Ignores | None
+    unreadable: Mapping[str, str]
 
     def passes_file(self, path: str, relative: str) -> bool:
         """Return whether the file at `path`, known as `relative` below its root, counts."""
@@ -37,8 +45,10 @@ class Filter:
             return _OUTSIDE
         if self.excluded.match_file(relative):
             return _EXCLUDED
-        ignored = self.ignores and self.ignores.ignores(path, is_directory=False)
-        return _IGNORED if ignored else ""
+        if self.ignores and self.ignores.ignores(path, is_directory=False):
+            return _IGNORED
+        cure = self.unreadable.get(suffix_of(path))
+        return f"{_NEEDS}{cure}" if cure else ""
 
     def passes_directory(self, path: str, relative: str) -> bool:
         """Return whether a directory may be searched."""
@@ -123,7 +133,7 @@ class FileFinder:
         self.files.setdefault(real, FoundFile(real, stamp_of(status), status.st_mtime_ns, scope))
 
     def _leave_out(self, name: str, why: str) -> None:
-        if why == _OUTSIDE:
+        if why == _OUTSIDE or why.startswith(_NEEDS):
             self.left_out.by_suffix(why, name)
         else:
             self.left_out.counts[why] += 1

@@ -68,6 +68,11 @@ def patterns(lines: Iterable[str]) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines([line for line in lines if _is_valid(line)])
 
 
+def in_any_case(suffix: str) -> str:
+    """Return a pattern that matches a suffix in capitals too."""
+    return "".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in suffix)
+
+
 def _is_valid(line: str) -> bool:
     try:
         GitIgnoreSpec.from_lines([line])

@@ -8,7 +8,16 @@ import pytest
 
 from irdaemon import __version__
 from irdaemon.cli import doctor
-from irdaemon.cli.doctor import database, directories, endpoint, kernel, roots, unit, versions
+from irdaemon.cli.doctor import (
+    database,
+    directories,
+    endpoint,
+    kernel,
+    readers,
+    roots,
+    unit,
+    versions,
+)
 from irdaemon.config.config import parse_config
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
@@ -28,6 +37,10 @@ def config(text=""):
         (versions.new_enough("X", (3, 9), (3, 11)), "wrong"),
         (versions.same_release("1.0", "1.0"), "ok"),
         (versions.same_release("1.0", "1.1"), "wrong"),
+        (readers.judged("PDF", ""), "ok"),
+        (readers.judged("PDF", "pip install"), "note"),
+        (readers.judged_ocr(""), "ok"),
+        (readers.judged_ocr("apt install"), "note"),
         (kernel.open_files(1024), "ok"),
         (kernel.open_files(64), "wrong"),
         (kernel.watches(1000, 8192, 0), "ok"),

@@ -50,13 +50,13 @@ def test_artifacts_can_be_asked_for_by_the_path_they_lie_at_or_under(tmp_path):
 
 
 def test_what_a_corpus_leaves_out_is_in_its_info_until_a_whole_scan_finds_otherwise(tmp_path):
-    for name in ("a.md", "b.pdf"):
+    for name in ("a.md", "b.docx"):
         (tmp_path / name).write_text("text")
     made = built(
         Corpus("notes", "files", Files((Root(str(tmp_path)),), {}), WholeText(), "hashing")
     )
-    assert made.info("notes")["skipped"] == {"outside the pattern: .pdf": 1}
-    (tmp_path / "b.pdf").unlink()
+    assert made.info("notes")["skipped"] == {"outside the pattern: .docx": 1}
+    (tmp_path / "b.docx").unlink()
     made.request(Job("reconcile", "notes"))
     made.drain()
     assert made.info("notes")["skipped"] == {}

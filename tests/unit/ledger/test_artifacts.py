@@ -36,6 +36,7 @@ def test_pages_follow_each_other_in_the_order_of_references(store):
         after = paged[-1]
     assert paged == every
     assert [row[1] for row in store.artifacts.page(ArtifactPage(corpus="d"))] == ["a"]
+    assert {row[5] for row in store.artifacts.page(ArtifactPage())} == {"text"}
 
 
 def test_what_is_held_is_counted_for_each_corpus(store):

@@ -153,14 +153,14 @@ def test_a_link_that_leads_nowhere_is_a_problem(tmp_path):
 
 def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
     write(tmp_path, a_md="x", b__c="x", old_md="x", ignored_md="x")
-    for name in ("x.pdf", "y.PDF", "b.tar.gz", "strange.!!", "long." + "z" * 40):
+    for name in ("x.docx", "y.DOCX", "b.tar.gz", "strange.!!", "long." + "z" * 40):
         (tmp_path / name).write_text("x")
     (tmp_path / ".gitignore").write_text("ignored.md\nbuilt/")
     write(tmp_path, node_modules__a_md="x", built__a_md="x", drafts__a_md="x")
     scan = files(tmp_path, exclude=["old.md", "drafts/"]).scan()
     assert keys(scan) == ["a.md"]
     assert scan.left_out == {
-        "outside the pattern: .pdf": 2,
+        "outside the pattern: .docx": 2,
         "outside the pattern: .gz": 1,
         "outside the pattern: no suffix": 4,
         "excluded": 1,
@@ -170,6 +170,25 @@ def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
         "directory: ignored by git": 1,
     }
     assert files(tmp_path).scan(str(tmp_path / "b")).left_out == {}
+
+
+def test_what_nothing_here_reads_is_counted_with_the_command_that_helps(tmp_path, monkeypatch):
+    cure = "pip install 'irdaemon[pdf]'"
+    monkeypatch.setattr("irdaemon.source.files.unreadable_suffixes", lambda: {".pdf": cure})
+    for name in ("x.pdf", "y.PDF", "old.pdf"):
+        (tmp_path / name).write_text("x")
+    write(tmp_path, a_md="x")
+    scan = files(tmp_path, exclude="old.pdf").scan()
+    assert keys(scan) == ["a.md"]
+    assert scan.left_out == {f"needs {cure}: .pdf": 2, "excluded": 1}
+
+
+def test_pdfs_are_found_by_themselves_where_they_can_be_read(tmp_path):
+    write(tmp_path, a_md="x")
+    (tmp_path / "x.PDF").write_text("x")
+    assert keys(files(tmp_path).scan()) == ["a.md", "x.PDF"]
+    assert keys(files(tmp_path).scan(str(tmp_path / "x.PDF"))) == ["x.PDF"]
+    assert keys(files(tmp_path, pattern="*.md").scan()) == ["a.md"]
 
 
 def test_no_more_suffixes_are_counted_than_a_person_reads(tmp_path):

@@ -67,3 +67,15 @@ def test_halves_hold_all_the_words_in_their_order_and_no_more_than_is_allowed(te
 
 def test_text_without_a_word_makes_no_surface():
     assert Chunked(headings=True).decompose("id", " \n\n ").surfaces == ()
+
+
+def test_a_chunk_never_reaches_over_two_pages_and_knows_its_own():
+    text = "\n\f\n".join(["beans", "", "peas " * 30])
+    plan = Chunked(chunk_size=100, overlap=0).decompose("a", text, {"n_pages": 3, "suffix": ".pdf"})
+    assert [surface.metadata["page"] for surface in plan.surfaces] == [1, 3, 3]
+    assert plan.surfaces[0].text == "beans"
+
+
+def test_pages_that_are_not_as_many_as_stated_have_no_numbers():
+    plan = Chunked().decompose("a", "beans\n\f\npeas", {"n_pages": 3, "suffix": ".pdf"})
+    assert [set(surface.metadata) for surface in plan.surfaces] == [{"chunk_index", "n_chunks"}]

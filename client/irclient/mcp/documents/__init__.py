@@ -65,6 +65,7 @@ class Listed(BaseModel, frozen=True):
     path: str
     title: str
     updated_at: str
+    asset_type: str
 
 
 class Contents(BaseModel, frozen=True):
@@ -177,4 +178,5 @@ def _listed(held: IndexedArtifact) -> Listed:
         path=as_place(held.pointer),
         title=one_line(held.name),
         updated_at=datetime.fromtimestamp(held.indexed_at, UTC).isoformat(timespec="seconds"),
+        asset_type=held.asset_type,
     )

@@ -53,6 +53,7 @@ class Overview(BaseModel, frozen=True):
     documents: int
     chunks: int
     embeddings: int
+    asset_types: dict[str, int] | None = None
 
 
 class OverviewTool:
@@ -87,7 +88,15 @@ async def _overview(client: AsyncClient, view: str, depth: int) -> Overview:
         documents=sum(each.artifacts for each in corpora),
         chunks=sum(each.records for each in corpora),
         embeddings=sum(each.vectors for each in corpora),
+        asset_types=await _asset_types(client, corpora) if view == "stats" else None,
     )
+
+
+async def _asset_types(client: AsyncClient, corpora: Sequence[CorpusStatus]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for corpus in corpora:
+        counted.update((await client.info(corpus.name)).asset_types)
+    return dict(counted.most_common())
 
 
 async def _source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
@@ -139,4 +148,6 @@ def _overview_lines(seen: Overview) -> Iterator[str]:
         yield f"  in {', '.join(source.paths)}"
     for directory in seen.directories or ():
         yield f"- {directory.path}: {directory.documents:,}"
+    if seen.asset_types:
+        yield ", ".join(f"{count:,} {name}" for name, count in seen.asset_types.items())
     yield (f"{seen.documents:,} documents, {seen.chunks:,} chunks, {seen.embeddings:,} embeddings")

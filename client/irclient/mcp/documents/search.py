@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Literal
@@ -19,12 +18,8 @@ from irclient.results import StoredRecord
 from irclient.types import Hit, Query
 
 _NO_RECORD = StoredRecord("")
-AssetType = Literal["text", "code"]
+AssetType = Literal["text", "code", "pdf", "image", "multimodal"]
 _MODES = {"hybrid": "hybrid", "semantic": "dense", "keyword": "lexical"}
-_CODE = (
-    ".bash .c .cc .clj .cpp .cs .css .dart .erl .ex .exs .go .h .hpp .hs .html .java .jl .js .jsx"
-    " .kt .lua .m .ml .php .pl .ps1 .py .r .rb .rs .scala .sh .sql .swift .ts .tsx .vue .zig"
-).split()
 
 
 class RankedPassage(BaseModel, frozen=True):
@@ -95,7 +90,7 @@ def filters(search: LibrarySearch, today: date) -> dict[str, Any]:
     """Return the filter that a search's kind and time ask for."""
     where: dict[str, Any] = {}
     if search.asset_type:
-        where["suffix"] = {"$in" if search.asset_type == "code" else "$nin": _CODE}
+        where["asset_type"] = search.asset_type
     first, end = search.start, search.end and search.end + timedelta(days=1)
     if search.timeframe:
         first, end = bounds_of(search.timeframe, today)
@@ -117,7 +112,6 @@ async def _passage(client: AsyncClient, hit: Hit, query: str) -> RankedPassage:
     reference = f"{hit.corpus}/{hit.artifact_id}"
     record = await _record(client, reference, hit.surface_index)
     content = plain(record.text or hit.summary)
-    suffix = os.path.splitext(hit.pointer)[1].lower()
     return RankedPassage(
         chunk_id=record.record_id,
         document_id=as_place(reference),
@@ -127,7 +121,7 @@ async def _passage(client: AsyncClient, hit: Hit, query: str) -> RankedPassage:
         heading_path=one_line(str(record.metadata.get("heading", ""))),
         score=round(hit.score, 4),
         snippet=snippet(content, query),
-        asset_type="code" if suffix in _CODE else "text",
+        asset_type=one_line(str(hit.fields.get("asset_type", ""))),
     )
 
 

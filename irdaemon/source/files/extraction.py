@@ -1,0 +1,138 @@
+"""Read PDFs and images: by a library that is an extra, in a child process with limits.
+
+A parser of such files meets hostile ones, and may loop, fill the memory or crash. So it runs in a
+process of its own (`extract_pdf`, `extract_image`), for a bounded time with bounded memory, on the
+descriptor of the file that was checked; what it prints is bounded, and is data. Whatever becomes of
+it is one file's failure. No parser is imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from irclient.errors import Unavailable
+from irdaemon.runtime.memory import MB
+from irdaemon.runtime.worker import ProcessLimits, filtered
+from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
+from irdaemon.source.opening import open_bounded
+from irdaemon.types import Refused, SourceError
+
+# Each child alone: one is read after the other.
+_LIMITS = ProcessLimits(20.0, 1024 * MB)
+_OUTPUT = 40 * MB
+_SCALARS = (str, int, float, bool)
+# What PDFs and images may have in bytes where a corpus does not say.
+MAX_BYTES = 16_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A kind of file: what its reader imports, the extra that has it, and the reader."""
+
+    name: str
+    module: str
+    extra: str
+    script: str
+
+    @property
+    def missing(self) -> str:
+        """Return how to install what reads it, "" where that is here."""
+        return "" if find_spec(self.module) else f"pip install 'irdaemon[{self.extra}]'"
+
+
+_FORMATS = {
+    **dict.fromkeys(PDFS, _Format("PDF", "pypdf", "pdf", "extract_pdf.py")),
+    **dict.fromkeys(IMAGES, _Format("image", "PIL", "image", "extract_image.py")),
+}
+
+# Why a reader gave nothing: what is said, what helps, and whether what was known is forgotten.
+_FAILURES = {
+    "encrypted": ("encrypted with a password", "save it without one, or exclude it", True),
+    "cipher": ("encrypted, in a way that cannot be read here", "pip install cryptography", False),
+    "no_text": ("no text layer", "run OCR over it, or exclude it", True),
+    "pages": ("more than 2,000 pages", "split it, or exclude it", False),
+    "long": ("more than 8,000,000 characters of text", "split it, or exclude it", False),
+    "pixels": ("more than 100,000,000 pixels", "scale it down, or exclude it", False),
+    "memory": (f"more memory needed than {_LIMITS.memory // MB} MB", "exclude it", False),
+    "damaged": ("damaged or cut short", "save it anew, or exclude it", False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The text of a file, pages apart by form feeds; what it states; the SHA-256 of its bytes."""
+
+    text: str
+    fields: Mapping[str, Any]
+    flags: tuple[str, ...]
+    digest: str
+
+
+def is_extracted(suffix: str) -> bool:
+    """Return whether files of a suffix are read by a child process."""
+    return suffix in _FORMATS
+
+
+def unreadable_suffixes() -> dict[str, str]:
+    """Return the suffixes whose reader is not installed, each with the command that does it."""
+    missing = {each: each.missing for each in dict.fromkeys(_FORMATS.values())}
+    return {suffix: missing[each] for suffix, each in _FORMATS.items() if missing[each]}
+
+
+def readers() -> dict[str, str]:
+    """Return the formats there are readers for, each with the command to install it, "" if here."""
+    return {each.name: each.missing for each in dict.fromkeys(_FORMATS.values())}
+
+
+def missing_ocr() -> str:
+    """Return how to install what reads the text in pictures, "" where that is here."""
+    program = "" if shutil.which("tesseract") else "sudo apt install tesseract-ocr"
+    library = "" if find_spec("pytesseract") else "pip install pytesseract"
+    return " && ".join(filter(None, (program, library)))
+
+
+def extracted(path: str, max_bytes: int) -> Extraction:
+    """Read a PDF or an image by its real path, in a child process.
+
+    Raises FileNotFoundError when it is gone, SourceError when it is too large, unreadable, or its
+    reader fails or exceeds a limit, Refused when there is nothing to read in it.
+    """
+    format = _FORMATS[suffix_of(path)]
+    if format.missing:
+        raise Refused(f"{path}: what reads this {format.name} is not installed", format.missing)
+    script = os.path.join(os.path.dirname(__file__), format.script)
+    with open_bounded(path, max_bytes) as file:
+        digest = hashlib.sha256(file.read(max_bytes)).hexdigest()
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        try:
+            printed = filtered([sys.executable, "-P", script], file, _LIMITS, _OUTPUT)
+        except Unavailable as error:
+            raise SourceError(f"{path}: it could not be read: {error.message}") from error
+    return _checked(path, printed, digest)
+
+
+def _checked(path: str, printed: bytes, digest: str) -> Extraction:
+    """Return what a reader printed; nothing about its form is taken for granted."""
+    try:
+        found = json.loads(printed)
+        if failure := found.get("failure"):
+            raise _failed(path, str(failure))
+        stated = found["fields"].items()
+        fields = {str(k): v for k, v in stated if isinstance(v, _SCALARS)}
+        flags = tuple(map(str, found["flags"]))
+        return Extraction(str(found["text"]), fields, flags, digest)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SourceError(f"{path}: its reader gave no answer that can be used") from error
+
+
+def _failed(path: str, failure: str) -> SourceError:
+    said, cure, forgotten = _FAILURES.get(failure, _FAILURES["damaged"])
+    return (Refused if forgotten else SourceError)(f"{path}: {said}", cure)
