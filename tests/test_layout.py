@@ -99,6 +99,7 @@ COVERED_BY = {
     "irdaemon.daemon.writer_thread": "e2e/test_one_daemon.py",
     "irdaemon.disclosure.bundle": "unit/disclosure/test_disclose.py",
     "irdaemon.disclosure.payload": "unit/disclosure/test_disclose.py",
+    "irdaemon.discovery.merge": "unit/library/test_federate.py",
     "irdaemon.embed.absent": "unit/engine/test_reembedding.py",
     "irdaemon.embed.fastembed": "unit/embed/test_embed.py",
     "irdaemon.embed.hashing": "unit/embed/test_embed.py",

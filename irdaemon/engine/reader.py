@@ -14,6 +14,7 @@ from irdaemon.disclosure.references import resolve
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.explain import explain
+from irdaemon.discovery.merge import Choosing
 from irdaemon.discovery.query import asked, ranking_only, validated
 from irdaemon.engine import status as overview
 from irdaemon.engine.freshness import catch_up
@@ -29,7 +30,7 @@ from irdaemon.evaluate import (
 )
 from irdaemon.ledger import ArtifactPage
 from irdaemon.selection.strategies import Selector
-from irdaemon.types import Disclosure, Query, Selection
+from irdaemon.types import Disclosure, Hit, Query, Selection
 
 
 class Reader:
@@ -45,11 +46,11 @@ class Reader:
 
     def discover(self, query: Query | str, custom: Selector | None = None) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
-        state = self._state
+        state, choosing = self._state, Choosing(custom)
 
         def run(query: Query) -> Selection:
-            trace = discovery.discover(state.snapshot, query, state.models, state.pending, custom)
-            return trace.selection
+            found = discovery.discover(state.snapshot, query, state.models, state.pending, choosing)
+            return found.selection
 
         return self._answered(validated(as_query(query), custom), run, state.discover_tiers)
 
@@ -145,15 +146,22 @@ class Reader:
     def _disclosed(self, found: Selection, query: Query) -> Selection:
         if (query.level, query.expand) == ("metadata", "none") or not found.results:
             return found
+        return replace(found, results=self.with_payloads(found.results, query))
+
+    def with_payloads(self, hits: Iterable[Hit], query: Query) -> tuple[Hit, ...]:
+        """Return hits with the payloads that a valid query asks for.
+
+        Those of corpora that are gone are left out.
+        """
         corpora, expand = self._state.corpora, parse_expand(query.expand)
         with self._state.reading() as ledger:
-            hits = tuple(
+            disclosed = tuple(
                 disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)
-                for hit in found.results
+                for hit in hits
                 if hit.corpus in corpora
             )
-        self._note_disclosed(hit.disclosure for hit in hits if hit.disclosure)
-        return replace(found, results=hits)
+        self._note_disclosed(hit.disclosure for hit in disclosed if hit.disclosure)
+        return disclosed
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""

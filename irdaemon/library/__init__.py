@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
 from irdaemon.library.built import Built, HitCorpus, build, built_of, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
+from irdaemon.library.federate import SeveralCorpora, floors_of
+from irdaemon.library.fuse import fuse_hits
+from irdaemon.retrieve import RRF_K
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec
@@ -26,6 +30,7 @@ __all__ = [
     "build",
     "disclose",
     "discover",
+    "fuse_hits",
     "open_corpus",
     "records_for_artifact",
     "search",
@@ -35,8 +40,12 @@ __all__ = [
 UNREADABLE = "pointer_unreadable"
 
 
+Corpora = Built | str | Sequence[Built | str]
+MinScore = float | str | Mapping[str, float | str | None] | None
+
+
 def search(
-    corpus: Built | str,
+    corpus: Corpora,
     query: str,
     *,
     k: int = 10,
@@ -45,8 +54,16 @@ def search(
     surfaces: Iterable[str] = (),
     fusion: str = "standard",
     surface_weights: Mapping[str, float] | None = None,
+    merge: str | MergeHits = "confidence",
+    merge_weights: Mapping[str, float] | None = None,
+    merge_rrf_k: float = RRF_K,
 ) -> tuple[Hit, ...]:
-    """Return the `k` best artifacts of a corpus, best first, without selection."""
+    """Return the `k` best artifacts of a corpus, best first, without selection.
+
+    Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
+    comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
+    embedder) or a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
+    """
     asked = Query(
         query,
         k=k,
@@ -56,6 +73,10 @@ def search(
         fusion=fusion,
         weights=surface_weights or {},
     )
+    choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
+    if _are_several(corpus):
+        return _several(corpus).search(asked, choosing).results
+    _check_single(choosing)
     built = _built(corpus)
     return built.own(built.engine.search(asked).results)
 
@@ -76,7 +97,7 @@ def select(
 
 
 def discover(
-    corpus: Built | str,
+    corpus: Corpora,
     query: str,
     *,
     k: int = 10,
@@ -91,10 +112,20 @@ def discover(
     max_k: int = 3,
     rel: float = 0.9,
     gap_ratio: float = 0.5,
-    min_score: float | str | None = "auto",
+    min_score: MinScore = "auto",
+    merge: str | MergeHits = "confidence",
+    merge_weights: Mapping[str, float] | None = None,
+    merge_rrf_k: float = RRF_K,
 ) -> Selection:
-    """Search, select and disclose: few hits, or none with a typed reason."""
-    spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    """Search, select and disclose: few hits, or none with a typed reason.
+
+    A list of corpora is asked as one: each is compared with its own floor, then those above it are
+    merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
+    is left out. `signals["per_source"]` says what was found in each.
+    """
+    floors = floors_of(min_score)
+    given = "auto" if isinstance(min_score, Mapping) else min_score
+    spec, custom = _spec(strategy, max_k, rel, gap_ratio, given)
     asked = Query(
         query,
         k=k,
@@ -107,6 +138,10 @@ def discover(
         fusion=fusion,
         weights=surface_weights or {},
     )
+    choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
+    if _are_several(corpus):
+        return _several(corpus).discover(asked, choosing)
+    _check_single(choosing)
     built = _built(corpus)
     found = built.engine.discover(asked, custom)
     return replace(found, results=built.own(found.results))
@@ -183,8 +218,29 @@ def _hits(chosen: Choice | Selection) -> Sequence[Hit]:
     return chosen.results if isinstance(chosen, Selection) else chosen.hits
 
 
-def _built(corpus: Built | str) -> Built:
-    return corpus if isinstance(corpus, Built) else open_corpus(corpus)
+def _built(corpus: Corpora) -> Built:
+    if isinstance(corpus, Built):
+        return corpus
+    if isinstance(corpus, str):
+        return open_corpus(corpus)
+    raise QueryError(f"a corpus is what build returned, or its name, not {corpus!r:.60}")
+
+
+def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
+    return isinstance(corpus, (list, tuple))
+
+
+def _several(corpora: Sequence[Built | str]) -> SeveralCorpora:
+    return SeveralCorpora([_built(each) for each in corpora])
+
+
+def _check_single(choosing: Choosing) -> None:
+    """Raise QueryError where one corpus is asked in a way that belongs to several."""
+    if choosing.floors or replace(choosing, selector=None) != AS_ASKED:
+        raise QueryError(
+            "merge, merge_weights, merge_rrf_k and a min_score by name are for a list of corpora",
+            "give a list: discover([one, other], ...)",
+        )
 
 
 def _spec(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from irdaemon.index import Card, CorpusIndex
 from irdaemon.retrieve.evidence import evidence
-from irdaemon.retrieve.fuse import FUSIONS, fused
+from irdaemon.retrieve.fuse import FUSIONS, RRF_K, fused
 from irdaemon.retrieve.legs import Legs, score_legs
 from irdaemon.retrieve.question import Question
 from irdaemon.retrieve.summary import summary_of
@@ -19,7 +19,7 @@ from irdaemon.retrieve.where import mask_of
 from irdaemon.runtime.profile import stage
 from irdaemon.types import Hit
 
-__all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]
+__all__ = ["FUSIONS", "RRF_K", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
