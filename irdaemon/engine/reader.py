@@ -139,7 +139,7 @@ class Reader:
     def _note_disclosed(self, disclosed: Iterable[Disclosure]) -> None:
         """Have the writer keep what was disclosed, without waiting for it."""
         pins = [pin for each in disclosed if (pin := pin_of(each, self._state.clock()))]
-        if pins:
+        if pins and not self._state.ledger.read_only:
             self._state.disclosed.extend(pins)
             self._state.request(Job("pin"))
 

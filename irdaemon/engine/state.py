@@ -83,8 +83,13 @@ class State:
         self.discover_tiers, self.search_tiers = Tiers(self.tier_times), Tiers(self.tier_times)
 
     def request(self, job: Job) -> int:
-        """Queue a job and return its number; equal requests become one."""
+        """Queue a job and return its number; equal requests become one.
+
+        Raises Unavailable where the ledger is open for reading only.
+        """
         self.check_known(job.corpus or None)
+        if self.ledger.read_only:
+            raise Unavailable("the ledger is open for reading only", "build the corpus again")
         return self.work.add(job)
 
     @property

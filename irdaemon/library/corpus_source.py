@@ -52,12 +52,17 @@ def _from_roots(kind: str, doc: str) -> FromRoots:
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """A source with the name and strategy its corpus will have. Made by the `from_` functions."""
+    """A source with the name and strategy its corpus will have. Made by the `from_` functions.
+
+    `options`, with its roots, are what it can be made of again elsewhere; None where it cannot,
+    since it is in memory.
+    """
 
     name: str
     kind: str
     source: Source
     strategy: IndexingStrategy
+    options: Mapping[str, object] | None = None
 
     from_skills: ClassVar[FromRoots] = staticmethod(
         _from_roots(
@@ -172,4 +177,4 @@ def _of_kind(
     source = load("source", kind, SOURCES)(places, options or {})
     default = strategy_from_spec(DEFAULT_STRATEGIES[kind])
     assert default is not None  # every kind has one
-    return CorpusSource(name, kind, source, strategy or default)
+    return CorpusSource(name, kind, source, strategy or default, dict(options or {}))
