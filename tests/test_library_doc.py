@@ -16,5 +16,5 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     space: dict[str, object] = {}
     for number, example in enumerate(examples, start=1):
         exec(compile(example, f"example {number} of docs/library.md", "exec"), space)
-    for name in ("skills", "packages"):
+    for name in ("skills", "packages", "notes"):
         space[name].close()

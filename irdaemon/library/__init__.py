@@ -15,6 +15,7 @@ from irclient.errors import QueryError
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
 from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
+from irdaemon.library.bound_search import BoundSearch, BoundSearches
 from irdaemon.library.built import Built, HitCorpus, build, built_of, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
 from irdaemon.library.federate import SeveralCorpora, floors_of
@@ -27,12 +28,14 @@ from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec
 __all__ = [
     "Built",
     "CorpusSource",
+    "as_retriever",
     "build",
     "disclose",
     "discover",
     "fuse_hits",
     "open_corpus",
     "records_for_artifact",
+    "retrievers",
     "search",
     "select",
 ]
@@ -212,6 +215,22 @@ def records_for_artifact(corpus: Built | str, artifact_id: str) -> list[dict[str
     """Return the stored records of an artifact in plan order: the way to its siblings."""
     built = _built(corpus)
     return built.engine.records(f"{built.name}/{artifact_id}")
+
+
+def as_retriever(corpus: Built | str, **defaults: Any) -> BoundSearch:
+    """Bind one corpus to a function (query, **overrides) -> hits, best first.
+
+    `defaults` and `overrides` are keywords of `search`.
+    """
+    return BoundSearch(search, _built(corpus), defaults)
+
+
+def retrievers(**defaults: Any) -> Mapping[str, BoundSearch]:
+    """Return a retriever for each corpus by name: those built by this user, and the daemon's.
+
+    `defaults` are keywords of `search`. A corpus is opened when its retriever is asked for.
+    """
+    return BoundSearches(search, defaults)
 
 
 def _hits(chosen: Choice | Selection) -> Sequence[Hit]:

@@ -15,6 +15,7 @@ from irdaemon.strategy import WholeText
 @pytest.fixture
 def state(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(registry, "_by_name", {})
     return tmp_path / "state" / "irdaemon" / "library"
 
 
