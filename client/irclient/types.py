@@ -123,8 +123,9 @@ class Hit(Plain):
     """One retrieved artifact.
 
     `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
-    retriever beside it. `duplicates` lists the other places the same content was found
-    in; `surface_index` is the place in the artifact's plan of the record that matched.
+    retriever beside it. `fields` are the artifact's, and those of the surface that matched (its
+    `chunk_index`, `n_chunks`, `heading`). `duplicates` lists the other places the same content was
+    found in; `surface_index` is the place in the artifact's plan of the record that matched.
     `disclosure` is there only when the query asked for a level above metadata. `hidden` names the
     kinds of characters in its name, summary or pointer that a person would not see.
     """

@@ -39,7 +39,8 @@ class EngineOptions:
     from which a graph is built, 0 for never; `embedder_idle_s`: seconds after which an unused model
     is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
     for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
-    that may wait before one scan stands for them all, 0 for any number.
+    that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
+    were made already, by the names that corpora have for them.
     """
 
     images: Images | None = None
@@ -49,6 +50,7 @@ class EngineOptions:
     reranker: str = ""
     policy: Policy = field(default_factory=Policy)
     queued_paths: int = 0
+    embedders: Mapping[str, Embedder] = field(default_factory=dict)
 
 
 class State:
@@ -71,7 +73,7 @@ class State:
         self.work = Work(clock, options.queued_paths)
         self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
         self.corruption: Corruption | None = None
-        self.embedders = Embedders(options.embedder_idle_s)
+        self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(self.embedders.vector, _reranker(options.reranker))
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()

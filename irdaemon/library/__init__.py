@@ -211,10 +211,16 @@ def _with_passage(
     return with_passage(found, by_policy(records, hit.surface_index, extent))
 
 
-def records_for_artifact(corpus: Built | str, artifact_id: str) -> list[dict[str, Any]]:
-    """Return the stored records of an artifact in plan order: the way to its siblings."""
+def records_for_artifact(
+    corpus: Built | str, artifact_id: str, *, surface_kind: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the stored records of an artifact in plan order: the way to its siblings.
+
+    With `surface_kind` those of that kind alone.
+    """
     built = _built(corpus)
-    return built.engine.records(f"{built.name}/{artifact_id}")
+    records = built.engine.records(f"{built.name}/{artifact_id}")
+    return [each for each in records if surface_kind in (None, each["kind"])]
 
 
 def as_retriever(corpus: Built | str, **defaults: Any) -> BoundSearch:

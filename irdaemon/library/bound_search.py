@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import signature
 from typing import Any
 
-from irclient.client import Client
 from irclient.errors import QueryError, Unreachable
 from irdaemon.library.built import names_built, open_corpus
 from irdaemon.runtime.plugins import did_you_mean
@@ -92,12 +91,16 @@ def search_daemon(
         fusion=fusion,
         weights=surface_weights or {},
     )
+    from irclient.client import Client  # what asks no daemon loads no ZeroMQ
+
     with Client() as client:
         return client.search(asked).results
 
 
 def _names_served() -> list[str]:
     """Return the names of the daemon's corpora, none where there is no daemon."""
+    from irclient.client import Client
+
     try:
         with Client(timeout=_LISTING_S) as client:
             return [corpus.name for corpus in client.status().corpora]

@@ -19,7 +19,9 @@ from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon import __version__
 from irdaemon.config.config import state_dir
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine import Engine
+from irdaemon.embed.absent import Absent
+from irdaemon.embed.given import given_embedder
+from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import FORMAT, Ledger, LedgerError
@@ -121,28 +123,32 @@ def build(
     source: CorpusSource,
     *,
     store: str | None = None,
-    embedder: str = _DEFAULT_EMBEDDER,
+    embedder: str | object = _DEFAULT_EMBEDDER,
     full: bool = False,
     prune: bool = False,
 ) -> Built:
     """Index a source, reading only what changed since the last build of that name.
 
     `store` is the ledger file; by default one per corpus in the state directory, ":memory:" for
-    none at all. `full` reads everything again; `prune` forgets what an empty root no longer has.
-    A corpus of the same name in another ledger stays open, for those who hold its handle.
+    none at all. `embedder` is a name, an object with `id` and `embed`, or a function from texts to
+    vectors with an attribute `id`. `full` reads everything again; `prune` forgets what an empty
+    root no longer has. A corpus of the same name in another ledger stays open, for those who hold
+    its handle.
 
     Raises Unavailable where the source cannot be read and nothing is held of it; otherwise what
     could not be read is part of the handle's report.
     """
     if not NAME.match(source.name):
         raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
-    corpus = Corpus(source.name, source.kind, source.source, source.strategy, embedder)
+    named, options = _embedder(embedder)
+    corpus = Corpus(source.name, source.kind, source.adjusted, source.strategy, named)
     path = store or _store_of(source.name)
     ledger = f"{_MEMORY}{uuid.uuid4().hex}" if path == _MEMORY else os.path.realpath(path)
     if (known := _by_ledger.get((ledger, source.name))) is not None:
         known.close()
-    engine = Engine(Ledger(path), [corpus])
-    engine.ledger.corpora.keep_spec(source.name, CorpusSpec.of(source, embedder).to_dict())
+    engine = Engine(Ledger(path), [corpus], options)
+    spec = CorpusSpec.of(source, named, bool(options.embedders))
+    engine.ledger.corpora.keep_spec(source.name, spec.to_dict())
     number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
     engine.drain()
     done, problems = engine.progress(number), _problems(engine, source.name)
@@ -153,6 +159,14 @@ def build(
     report = f"{done.report}; not read: {problems}" if problems else done.report
     again = partial(build, source, store=store, embedder=embedder)
     return _known(Built(source.name, engine, report, ledger, again))
+
+
+def _embedder(given: str | object) -> tuple[str, EngineOptions]:
+    """Return the name that a corpus has for its embedder, and an engine's options that hold it."""
+    if isinstance(given, str):
+        return given, EngineOptions()
+    made = given_embedder(given)
+    return made.id, EngineOptions(embedders={made.id: made})
 
 
 def _known(built: Built) -> Built:
@@ -169,12 +183,12 @@ def _problems(engine: Engine, name: str) -> str:
     return "; ".join([*shown, *([f"and {more} more"] if more else [])])
 
 
-def open_corpus(name: str, *, store: str | None = None) -> Built:
+def open_corpus(name: str, *, store: str | None = None, embedder: object | None = None) -> Built:
     """Return a corpus that was built before, in this process or in another.
 
     One of another process is opened for reading only, as it is now; ask again to see what was built
-    since. `store` is its ledger file where that is not the usual one. It is embedded by what it was
-    built with, or answers by words alone where that is missing.
+    since. `store` is its ledger file where that is not the usual one. Queries are embedded by what
+    it was built with; `embedder` is that where it was an object. Without it words alone answer.
 
     Raises NotFound where nothing was built under the name, Unavailable, with the version, where
     another version of irdaemon built it.
@@ -188,7 +202,7 @@ def open_corpus(name: str, *, store: str | None = None) -> Built:
             f"no corpus {name!r} was built here",
             f"built: {', '.join(names_built()) or 'none'}; `irc ls` lists those of the daemon",
         )
-    return _opened(name, path)
+    return _opened(name, path, embedder)
 
 
 def names_built() -> list[str]:
@@ -223,11 +237,35 @@ def _spec_in(ledger: Ledger, name: str) -> CorpusSpec:
     return CorpusSpec.kept(name, ledger.corpora.spec_of(name))
 
 
-def _opened(name: str, path: str) -> Built:
+def _opening(spec: CorpusSpec, embedder: object | None) -> EngineOptions:
+    """Return an engine's options with the embedder of a corpus, where it was an object."""
+    if not spec.is_object and embedder is None:
+        return EngineOptions()
+    if embedder is None:
+        return EngineOptions(
+            embedders={spec.embedder: Absent(spec.embedder, _without_embedder(spec))}
+        )
+    made = given_embedder(embedder)
+    if made.id != spec.embedder:
+        raise QueryError(
+            f"the corpus was built with embedder {spec.embedder!r}, not with {made.id!r}",
+            "give that one, or build the corpus again",
+        )
+    return EngineOptions(embedders={made.id: made})
+
+
+def _without_embedder(spec: CorpusSpec) -> Unavailable:
+    return Unavailable(
+        f"the embedder {spec.embedder!r} was an object of the program that built the corpus",
+        "give it: open_corpus(name, embedder=...)",
+    )
+
+
+def _opened(name: str, path: str, embedder: object | None) -> Built:
     ledger = Ledger(path, read_only=True)
     try:
         spec = _spec_in(ledger, name)
-        engine = Engine(ledger, [spec.corpus(name)])
+        engine = Engine(ledger, [spec.corpus(name)], _opening(spec, embedder))
     except (LedgerError, sqlite3.Error) as error:
         ledger.close()
         raise Unavailable(f"corpus {name!r} cannot be opened: {path}: {error}") from error
@@ -236,7 +274,9 @@ def _opened(name: str, path: str) -> Built:
         raise
 
     def again() -> Built:
-        return build(spec.source(name), store=path, embedder=spec.embedder)
+        if spec.is_object and embedder is None:
+            raise _without_embedder(spec)
+        return build(spec.source(name), store=path, embedder=embedder or spec.embedder)
 
     report = f"opened for reading, built by irdaemon {spec.version}"
     return _known(Built(name, engine, report, os.path.realpath(path), again))

@@ -37,6 +37,7 @@ class CorpusSpec:
 
     `version` is that of the irdaemon that built it. `options` and `roots` make its source again,
     `strategy` its strategy; `why_not` is why it cannot be built again from them, "" where it can.
+    `is_object` is whether the embedder is an object of that program; `embedder` is then its id.
     """
 
     version: str
@@ -46,15 +47,16 @@ class CorpusSpec:
     options: Mapping[str, Any]
     strategy: Mapping[str, Any]
     why_not: str = ""
+    is_object: bool = False
 
     @classmethod
-    def of(cls, source: CorpusSource, embedder: str) -> CorpusSpec:
-        """Describe a source as far as plain data can."""
+    def of(cls, source: CorpusSource, embedder: str, is_object: bool = False) -> CorpusSpec:
+        """Describe a source, and an embedder by its name or its id, as far as plain data can."""
         roots = source.source.roots()
         spec = strategy_to_spec(source.strategy)
         why_not = _why_not(source, spec)
         options = source.options or {}
-        return cls(__version__, source.kind, embedder, roots, options, spec, why_not)
+        return cls(__version__, source.kind, embedder, roots, options, spec, why_not, is_object)
 
     @classmethod
     def kept(cls, name: str, given: Mapping[str, Any] | None) -> CorpusSpec:
@@ -70,7 +72,7 @@ class CorpusSpec:
                 "build it again with this version",
             )
         roots = tuple(Root(*each) for each in given["roots"])
-        fields = ("version", "kind", "embedder", "options", "strategy", "why_not")
+        fields = ("version", "kind", "embedder", "options", "strategy", "why_not", "is_object")
         return cls(**{field: given[field] for field in fields}, roots=roots)
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,6 +86,7 @@ class CorpusSpec:
             "options": {} if self.why_not == _IN_MEMORY else dict(self.options),
             "strategy": self.strategy,
             "why_not": self.why_not,
+            "is_object": self.is_object,
         }
 
     def source(self, name: str) -> CorpusSource:
@@ -108,6 +111,8 @@ def _why_not(source: CorpusSource, spec: Mapping[str, Any]) -> str:
     """Return why a source cannot be made again from plain data, "" where it can."""
     if source.options is None:
         return _IN_MEMORY
+    if source.metadata_of or source.change_signal:
+        return "its metadata_of and change_signal are functions of the program that built it"
     if not _is_registered(source.strategy, spec):
         return f"its strategy {spec['name']} is not one that can be written down"
     try:

@@ -77,7 +77,7 @@ class Candidate:
             },
             summary=self.summary if summarised else "",
             pointer=card.pointer,
-            fields=card.fields,
+            fields={**card.fields, **rows.shown[self.position].fields},
             surface_index=int(rows.surfaces.array[self.position]),
         )
 
