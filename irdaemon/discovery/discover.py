@@ -20,7 +20,7 @@ from irdaemon.discovery.query import ANALYSED_CHARS, Embed, analysed, embedded, 
 from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import Question, retrieve
+from irdaemon.retrieve import UNTUNED, Question, retrieve
 from irdaemon.retrieve.rerank import reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
@@ -29,7 +29,7 @@ from irdaemon.selection.strategies import AUTO, Choice, select
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking, ranking_of
 from irdaemon.text.tasks import has_task
-from irdaemon.types import Hit, Query, Selection, SelectSpec
+from irdaemon.types import Hit, Query, Selection, SelectSpec, Tuning
 
 # Answer a query from a snapshot, as `search` and `discover` do: with models, the changes that wait,
 # and how to choose.
@@ -47,10 +47,12 @@ class Models:
     """The models a query may need.
 
     `embed(text, embedder id)` gives the query's vector, or None where that embedder is not ready.
+    `tuning` is how the legs are fused.
     """
 
     embed: Embed
     reranker: Reranker = NOT_CONFIGURED
+    tuning: Tuning = UNTUNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class Trace:
     merged: Merged
     choice: Choice
     selection: Selection
+
+    @property
+    def fusion(self) -> str:
+        """Name the fusion that was used, "" where no corpus was asked."""
+        return next((each.question.fusion for each in self.merged.rankings), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +218,7 @@ def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
     with stage("analyse"):
         asked = [
             (index, embedded(question, index, run.models.embed))
-            for index, question in _questions(run.snapshot, query)
+            for index, question in _questions(run.snapshot, query, run.models.tuning)
         ]
     return tuple(
         _ranking(index, question, run.choosing.asked(query, index.corpus), run.models.reranker)
@@ -219,13 +226,15 @@ def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
     )
 
 
-def _questions(snapshot: Snapshot, query: Query) -> Iterator[tuple[CorpusIndex, Question]]:
+def _questions(
+    snapshot: Snapshot, query: Query, tuning: Tuning
+) -> Iterator[tuple[CorpusIndex, Question]]:
     """Yield each corpus with the query in its terms, without a vector."""
     shared: dict[int, Question] = {}
     for index in snapshot.corpora.values():
         vocabulary = snapshot.vocabulary_of(index)
         if id(vocabulary) not in shared:
-            shared[id(vocabulary)] = analysed(query, vocabulary)
+            shared[id(vocabulary)] = analysed(query, vocabulary, tuning)
         yield index, shared[id(vocabulary)]
 
 

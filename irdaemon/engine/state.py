@@ -27,6 +27,7 @@ from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.types import Tuning
 
 Notify = Callable[[str, Mapping[str, Any]], None]
 
@@ -40,7 +41,7 @@ class EngineOptions:
     is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
     for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
     that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
-    were made already, by the names that corpora have for them.
+    were made already, by the names that corpora have for them; `tuning`: how legs are fused.
     """
 
     images: Images | None = None
@@ -51,6 +52,7 @@ class EngineOptions:
     policy: Policy = field(default_factory=Policy)
     queued_paths: int = 0
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
+    tuning: Tuning = field(default_factory=Tuning)
 
 
 class State:
@@ -74,7 +76,9 @@ class State:
         self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
         self.corruption: Corruption | None = None
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
-        self.models = discovery.Models(self.embedders.vector, _reranker(options.reranker))
+        self.models = discovery.Models(
+            self.embedders.vector, _reranker(options.reranker), options.tuning
+        )
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
         self.forget_answers()

@@ -13,13 +13,13 @@ from irdaemon.index import Card, CorpusIndex
 from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.fuse import FUSIONS, RRF_K, fused
 from irdaemon.retrieve.legs import Legs, score_legs
-from irdaemon.retrieve.question import Question
+from irdaemon.retrieve.question import UNTUNED, Question
 from irdaemon.retrieve.summary import summary_of
 from irdaemon.retrieve.where import mask_of
 from irdaemon.runtime.profile import stage
 from irdaemon.types import Hit
 
-__all__ = ["FUSIONS", "RRF_K", "Candidate", "Question", "Retrieved", "retrieve"]
+__all__ = ["FUSIONS", "RRF_K", "UNTUNED", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
