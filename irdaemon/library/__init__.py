@@ -14,16 +14,18 @@ from typing import Any, TypeGuard
 from irclient.errors import QueryError
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
-from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
+from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits, tuned
+from irdaemon.embed.rerankers import NOT_CONFIGURED
 from irdaemon.library.bound_search import BoundSearch, BoundSearches
 from irdaemon.library.built import Built, HitCorpus, build, built_of, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.fuse import fuse_hits
-from irdaemon.retrieve import RRF_K
+from irdaemon.library.reranking import FromScores, ScoreTexts
+from irdaemon.retrieve import RRF_K, UNTUNED
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
-from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec
+from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
 
 __all__ = [
     "Built",
@@ -60,8 +62,16 @@ def search(
     merge: str | MergeHits = "confidence",
     merge_weights: Mapping[str, float] | None = None,
     merge_rrf_k: float = RRF_K,
+    alpha: float = UNTUNED.alpha,
+    mmr_lambda: float = UNTUNED.mmr_lambda,
+    rrf_k: float = UNTUNED.rrf_k,
+    rerank: ScoreTexts | None = None,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection.
+
+    `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names. `rerank` is a
+    function (query, texts) -> scores from 0 to 1, which reads the first candidates of each corpus
+    again: they then stand in its order, its score being their evidence.
 
     Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
@@ -75,13 +85,11 @@ def search(
         surfaces=tuple(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
+        rerank=rerank is not None,
     )
     choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
-    if _are_several(corpus):
-        return _several(corpus).search(asked, choosing).results
-    _check_single(choosing)
-    built = _built(corpus)
-    return built.own(built.engine.search(asked).results)
+    tuning = tuned(alpha, mmr_lambda, rrf_k)
+    return _asked(corpus, choosing, tuning, rerank).search(asked, choosing).results
 
 
 def select(
@@ -119,6 +127,10 @@ def discover(
     merge: str | MergeHits = "confidence",
     merge_weights: Mapping[str, float] | None = None,
     merge_rrf_k: float = RRF_K,
+    alpha: float = UNTUNED.alpha,
+    mmr_lambda: float = UNTUNED.mmr_lambda,
+    rrf_k: float = UNTUNED.rrf_k,
+    rerank: ScoreTexts | None = None,
 ) -> Selection:
     """Search, select and disclose: few hits, or none with a typed reason.
 
@@ -140,14 +152,11 @@ def discover(
         expand=expand,
         fusion=fusion,
         weights=surface_weights or {},
+        rerank=rerank is not None,
     )
     choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
-    if _are_several(corpus):
-        return _several(corpus).discover(asked, choosing)
-    _check_single(choosing)
-    built = _built(corpus)
-    found = built.engine.discover(asked, custom)
-    return replace(found, results=built.own(found.results))
+    tuning = tuned(alpha, mmr_lambda, rrf_k)
+    return _asked(corpus, choosing, tuning, rerank).discover(asked, choosing)
 
 
 def disclose(
@@ -255,8 +264,15 @@ def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
     return isinstance(corpus, (list, tuple))
 
 
-def _several(corpora: Sequence[Built | str]) -> SeveralCorpora:
-    return SeveralCorpora([_built(each) for each in corpora])
+def _asked(
+    corpus: Corpora, choosing: Choosing, tuning: Tuning, rerank: ScoreTexts | None
+) -> SeveralCorpora:
+    """Return what is asked: the corpora of a list, or one alone."""
+    reranker = NOT_CONFIGURED if rerank is None else FromScores(rerank)
+    if _are_several(corpus):
+        return SeveralCorpora([_built(each) for each in corpus], tuning, reranker)
+    _check_single(choosing)
+    return SeveralCorpora([_built(corpus)], tuning, reranker)
 
 
 def _check_single(choosing: Choosing) -> None:

@@ -1,4 +1,4 @@
-"""Several corpora asked as one: a snapshot over all their ledgers, each with its own vocabulary."""
+"""Corpora asked as one: a snapshot over all their ledgers, each with its own vocabulary."""
 
 from __future__ import annotations
 
@@ -10,15 +10,26 @@ from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
 from irdaemon.discovery.query import ranking_only, validated
 from irdaemon.embed import QueryVector
+from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import Snapshot
 from irdaemon.library.built import Built
-from irdaemon.types import Hit, Query, Selection
+from irdaemon.retrieve import UNTUNED
+from irdaemon.types import Hit, Query, Selection, Tuning
 
 
 class SeveralCorpora:
-    """Corpora of ledgers of their own, in the order in which they are named."""
+    """Corpora of ledgers of their own, in the order in which they are named.
 
-    def __init__(self, corpora: Sequence[Built]):
+    `tuning` is how the legs of each are fused, `reranker` reads again where a query asks for it.
+    """
+
+    def __init__(
+        self,
+        corpora: Sequence[Built],
+        tuning: Tuning = UNTUNED,
+        reranker: Reranker = NOT_CONFIGURED,
+    ):
+        self._tuning, self._reranker = tuning, reranker
         self._by_name = {built.name: built for built in corpora}
         if not corpora:
             raise QueryError("no corpus is named", "give at least one")
@@ -38,10 +49,12 @@ class SeveralCorpora:
     def _answered(self, run: discovery.Run, query: Query, choosing: Choosing) -> Selection:
         check_choosing(choosing, self._by_name)
         valid = validated(query, choosing.selector)
-        found = run(self._snapshot(), valid, discovery.Models(self._vector), 0, choosing).selection
-        merge = choosing.merge if isinstance(choosing.merge, str) else "custom"
-        hits = tuple(self._whole(found.results, valid))
-        return replace(found, results=hits, signals={**found.signals, "merge": merge})
+        models = discovery.Models(self._vector, self._reranker, self._tuning)
+        found = run(self._snapshot(), valid, models, 0, choosing).selection
+        signals = dict(found.signals)
+        if len(self._by_name) > 1:
+            signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"
+        return replace(found, results=tuple(self._whole(found.results, valid)), signals=signals)
 
     def _snapshot(self) -> Snapshot:
         """Return what there is now; its generation is the highest of any of them."""
