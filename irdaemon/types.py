@@ -42,6 +42,7 @@ __all__ = [
     "Selection",
     "SourceError",
     "Surface",
+    "Tuning",
     "Usual",
     "WatchMode",
 ]
@@ -74,6 +75,21 @@ class Root:
     path: str
     scope: str = "user"
     links: LinkPolicy = "direct"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How the rankings of one corpus are fused where a query does not say.
+
+    `fusion` is used for queries that name none. `alpha` (0 to 1) is the share of the cosine in the
+    fusions `alpha` and `alpha+mmr`, `mmr_lambda` (0 to 1) that of relevance against likeness in
+    `mmr` and `alpha+mmr`, and `rrf_k` the constant that `rrf` adds to ranks.
+    """
+
+    fusion: str = "standard"
+    alpha: float = 0.7
+    mmr_lambda: float = 0.7
+    rrf_k: float = 60.0
 
 
 WatchMode = Literal["inotify", "observer", "polling", "missing"]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from irclient.errors import QueryError
 
 MODES = ("hybrid", "dense", "lexical")
-FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr")
+FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr", "alpha+mmr")
 LEVELS = ("metadata", "body", "bundled")
 STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_threshold")
 
@@ -71,8 +71,9 @@ class Query(Plain):
 
     `corpora` empty means all. `k` is how many candidates retrieval brings to selection. `where`
     is a filter over fields, `surfaces` the surface kinds to search (empty: all), `weights` what
-    their fused scores are multiplied by. `fusion` names how the rankings become one. `expand` asks
-    for the text around what matched: `none`, `window:K` (neighbouring records) or `artifact`.
+    their fused scores are multiplied by. `fusion` names how the rankings become one ("": as
+    the daemon is configured). `expand` asks for the text around what matched: `none`, `window:K`
+    (neighbouring records) or `artifact`.
     `rerank` lets the configured reranker read the best candidates again. With `fresh` the answer
     waits, at most `wait_ms`, until it includes every change made before it was asked for. With a
     `budget_ms` above 0 it comes from the best tier that usually takes no longer. With `rounds`
@@ -87,7 +88,7 @@ class Query(Plain):
     surfaces: tuple[str, ...] = ()
     select: SelectSpec = field(default_factory=SelectSpec)
     level: str = "metadata"
-    fusion: str = "standard"
+    fusion: str = ""
     weights: Mapping[str, float] = field(default_factory=dict)
     expand: str = "none"
     rerank: bool = False
@@ -125,8 +126,9 @@ class Hit(Plain):
     """One retrieved artifact.
 
     `score` is the evidence (0 to 1) that selection works on; `scores` holds the raw value of each
-    retriever beside it. `duplicates` lists the other places the same content was found
-    in; `surface_index` is the place in the artifact's plan of the record that matched.
+    retriever beside it. `fields` are the artifact's, and those of the surface that matched (its
+    `chunk_index`, `n_chunks`, `heading`). `duplicates` lists the other places the same content was
+    found in; `surface_index` is the place in the artifact's plan of the record that matched.
     `disclosure` is there only when the query asked for a level above metadata. `hidden` names the
     kinds of characters in its name, summary or pointer that a person would not see.
     """

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import platformdirs
 
+from irclient.types import FUSIONS
 from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.sections import (
@@ -26,6 +27,7 @@ from irdaemon.config.sections import (
     IndexConfig,
     LimitsConfig,
     ScheduleConfig,
+    SearchConfig,
     ServeConfig,
     WatchConfig,
 )
@@ -45,6 +47,7 @@ __all__ = [
     "IndexConfig",
     "LimitsConfig",
     "ScheduleConfig",
+    "SearchConfig",
     "ServeConfig",
     "WatchConfig",
     "config_path",
@@ -56,6 +59,12 @@ __all__ = [
 
 # Kinds that hold what a program hands over, so a file cannot configure them.
 _IN_PROCESS = ("mapping",)
+# What the environment may set of [search], before the file.
+ENVIRONMENT: Mapping[str, str] = {
+    "IRDAEMON_FUSION": "fusion",
+    "IRDAEMON_ALPHA": "alpha",
+    "IRDAEMON_MMR_LAMBDA": "mmr_lambda",
+}
 _TOP_KEYS = ("embedder", "reranker", "known", "corpora", "client", *SECTIONS)
 
 
@@ -81,7 +90,33 @@ def load_config(path: str | None = None) -> Config:
     text = read_text(chosen)
     if text is None and (path or os.environ.get("IRDAEMON_CONFIG")):
         raise ConfigError(f"{chosen}: no such file", "irdaemon init writes one")
-    return parse_config(text or "", chosen)
+    return with_environment(parse_config(text or "", chosen), os.environ)
+
+
+def with_environment(config: Config, env: Mapping[str, str]) -> Config:
+    """Return a configuration with what the environment sets in place of the file.
+
+    Raises ConfigError naming the variable.
+    """
+    search = config.search
+    for name, key in ENVIRONMENT.items():
+        if value := env.get(name):
+            if wrong := _wrong_in_search(key, value):
+                raise ConfigError(f"{name}: {wrong}", f"unset {name}, or correct it")
+            search = replace(search, **{key: value if key == "fusion" else float(value)})  # type: ignore[arg-type]
+    return replace(config, search=search)
+
+
+def _wrong_in_search(key: str, value: Any) -> str:
+    """Return what is wrong with a value of [search], "" where nothing is."""
+    if key == "fusion":
+        known = f"{did_you_mean(value, FUSIONS)}; fusions: {', '.join(FUSIONS)}"
+        return "" if value in FUSIONS else f"unknown fusion {value!r}{known}"
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    return "" if 0 <= share <= 1 else f"{key} must be a number from 0 to 1, not {value!r}"
 
 
 def read_text(path: str) -> str | None:
@@ -143,6 +178,8 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
             0 <= value < float("inf")
         ):
             raise where.error(name, key, f"{key} must be finite and not negative")
+        if name == "search" and (wrong := _wrong_in_search(key, value)):
+            raise where.error(name, key, wrong)
     if table.get("shared"):
         table = {**table, "shared": where.absolute(table["shared"])}
     return kind(**table)

@@ -59,6 +59,21 @@ class IndexConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchConfig:
+    """How the rankings of words and of meaning become one.
+
+    `fusion`: for queries that name none (standard, rrf, blend, alpha, mmr or alpha+mmr); `alpha`:
+    share, 0 to 1, of the cosine in alpha; `mmr_lambda`: share, 0 to 1, of relevance against
+    likeness in mmr. The environment's IRDAEMON_FUSION, IRDAEMON_ALPHA and IRDAEMON_MMR_LAMBDA come
+    before the file.
+    """
+
+    fusion: str = "standard"
+    alpha: float = 0.7
+    mmr_lambda: float = 0.7
+
+
+@dataclass(frozen=True, slots=True)
 class WatchConfig:
     """How file events are taken in.
 
@@ -155,6 +170,7 @@ class Config:
     known: bool = True
     corpora: tuple[CorpusConfig, ...] = ()
     index: IndexConfig = field(default_factory=IndexConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     serve: ServeConfig = field(default_factory=ServeConfig)

@@ -14,6 +14,7 @@ from irdaemon.engine.health import Policy
 from irdaemon.index import Images
 from irdaemon.serve.listen import rules_of
 from irdaemon.source.opening import resolved
+from irdaemon.types import Tuning
 from irdaemon.watch import Settings
 
 
@@ -97,6 +98,7 @@ def engine_options(config: Config) -> EngineOptions:
         reranker=config.reranker,
         policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
         queued_paths=config.limits.queued_paths,
+        tuning=Tuning(config.search.fusion, config.search.alpha, config.search.mmr_lambda),
     )
 
 

@@ -8,27 +8,32 @@ reads one immutable snapshot and writes nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
+from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
 from irdaemon.discovery.query import ANALYSED_CHARS, Embed, analysed, embedded, narrowed
 from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import Candidate, Question, retrieve
+from irdaemon.retrieve import UNTUNED, Question, retrieve
 from irdaemon.retrieve.rerank import reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.selection.dedupe import joined
-from irdaemon.selection.strategies import AUTO, Choice, Selector, relaxed, select
+from irdaemon.selection.strategies import AUTO, Choice, relaxed, select
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking, ranking_of
 from irdaemon.text.tasks import has_task
-from irdaemon.types import Hit, Query, Selection
+from irdaemon.types import Hit, Query, Selection, SelectSpec, Tuning
+
+# Answer a query from a snapshot, as `search` and `discover` do: with models, the changes that wait,
+# and how to choose.
+Run = Callable[[Snapshot, Query, "Models", int, Choosing], "Trace"]
 
 # A hit with this share of the best evidence for a sub-query answers that too.
 _ANSWERS = 0.3
@@ -43,10 +48,12 @@ class Models:
     """The models a query may need.
 
     `embed(text, embedder id)` gives the query's vector, or None where that embedder is not ready.
+    `tuning` is how the legs are fused.
     """
 
     embed: Embed
     reranker: Reranker = NOT_CONFIGURED
+    tuning: Tuning = UNTUNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +97,22 @@ class Trace:
     choice: Choice
     selection: Selection
 
+    @property
+    def fusion(self) -> str:
+        """Name the fusion that was used, "" where no corpus was asked."""
+        return next((each.question.fusion for each in self.merged.rankings), "")
+
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One query under way: what it is asked of, since when, and how many changes wait."""
+    """One query under way: what it is asked of and how, since when, and how many changes wait."""
 
     snapshot: Snapshot
     query: Query
     models: Models
     pending: int
     started: float
+    choosing: Choosing
 
 
 def discover(
@@ -107,7 +120,7 @@ def discover(
     query: Query,
     models: Models,
     pending: int = 0,
-    custom: Selector | None = None,
+    choosing: Choosing = AS_ASKED,
 ) -> Trace:
     """Answer a valid query with few hits, or with none and a typed reason.
 
@@ -118,9 +131,9 @@ def discover(
     """
     started = time.perf_counter()
     query, has_task = _with_floor_for_its_task(query)
-    run = _Run(narrowed(snapshot, query), query, models, pending, started)
-    trace = _discovered(run, has_task, custom)
-    if has_task and custom is None and not trace.merged.hits:
+    run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
+    trace = _discovered(run, has_task)
+    if has_task and choosing.selector is None and not trace.merged.hits:
         return _respelled(run) or trace
     return trace
 
@@ -132,29 +145,35 @@ def _respelled(run: _Run) -> Trace | None:
     if not words:
         return None
     again = replace(run, query=replace(run.query, text=in_words(run.query.text, words)))
-    trace = _discovered(again, True, None)
+    trace = _discovered(again, True)
     if trace.selection.abstained:
         return None
     signals = {**trace.selection.signals, "respelled": words}
     return replace(trace, selection=replace(trace.selection, query=run.query.text, signals=signals))
 
 
-def _discovered(run: _Run, has_task: bool, custom: Selector | None) -> Trace:
+def _discovered(run: _Run, has_task: bool) -> Trace:
     """Ask the corpora once, and select."""
-    query = run.query
+    query, custom = run.query, run.choosing.selector
     # A selector that is not ours may read summaries.
-    merged = _merged(run, query, summarised=custom is not None)
+    found = _merged(run, query, summarised=custom is not None)
     with stage("select"):
-        choice = select(merged.hits, relaxed(query.select, merged.hits), custom)
+        choice = select(found.hits, relaxed(_floored(run), found.hits), custom)
         if custom is None:
-            choice = replace(choice, hits=merged.summarised(choice.hits))
-    if choice.abstained and not merged.hits:
-        reason = _why_empty(merged, query)
+            choice = replace(choice, hits=found.summarised(choice.hits))
+    if choice.abstained and not found.hits:
+        reason = _why_empty(found, query)
         choice = replace(choice, reason=reason if has_task else _WITHOUT_ONE.get(reason, reason))
     elif custom is None and choice.hits and _may_have_subqueries(query):
         with stage("subqueries"):
             choice = _with_subqueries(choice, run)
-    return _trace(run, merged, choice)
+    return _trace(run, found, choice)
+
+
+def _floored(run: _Run) -> SelectSpec:
+    """Return how to select; where corpora have floors of their own those were applied before."""
+    spec = run.query.select
+    return replace(spec, min_score=None) if run.choosing.floors else spec
 
 
 def _with_floor_for_its_task(query: Query) -> tuple[Query, bool]:
@@ -164,16 +183,22 @@ def _with_floor_for_its_task(query: Query) -> tuple[Query, bool]:
     return replace(query, select=replace(query.select, min_score=_WITHOUT_TASK)), False
 
 
-def search(snapshot: Snapshot, query: Query, models: Models, pending: int = 0) -> Trace:
+def search(
+    snapshot: Snapshot,
+    query: Query,
+    models: Models,
+    pending: int = 0,
+    choosing: Choosing = AS_ASKED,
+) -> Trace:
     """Return the ranked candidates of a query: no floor, no selection, exact duplicates joined."""
     started = time.perf_counter()
-    run = _Run(narrowed(snapshot, query), query, models, pending, started)
+    run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     rankings = _rankings(run, query)
-    hits = tuple(islice(joined(_interleaved(rankings)), query.k))
-    merged = Merged(rankings, hits)
+    hits = tuple(islice(joined(merged(rankings, choosing)), query.k))
+    found = Merged(rankings, hits)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
-    reason = "ranked" if hits else _why_empty(merged, query)
-    return _trace(run, merged, Choice(hits, not hits, reason, signals))
+    reason = "ranked" if hits else _why_empty(found, query)
+    return _trace(run, found, Choice(hits, not hits, reason, signals))
 
 
 # -- from the asked corpora to merged hits -------------------------------------------------------
@@ -183,21 +208,35 @@ def _merged(run: _Run, query: Query, summarised: bool = False) -> Merged:
     """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` hits."""
     rankings = _rankings(run, query)
     with stage("merge"):
-        candidates = _interleaved([each for each in rankings if each.above_floor])
+        candidates = merged([each for each in rankings if each.above_floor], run.choosing)
         hits = joined(candidates, near=True, summarised=summarised)
         return Merged(rankings, tuple(islice(hits, query.k)))
 
 
 def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
-    """Analyse a query once, and ask every corpus."""
+    """Analyse a query once for each vocabulary, and ask every corpus."""
     check_clock()
     with stage("analyse"):
-        question = analysed(query, run.snapshot.vocabulary)
         asked = [
             (index, embedded(question, index, run.models.embed))
-            for index in run.snapshot.corpora.values()
+            for index, question in _questions(run.snapshot, query, run.models.tuning)
         ]
-    return tuple(_ranking(index, question, query, run.models.reranker) for index, question in asked)
+    return tuple(
+        _ranking(index, question, run.choosing.asked(query, index.corpus), run.models.reranker)
+        for index, question in asked
+    )
+
+
+def _questions(
+    snapshot: Snapshot, query: Query, tuning: Tuning
+) -> Iterator[tuple[CorpusIndex, Question]]:
+    """Yield each corpus with the query in its terms, without a vector."""
+    shared: dict[int, Question] = {}
+    for index in snapshot.corpora.values():
+        vocabulary = snapshot.vocabulary_of(index)
+        if id(vocabulary) not in shared:
+            shared[id(vocabulary)] = analysed(query, vocabulary, tuning)
+        yield index, shared[id(vocabulary)]
 
 
 def _ranking(
@@ -210,39 +249,6 @@ def _ranking(
             retrieved = reranked(retrieved, query.text, reranker)
     with stage("threshold"):
         return ranking_of(index, question, retrieved, query)
-
-
-def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
-    """Interleave the corpora's rankings: next comes the head that is most unusual for its corpus.
-
-    Each corpus' own order is kept. Across corpora deviations from what is usual compare, and where
-    one of them has no floor evidence does; raw scores never. No score exceeds one before it.
-    """
-    rankings = [each for each in rankings if each.retrieved.candidates]
-    if len(rankings) == 1:
-        return list(rankings[0].retrieved.candidates)
-    calibrated = all(each.floor is not None for each in rankings)
-    waiting = [
-        [
-            (ranking.distinction_of(each) if calibrated else each.score, each)
-            for each in reversed(ranking.retrieved.candidates)
-        ]
-        for ranking in rankings
-    ]
-    merged: list[Candidate] = []
-    while waiting := [ranking for ranking in waiting if ranking]:
-        best = max(waiting, key=lambda ranking: ranking[-1][0])
-        merged.append(best.pop()[1])
-    return _falling(merged)
-
-
-def _falling(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates in their order, each with no more score than the one before it."""
-    lowest = accumulate((each.score for each in candidates), min)
-    return [
-        each if each.score == score else replace(each, score=score)
-        for each, score in zip(candidates, lowest, strict=True)
-    ]
 
 
 def _why_empty(merged: Merged, query: Query) -> str:
@@ -273,12 +279,12 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     for text in subqueries(query.text):
         if len(hits) >= query.select.max_k:
             break
-        merged = _merged(run, replace(query, text=text))
-        found = merged.hits
+        there = _merged(run, replace(query, text=text))
+        found = there.hits
         strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
         if strong and not answers(found, hits):
             best = replace(found[0], score=min(found[0].score, hits[-1].score))
-            hits += merged.summarised([best])
+            hits += there.summarised([best])
     further = len(hits) - len(choice.hits)
     if not further:
         return choice

@@ -67,7 +67,7 @@ def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
         "unknown": [token for token in tokens if token not in held],
         "subqueries": subqueries(query.text),
         "mode": query.mode,
-        "fusion": query.fusion,
+        "fusion": trace.fusion,
     }
 
 

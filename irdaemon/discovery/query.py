@@ -14,12 +14,12 @@ from irdaemon.disclosure.expand import parse_expand
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import FUSIONS, Question
+from irdaemon.retrieve import FUSIONS, UNTUNED, Question
 from irdaemon.retrieve.where import check_dates, check_fields, check_filter
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.strategies import Selector, check_spec
 from irdaemon.text import as_typed, identifiers, tokenize, unstemmed
-from irdaemon.types import Query, SelectSpec
+from irdaemon.types import Query, SelectSpec, Tuning
 
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
@@ -71,7 +71,7 @@ def _check_ranking(query: Query) -> None:
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
             f"modes: {', '.join(MODES)}",
         )
-    if query.fusion not in FUSIONS:
+    if query.fusion and query.fusion not in FUSIONS:
         raise QueryError(
             f"unknown fusion {query.fusion!r}{did_you_mean(query.fusion, FUSIONS)}",
             f"fusions: {', '.join(FUSIONS)}",
@@ -141,7 +141,7 @@ def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
             )
 
 
-def analysed(query: Query, vocabulary: Mapping[str, int]) -> Question:
+def analysed(query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUNED) -> Question:
     """Return a query in the terms of a snapshot, for any of its indexes, without its vector."""
     text = query.text[:ANALYSED_CHARS]
     tokens, known = words_of(text, vocabulary)
@@ -154,7 +154,8 @@ def analysed(query: Query, vocabulary: Mapping[str, int]) -> Question:
         k=2 * query.k + 5,
         where=query.where,
         surfaces=frozenset(query.surfaces),
-        fusion=query.fusion,
+        fusion=query.fusion or tuning.fusion,
+        tuning=tuning,
         weights=query.weights,
         trust=0.0,
         unknown=sum(token not in known for token in tokens),

@@ -67,7 +67,8 @@ def _plain(word: str) -> str:
 def _known(snapshot: Snapshot, initials: set[str]) -> list[str]:
     """Return the words of the vocabulary that begin with one of some letters."""
     starts = tuple(f"{form}{initial}" for initial in initials for form in ("", _FORM))
-    return [term for term in snapshot.vocabulary if term.startswith(starts)]
+    known = (term for each in snapshot.vocabularies() for term in each if term.startswith(starts))
+    return list(dict.fromkeys(known))
 
 
 def _nearest(snapshot: Snapshot, word: str, known: list[str]) -> str:
@@ -104,5 +105,7 @@ def _is_slip(typed: str, word: str) -> bool:
 
 def _frequency(snapshot: Snapshot, token: str) -> int:
     """Return how many records of any corpus hold a token."""
-    term = snapshot.vocabulary.get(token, -1)
-    return sum(index.lexical.frequency(term) for index in snapshot.corpora.values())
+    return sum(
+        index.lexical.frequency(snapshot.vocabulary_of(index).get(token, -1))
+        for index in snapshot.corpora.values()
+    )

@@ -16,9 +16,9 @@ from typing import Any
 from irclient.errors import IRError
 from irdaemon.discovery.bounded_loop import LoopBounds, LoopOutcome, LoopStages, run_loop
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, answers, discover
+from irdaemon.discovery.merge import AS_ASKED, Choosing
 from irdaemon.discovery.query import MAX_K
 from irdaemon.index import Snapshot
-from irdaemon.selection.strategies import Selector
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.types import Hit, Query, Selection
 
@@ -31,7 +31,7 @@ def in_rounds(
     query: Query,
     models: Models,
     pending: int = 0,
-    custom: Selector | None = None,
+    choosing: Choosing = AS_ASKED,
 ) -> Trace:
     """Answer a valid query as `discover` does, in as many rounds as it asks for.
 
@@ -39,11 +39,11 @@ def in_rounds(
     `discover` does in the first round; what a later one fails with is in its record.
     """
     if query.rounds is None:
-        return discover(snapshot, query, models, pending, custom)
+        return discover(snapshot, query, models, pending, choosing)
 
     def ask(text: str, k: int) -> Trace:
         asked = replace(query, text=text, k=k, rounds=None)
-        return discover(snapshot, asked, models, pending, custom)
+        return discover(snapshot, asked, models, pending, choosing)
 
     return _Rounds(ask, query).answered(query.rounds)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 
 from irclient.errors import Unavailable
 from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
@@ -10,6 +12,7 @@ from irdaemon.embed.absent import Absent
 from irdaemon.embed.on_demand import OnDemand
 from irdaemon.runtime.profile import stage
 
+_NONE: Mapping[str, Embedder] = MappingProxyType({})
 # A query vector is a function of its text: repeated prompts need not be embedded again.
 _VECTORS_REMEMBERED = 256
 
@@ -18,13 +21,13 @@ class Embedders:
     """Make, hold and call embedders; one that cannot be made is held by a stand-in.
 
     With `idle_s` above 0, a model unused for so many seconds is released until it is needed again;
-    `release_all` releases all at once.
+    `release_all` releases all at once. `given` are held as they are, by their names.
     """
 
-    def __init__(self, idle_s: float = 0.0) -> None:
+    def __init__(self, idle_s: float = 0.0, given: Mapping[str, Embedder] = _NONE) -> None:
         self._idle_s = idle_s
-        self._by_name: dict[str, Embedder] = {}
-        self._by_id: dict[str, Embedder] = {}
+        self._by_name: dict[str, Embedder] = dict(given)
+        self._by_id: dict[str, Embedder] = {each.id: each for each in given.values()}
         self._vectors: dict[tuple[str, str], QueryVector] = {}
 
     def named(self, name: str) -> Embedder:

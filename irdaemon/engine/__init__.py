@@ -25,7 +25,8 @@ __all__ = ["Engine", "EngineOptions", "Notify"]
 class Engine:
     """Index corpora into a ledger and answer queries about them.
 
-    What its callers need of its parts is here under the parts' own names; see State, Reader and
+    Where the ledger is open for reading only, it answers and takes no jobs. What its callers need
+    of its parts is here under the parts' own names; see State, Reader and
     Writer for what each does.
     """
 
@@ -40,7 +41,8 @@ class Engine:
         state = self.state = State(ledger, options or EngineOptions(), clock, notify)
         writer = self.writer = Writer(state)
         reader = self.reader = Reader(state, writer.drain)
-        writer.publisher.set_corpora(corpora)
+        publisher = writer.publisher
+        (publisher.show_corpora if ledger.read_only else publisher.set_corpora)(corpora)
         self.discover, self.search, self.explain = reader.discover, reader.search, reader.explain
         self.disclose, self.records, self.audit = reader.disclose, reader.records, reader.audit
         self.status, self.health, self.info = reader.status, reader.health, reader.info

@@ -55,6 +55,19 @@ class Publisher:
             generation = ledger.next_generation()
         state.snapshot = Snapshot(generation, indexes, ledger.terms.table())
 
+    def show_corpora(self, corpora: Iterable[Corpus]) -> None:
+        """Serve corpora as a ledger has them now that is only read: nothing is noted in it."""
+        state, ledger = self._state, self._state.ledger
+        state.corpora = {corpus.name: corpus for corpus in corpora}
+        with ledger.one_moment():
+            indexes = {name: self._shown(corpus) for name, corpus in state.corpora.items()}
+            state.snapshot = Snapshot(ledger.generation(), indexes, ledger.terms.table())
+
+    def _shown(self, corpus: Corpus) -> CorpusIndex:
+        embedder, kept = self._state.serving(corpus), self._state.ledger.corpora
+        space = Space(kept.recipe_of(corpus.name), embedder.id, embedder.dim)
+        return index_corpus(self._state.ledger, corpus.name, space)
+
     def _declare(self, corpus: Corpus) -> None:
         ledger, embedder = self._state.ledger, self._state.embedders.named(corpus.embedder)
         ledger.corpora.declare(corpus.name, corpus.kind, corpus.recipe, embedder.id)

@@ -15,6 +15,7 @@ from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.explain import explain
+from irdaemon.discovery.merge import Choosing
 from irdaemon.discovery.query import asked, ranking_only, validated
 from irdaemon.discovery.rounds import in_rounds, judged
 from irdaemon.engine import status as overview
@@ -47,10 +48,10 @@ class Reader:
 
     def discover(self, query: Query | str, custom: Selector | None = None) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
-        state = self._state
+        state, choosing = self._state, Choosing(custom)
 
         def run(query: Query) -> Selection:
-            return in_rounds(state.snapshot, query, state.models, state.pending, custom).selection
+            return in_rounds(state.snapshot, query, state.models, state.pending, choosing).selection
 
         return self._answered(validated(as_query(query), custom), run, state.discover_tiers)
 
@@ -148,22 +149,29 @@ class Reader:
     def _note_disclosed(self, disclosed: Iterable[Disclosure]) -> None:
         """Have the writer keep what was disclosed, without waiting for it."""
         pins = [pin for each in disclosed if (pin := pin_of(each, self._state.clock()))]
-        if pins:
+        if pins and not self._state.ledger.read_only:
             self._state.disclosed.extend(pins)
             self._state.request(Job("pin"))
 
     def _disclosed(self, found: Selection, query: Query) -> Selection:
         if (query.level, query.expand) == ("metadata", "none") or not found.results:
             return found
+        return replace(found, results=self.with_payloads(found.results, query))
+
+    def with_payloads(self, hits: Iterable[Hit], query: Query) -> tuple[Hit, ...]:
+        """Return hits with the payloads that a valid query asks for.
+
+        Those of corpora that are gone are left out.
+        """
         corpora, expand = self._state.corpora, parse_expand(query.expand)
         with self._state.reading() as ledger:
-            hits = tuple(
+            disclosed = tuple(
                 disclose_hit(ledger, corpora[hit.corpus], hit, query.level, expand)
-                for hit in found.results
+                for hit in hits
                 if hit.corpus in corpora
             )
-        self._note_disclosed(hit.disclosure for hit in hits if hit.disclosure)
-        return replace(found, results=hits)
+        self._note_disclosed(hit.disclosure for hit in disclosed if hit.disclosure)
+        return disclosed
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""

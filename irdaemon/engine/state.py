@@ -27,6 +27,7 @@ from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.types import Tuning
 
 Notify = Callable[[str, Mapping[str, Any]], None]
 
@@ -39,7 +40,8 @@ class EngineOptions:
     from which a graph is built, 0 for never; `embedder_idle_s`: seconds after which an unused model
     is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
     for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
-    that may wait before one scan stands for them all, 0 for any number.
+    that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
+    were made already, by the names that corpora have for them; `tuning`: how legs are fused.
     """
 
     images: Images | None = None
@@ -49,6 +51,8 @@ class EngineOptions:
     reranker: str = ""
     policy: Policy = field(default_factory=Policy)
     queued_paths: int = 0
+    embedders: Mapping[str, Embedder] = field(default_factory=dict)
+    tuning: Tuning = field(default_factory=Tuning)
 
 
 class State:
@@ -71,8 +75,10 @@ class State:
         self.work = Work(clock, options.queued_paths)
         self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
         self.corruption: Corruption | None = None
-        self.embedders = Embedders(options.embedder_idle_s)
-        self.models = discovery.Models(self.embedders.vector, _reranker(options.reranker))
+        self.embedders = Embedders(options.embedder_idle_s, options.embedders)
+        self.models = discovery.Models(
+            self.embedders.vector, _reranker(options.reranker), options.tuning
+        )
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
         self.forget_answers()
@@ -83,8 +89,13 @@ class State:
         self.discover_tiers, self.search_tiers = Tiers(self.tier_times), Tiers(self.tier_times)
 
     def request(self, job: Job) -> int:
-        """Queue a job and return its number; equal requests become one."""
+        """Queue a job and return its number; equal requests become one.
+
+        Raises Unavailable where the ledger is open for reading only.
+        """
         self.check_known(job.corpus or None)
+        if self.ledger.read_only:
+            raise Unavailable("the ledger is open for reading only", "build the corpus again")
         return self.work.add(job)
 
     @property

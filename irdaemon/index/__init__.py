@@ -6,7 +6,7 @@ A query reads the engine's snapshot once and works on that one to its end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,7 +49,8 @@ class CorpusIndex:
 
     `embedder` names the vector space of the dense leg. `floors` are the calibrated floors that fit
     it, by mode. `last_reconcile` is None until the first whole scan has ended; `degraded` lists
-    roots that could not be scanned.
+    roots that could not be scanned. `vocabulary` is what its term ids are from, where that is not
+    its snapshot's.
     """
 
     corpus: str
@@ -62,6 +63,7 @@ class CorpusIndex:
     floors: Mapping[str, Floor] = field(default_factory=dict)
     last_reconcile: float | None = None
     degraded: tuple[str, ...] = ()
+    vocabulary: Mapping[str, int] | None = None
 
     @classmethod
     def imaged(cls, origin: Origin, image: Image) -> CorpusIndex:
@@ -111,6 +113,15 @@ class Snapshot:
     generation: int = 0
     corpora: Mapping[str, CorpusIndex] = field(default_factory=dict)
     vocabulary: Mapping[str, int] = field(default_factory=dict)
+
+    def vocabulary_of(self, index: CorpusIndex) -> Mapping[str, int]:
+        """Return the vocabulary that a corpus' term ids are from."""
+        return self.vocabulary if index.vocabulary is None else index.vocabulary
+
+    def vocabularies(self) -> Iterable[Mapping[str, int]]:
+        """Return the vocabularies of its corpora, each once."""
+        every = (self.vocabulary_of(index) for index in self.corpora.values())
+        return {id(each): each for each in every}.values()
 
 
 @dataclass(frozen=True, slots=True)

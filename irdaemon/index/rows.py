@@ -60,6 +60,12 @@ class Shown(NamedTuple):
     digest: bytes
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """Unpack the surface's own metadata."""
+        fields: dict[str, Any] = msgpack.unpackb(self.packed)
+        return fields
+
+    @property
     def summary(self) -> str:
         """Return as much of the text as is kept of a record of any kind."""
         return self.text[:SUMMARY_CHARS]

@@ -42,13 +42,14 @@ from irdaemon.ledger.rows import (
     record_id,
     version_hash,
 )
-from irdaemon.ledger.schema import LedgerError
+from irdaemon.ledger.schema import FORMAT, LedgerError
 from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import IN_MEMORY, Store
 from irdaemon.ledger.terms import Terms
 from irdaemon.ledger.vectors import Vectors
 
 __all__ = [
+    "FORMAT",
     "IN_MEMORY",
     "MOST_PINS",
     "ArtifactPage",
@@ -80,6 +81,7 @@ class Ledger:
 
     def __init__(self, path: str, *, read_only: bool = False):
         self.path = path
+        self.read_only = read_only
         self._store = Store(path, read_only=read_only)
         self.corpora = Corpora(self._store)
         self.artifacts = Artifacts(self._store)

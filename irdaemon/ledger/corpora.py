@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from irdaemon.ledger import erasing
 from irdaemon.ledger.entries import is_authoritative
@@ -53,6 +54,21 @@ class Corpora:
                 embedder_id,
                 name,
             )
+
+    def keep_spec(self, name: str, spec: Mapping[str, Any]) -> None:
+        """Keep what a corpus was made of, plain data, in place of what was kept before."""
+        with self._store.transaction():
+            self._store.run("UPDATE corpora SET spec = ? WHERE name = ?", json.dumps(spec), name)
+
+    def spec_of(self, name: str) -> dict[str, Any] | None:
+        """Return what a corpus was made of; None where that was not kept."""
+        row = self._store.one("SELECT spec FROM corpora WHERE name = ?", name)
+        return json.loads(row[0]) if row and row[0] else None
+
+    def recipe_of(self, name: str) -> str:
+        """Return the recipe that a corpus was last indexed by, "" for an unknown one."""
+        row = self._store.one("SELECT recipe FROM corpora WHERE name = ?", name)
+        return str(row[0]) if row else ""
 
     def forget(self, name: str) -> None:
         """Remove a corpus and all that was known of it, save vectors (compaction drops those)."""

@@ -184,6 +184,11 @@ def add_tries(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE failures ADD COLUMN tries INTEGER NOT NULL DEFAULT 1")
 
 
+def add_spec(connection: sqlite3.Connection) -> None:
+    """Keep what a corpus was made of, as JSON, so that another program can open it by its name."""
+    connection.execute("ALTER TABLE corpora ADD COLUMN spec TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
@@ -192,7 +197,12 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_gone,
     add_secrets,
     add_tries,
+    add_spec,
 )
+
+
+# The present format of a ledger.
+FORMAT = len(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

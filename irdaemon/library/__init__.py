@@ -9,25 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits, tuned
+from irdaemon.embed.rerankers import NOT_CONFIGURED
+from irdaemon.library.bound_search import BoundSearch, BoundSearches
 from irdaemon.library.built import Built, HitCorpus, build, built_of, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
+from irdaemon.library.federate import SeveralCorpora, floors_of
+from irdaemon.library.fuse import fuse_hits
+from irdaemon.library.reranking import FromScores, ScoreTexts
+from irdaemon.retrieve import RRF_K, UNTUNED
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
-from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec
+from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
 
 __all__ = [
     "Built",
     "CorpusSource",
+    "as_retriever",
     "build",
     "disclose",
     "discover",
+    "fuse_hits",
     "open_corpus",
     "records_for_artifact",
+    "retrievers",
     "search",
     "select",
 ]
@@ -35,8 +45,12 @@ __all__ = [
 UNREADABLE = "pointer_unreadable"
 
 
+Corpora = Built | str | Sequence[Built | str]
+MinScore = float | str | Mapping[str, float | str | None] | None
+
+
 def search(
-    corpus: Built | str,
+    corpus: Corpora,
     query: str,
     *,
     k: int = 10,
@@ -45,8 +59,24 @@ def search(
     surfaces: Iterable[str] = (),
     fusion: str = "standard",
     surface_weights: Mapping[str, float] | None = None,
+    merge: str | MergeHits = "confidence",
+    merge_weights: Mapping[str, float] | None = None,
+    merge_rrf_k: float = RRF_K,
+    alpha: float = UNTUNED.alpha,
+    mmr_lambda: float = UNTUNED.mmr_lambda,
+    rrf_k: float = UNTUNED.rrf_k,
+    rerank: ScoreTexts | None = None,
 ) -> tuple[Hit, ...]:
-    """Return the `k` best artifacts of a corpus, best first, without selection."""
+    """Return the `k` best artifacts of a corpus, best first, without selection.
+
+    `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names. `rerank` is a
+    function (query, texts) -> scores from 0 to 1, which reads the first candidates of each corpus
+    again: they then stand in its order, its score being their evidence.
+
+    Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
+    comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
+    embedder) or a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
+    """
     asked = Query(
         query,
         k=k,
@@ -55,9 +85,11 @@ def search(
         surfaces=tuple(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
+        rerank=rerank is not None,
     )
-    built = _built(corpus)
-    return built.own(built.engine.search(asked).results)
+    choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
+    tuning = tuned(alpha, mmr_lambda, rrf_k)
+    return _asked(corpus, choosing, tuning, rerank).search(asked, choosing).results
 
 
 def select(
@@ -76,7 +108,7 @@ def select(
 
 
 def discover(
-    corpus: Built | str,
+    corpus: Corpora,
     query: str,
     *,
     k: int = 10,
@@ -91,10 +123,24 @@ def discover(
     max_k: int = 3,
     rel: float = 0.9,
     gap_ratio: float = 0.5,
-    min_score: float | str | None = "auto",
+    min_score: MinScore = "auto",
+    merge: str | MergeHits = "confidence",
+    merge_weights: Mapping[str, float] | None = None,
+    merge_rrf_k: float = RRF_K,
+    alpha: float = UNTUNED.alpha,
+    mmr_lambda: float = UNTUNED.mmr_lambda,
+    rrf_k: float = UNTUNED.rrf_k,
+    rerank: ScoreTexts | None = None,
 ) -> Selection:
-    """Search, select and disclose: few hits, or none with a typed reason."""
-    spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    """Search, select and disclose: few hits, or none with a typed reason.
+
+    A list of corpora is asked as one: each is compared with its own floor, then those above it are
+    merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
+    is left out. `signals["per_source"]` says what was found in each.
+    """
+    floors = floors_of(min_score)
+    given = "auto" if isinstance(min_score, Mapping) else min_score
+    spec, custom = _spec(strategy, max_k, rel, gap_ratio, given)
     asked = Query(
         query,
         k=k,
@@ -106,10 +152,11 @@ def discover(
         expand=expand,
         fusion=fusion,
         weights=surface_weights or {},
+        rerank=rerank is not None,
     )
-    built = _built(corpus)
-    found = built.engine.discover(asked, custom)
-    return replace(found, results=built.own(found.results))
+    choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
+    tuning = tuned(alpha, mmr_lambda, rrf_k)
+    return _asked(corpus, choosing, tuning, rerank).discover(asked, choosing)
 
 
 def disclose(
@@ -173,18 +220,68 @@ def _with_passage(
     return with_passage(found, by_policy(records, hit.surface_index, extent))
 
 
-def records_for_artifact(corpus: Built | str, artifact_id: str) -> list[dict[str, Any]]:
-    """Return the stored records of an artifact in plan order: the way to its siblings."""
+def records_for_artifact(
+    corpus: Built | str, artifact_id: str, *, surface_kind: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the stored records of an artifact in plan order: the way to its siblings.
+
+    With `surface_kind` those of that kind alone.
+    """
     built = _built(corpus)
-    return built.engine.records(f"{built.name}/{artifact_id}")
+    records = built.engine.records(f"{built.name}/{artifact_id}")
+    return [each for each in records if surface_kind in (None, each["kind"])]
+
+
+def as_retriever(corpus: Built | str, **defaults: Any) -> BoundSearch:
+    """Bind one corpus to a function (query, **overrides) -> hits, best first.
+
+    `defaults` and `overrides` are keywords of `search`.
+    """
+    return BoundSearch(search, _built(corpus), defaults)
+
+
+def retrievers(**defaults: Any) -> Mapping[str, BoundSearch]:
+    """Return a retriever for each corpus by name: those built by this user, and the daemon's.
+
+    `defaults` are keywords of `search`. A corpus is opened when its retriever is asked for.
+    """
+    return BoundSearches(search, defaults)
 
 
 def _hits(chosen: Choice | Selection) -> Sequence[Hit]:
     return chosen.results if isinstance(chosen, Selection) else chosen.hits
 
 
-def _built(corpus: Built | str) -> Built:
-    return corpus if isinstance(corpus, Built) else open_corpus(corpus)
+def _built(corpus: Corpora) -> Built:
+    if isinstance(corpus, Built):
+        return corpus
+    if isinstance(corpus, str):
+        return open_corpus(corpus)
+    raise QueryError(f"a corpus is what build returned, or its name, not {corpus!r:.60}")
+
+
+def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
+    return isinstance(corpus, (list, tuple))
+
+
+def _asked(
+    corpus: Corpora, choosing: Choosing, tuning: Tuning, rerank: ScoreTexts | None
+) -> SeveralCorpora:
+    """Return what is asked: the corpora of a list, or one alone."""
+    reranker = NOT_CONFIGURED if rerank is None else FromScores(rerank)
+    if _are_several(corpus):
+        return SeveralCorpora([_built(each) for each in corpus], tuning, reranker)
+    _check_single(choosing)
+    return SeveralCorpora([_built(corpus)], tuning, reranker)
+
+
+def _check_single(choosing: Choosing) -> None:
+    """Raise QueryError where one corpus is asked in a way that belongs to several."""
+    if choosing.floors or replace(choosing, selector=None) != AS_ASKED:
+        raise QueryError(
+            "merge, merge_weights, merge_rrf_k and a min_score by name are for a list of corpora",
+            "give a list: discover([one, other], ...)",
+        )
 
 
 def _spec(

@@ -1,4 +1,4 @@
-"""Corpora built in this process: each a handle, kept by its name and by its ledger.
+"""Corpora built or opened in this process: each a handle, kept by its name and by its ledger.
 
 A hit names its corpus by a `HitCorpus`, so that it leads to the ledger it was found in, whatever is
 built under the same name later.
@@ -7,20 +7,26 @@ built under the same name later.
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from weakref import WeakValueDictionary
 
 from irclient.errors import NotFound, QueryError, Unavailable
+from irdaemon import __version__
 from irdaemon.config.config import state_dir
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine import Engine
+from irdaemon.embed.absent import Absent
+from irdaemon.embed.given import given_embedder
+from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
-from irdaemon.ledger import Ledger
+from irdaemon.ledger import FORMAT, Ledger, LedgerError
 from irdaemon.library.corpus_source import CorpusSource
+from irdaemon.library.spec import CorpusSpec
 from irdaemon.types import NAME, Hit, Query, Selection
 
 _DEFAULT_EMBEDDER = "wordllama"
@@ -47,19 +53,41 @@ class HitCorpus(str):
 
 
 class Built:
-    """A corpus built in this process: its name, its engine, and what the last build did.
+    """A corpus built or opened in this process: its name, its engine, and what the last build did.
 
     `ledger` identifies the ledger behind it: its real path, or a unique name of one in memory.
+    `again` builds it again. Its length is the number of its artifacts.
     """
 
-    def __init__(self, name: str, engine: Engine, report: str, ledger: str = ""):
+    def __init__(
+        self,
+        name: str,
+        engine: Engine,
+        report: str,
+        ledger: str = "",
+        again: Callable[[], Built] | None = None,
+    ):
         self.name = name
         self.engine = engine
         self.report = report
         self.ledger = ledger
+        self._again = again
 
     def __repr__(self) -> str:
         return f"<corpus {self.name!r}: {self.report}>"
+
+    def __len__(self) -> int:
+        return self.engine.snapshot.corpora[self.name].rows.n_artifacts
+
+    def rebuild(self) -> Built:
+        """Build it again from its source, reading what changed; return the new handle.
+
+        Raises Unavailable where this program does not have the source: a mapping in the memory of
+        another, or a strategy that cannot be written down.
+        """
+        if self._again is None:
+            raise Unavailable(f"corpus {self.name!r} cannot be built again", "use build")
+        return self._again()
 
     def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query; see `irdaemon.evaluate.Searcher`."""
@@ -95,27 +123,32 @@ def build(
     source: CorpusSource,
     *,
     store: str | None = None,
-    embedder: str = _DEFAULT_EMBEDDER,
+    embedder: str | object = _DEFAULT_EMBEDDER,
     full: bool = False,
     prune: bool = False,
 ) -> Built:
     """Index a source, reading only what changed since the last build of that name.
 
     `store` is the ledger file; by default one per corpus in the state directory, ":memory:" for
-    none at all. `full` reads everything again; `prune` forgets what an empty root no longer has.
-    A corpus of the same name in another ledger stays open, for those who hold its handle.
+    none at all. `embedder` is a name, an object with `id` and `embed`, or a function from texts to
+    vectors with an attribute `id`. `full` reads everything again; `prune` forgets what an empty
+    root no longer has. A corpus of the same name in another ledger stays open, for those who hold
+    its handle.
 
     Raises Unavailable where the source cannot be read and nothing is held of it; otherwise what
     could not be read is part of the handle's report.
     """
     if not NAME.match(source.name):
         raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
-    corpus = Corpus(source.name, source.kind, source.source, source.strategy, embedder)
+    named, options = _embedder(embedder)
+    corpus = Corpus(source.name, source.kind, source.adjusted, source.strategy, named)
     path = store or _store_of(source.name)
     ledger = f"{_MEMORY}{uuid.uuid4().hex}" if path == _MEMORY else os.path.realpath(path)
     if (known := _by_ledger.get((ledger, source.name))) is not None:
         known.close()
-    engine = Engine(Ledger(path), [corpus])
+    engine = Engine(Ledger(path), [corpus], options)
+    spec = CorpusSpec.of(source, named, bool(options.embedders))
+    engine.ledger.corpora.keep_spec(source.name, spec.to_dict())
     number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
     engine.drain()
     done, problems = engine.progress(number), _problems(engine, source.name)
@@ -124,7 +157,20 @@ def build(
         engine.ledger.close()
         raise Unavailable(f"corpus {source.name!r} could not be built: {problems or done.report}")
     report = f"{done.report}; not read: {problems}" if problems else done.report
-    built = Built(source.name, engine, report, ledger)
+    again = partial(build, source, store=store, embedder=embedder)
+    return _known(Built(source.name, engine, report, ledger, again))
+
+
+def _embedder(given: str | object) -> tuple[str, EngineOptions]:
+    """Return the name that a corpus has for its embedder, and an engine's options that hold it."""
+    if isinstance(given, str):
+        return given, EngineOptions()
+    made = given_embedder(given)
+    return made.id, EngineOptions(embedders={made.id: made})
+
+
+def _known(built: Built) -> Built:
+    """Keep a corpus by its name and by its ledger."""
     _by_name[built.name] = _by_ledger[built.ledger, built.name] = built
     return built
 
@@ -137,17 +183,103 @@ def _problems(engine: Engine, name: str) -> str:
     return "; ".join([*shown, *([f"and {more} more"] if more else [])])
 
 
-def open_corpus(name: str) -> Built:
-    """Return a corpus that was built in this process.
+def open_corpus(name: str, *, store: str | None = None, embedder: object | None = None) -> Built:
+    """Return a corpus that was built before, in this process or in another.
 
-    Raises NotFound for one that was not: a ledger does not say what its source is.
+    One of another process is opened for reading only, as it is now; ask again to see what was built
+    since. `store` is its ledger file where that is not the usual one. Queries are embedded by what
+    it was built with; `embedder` is that where it was an object. Without it words alone answer.
+
+    Raises NotFound where nothing was built under the name, Unavailable, with the version, where
+    another version of irdaemon built it.
     """
-    if name not in _by_name:
+    known = _by_name.get(name)
+    if known is not None and store in (None, known.ledger) and not _is_outdated(known):
+        return known
+    path = store or (_store_of(name) if NAME.match(name) else "")
+    if not os.path.isfile(path):
         raise NotFound(
-            f"no corpus {name!r} was built in this process",
-            f"built here: {', '.join(sorted(_by_name)) or 'none'}",
+            f"no corpus {name!r} was built here",
+            f"built: {', '.join(names_built()) or 'none'}; `irc ls` lists those of the daemon",
         )
-    return _by_name[name]
+    return _opened(name, path, embedder)
+
+
+def names_built() -> list[str]:
+    """Return the names of the corpora that `open_corpus` opens, sorted."""
+    names = (os.path.splitext(file) for file in _files(os.path.dirname(_store_of("any"))))
+    return sorted({*_by_name, *(name for name, suffix in names if suffix == ".sqlite")})
+
+
+def _files(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _is_outdated(known: Built) -> bool:
+    """Return whether a corpus open for reading was built again since it was opened."""
+    ledger = known.engine.ledger
+    return ledger.read_only and (
+        ledger.moved() or ledger.generation() != known.engine.snapshot.generation
+    )
+
+
+def _spec_in(ledger: Ledger, name: str) -> CorpusSpec:
+    """Return what a corpus was made of. Raises Unavailable where another version built it."""
+    if ledger.format != FORMAT:
+        raise Unavailable(
+            f"the ledger of corpus {name!r} has format {ledger.format}, irdaemon {__version__}"
+            f" reads format {FORMAT}",
+            "install the newer irdaemon" if ledger.format > FORMAT else "build the corpus again",
+        )
+    return CorpusSpec.kept(name, ledger.corpora.spec_of(name))
+
+
+def _opening(spec: CorpusSpec, embedder: object | None) -> EngineOptions:
+    """Return an engine's options with the embedder of a corpus, where it was an object."""
+    if not spec.is_object and embedder is None:
+        return EngineOptions()
+    if embedder is None:
+        return EngineOptions(
+            embedders={spec.embedder: Absent(spec.embedder, _without_embedder(spec))}
+        )
+    made = given_embedder(embedder)
+    if made.id != spec.embedder:
+        raise QueryError(
+            f"the corpus was built with embedder {spec.embedder!r}, not with {made.id!r}",
+            "give that one, or build the corpus again",
+        )
+    return EngineOptions(embedders={made.id: made})
+
+
+def _without_embedder(spec: CorpusSpec) -> Unavailable:
+    return Unavailable(
+        f"the embedder {spec.embedder!r} was an object of the program that built the corpus",
+        "give it: open_corpus(name, embedder=...)",
+    )
+
+
+def _opened(name: str, path: str, embedder: object | None) -> Built:
+    ledger = Ledger(path, read_only=True)
+    try:
+        spec = _spec_in(ledger, name)
+        engine = Engine(ledger, [spec.corpus(name)], _opening(spec, embedder))
+    except (LedgerError, sqlite3.Error) as error:
+        ledger.close()
+        raise Unavailable(f"corpus {name!r} cannot be opened: {path}: {error}") from error
+    except BaseException:
+        ledger.close()
+        raise
+
+    def again() -> Built:
+        if spec.is_object and embedder is None:
+            raise _without_embedder(spec)
+        return build(spec.source(name), store=path, embedder=embedder or spec.embedder)
+
+    report = f"opened for reading, built by irdaemon {spec.version}"
+    return _known(Built(name, engine, report, os.path.realpath(path), again))
 
 
 def built_of(hit: Hit) -> Built:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from irclient.errors import QueryError
 from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.library.adjusted import Adjusted, ChangeSignal, MetadataOf
 from irdaemon.library.listed import by_id
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
-from irdaemon.source.tool import is_tool
+from irdaemon.source.records import Fetcher
+from irdaemon.source.tool import as_definition, is_tool
 from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Root
 
@@ -53,12 +55,28 @@ def _from_roots(kind: str, doc: str) -> FromRoots:
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """A source with the name and strategy its corpus will have. Made by the `from_` functions."""
+    """A source with the name and strategy its corpus will have. Made by the `from_` functions.
+
+    `options`, with its roots, are what it can be made of again elsewhere; None where it cannot,
+    since it is in memory. `metadata_of(id, raw)` gives further filter fields; of
+    `change_signal(id, raw)`, where it is given, an equal text means unchanged, and each build reads
+    everything to ask it.
+    """
 
     name: str
     kind: str
     source: Source
     strategy: IndexingStrategy
+    options: Mapping[str, object] | None = None
+    metadata_of: MetadataOf | None = None
+    change_signal: ChangeSignal | None = None
+
+    @property
+    def adjusted(self) -> Source:
+        """Return the source as it is indexed, its owner's functions applied."""
+        if self.metadata_of is None and self.change_signal is None:
+            return self.source
+        return Adjusted(self.source, self.metadata_of, self.change_signal)
 
     from_skills: ClassVar[FromRoots] = staticmethod(
         _from_roots(
@@ -98,6 +116,8 @@ class CorpusSource:
         *,
         name: str,
         strategy: IndexingStrategy | None = None,
+        metadata_of: MetadataOf | None = None,
+        change_signal: ChangeSignal | None = None,
     ) -> CorpusSource:
         """Take {id: text} or {id: {name, description, text, ...}}; other keys are filter fields.
 
@@ -109,32 +129,43 @@ class CorpusSource:
             mapping = by_id(mapping)
         described = any(isinstance(v, Mapping) and "description" in v for v in mapping.values())
         source = load("source", "mapping", SOURCES)(mapping)
-        return cls(name, "mapping", source, strategy or (Skill() if described else WholeText()))
+        default = Skill() if described else WholeText()
+        made = cls(name, "mapping", source, strategy or default)
+        return replace(made, metadata_of=metadata_of, change_signal=change_signal)
 
     @classmethod
     def from_records(
         cls,
-        fetcher: str,
+        fetcher: str | Fetcher,
         *,
         name: str,
         strategy: IndexingStrategy | None = None,
         options: Mapping[str, object] | None = None,
     ) -> CorpusSource:
-        """Take the records that "module:attr" yields; `options` may name id, text and fields."""
-        return _of_kind("records", (), name, strategy, {"fetcher": fetcher, **(options or {})})
+        """Take the records that a function, or "module:attr", yields.
+
+        `options` may name id, text and fields.
+        """
+        if isinstance(fetcher, str):
+            return _of_kind("records", (), name, strategy, {"fetcher": fetcher, **(options or {})})
+        source = load("source", "records", SOURCES).from_function(fetcher, options or {})
+        return cls(name, "records", source, strategy or WholeText())
 
     @classmethod
     def from_mcp_tools(
         cls,
-        tools: Paths | Sequence[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]],
+        tools: Paths | Sequence[object] | Mapping[str, object] | Callable[[], Any],
         *,
         name: str = "tools",
         strategy: IndexingStrategy | None = None,
     ) -> CorpusSource:
         """Take tools as MCP's tools/list gives them, or the JSON files that hold such lists.
 
-        Tools are definitions, each a mapping with a name, or a mapping of names to definitions.
+        Tools are definitions, each a mapping with a name, or a mapping of names to definitions. A
+        definition may be an object with such attributes, and all of them a function's answer.
         """
+        if callable(tools):
+            return cls.from_mcp_tools(list(tools()), name=name, strategy=strategy)
         if isinstance(tools, (str, os.PathLike)):
             return _of_kind("mcp_tools", tools, name, strategy, None)
         given = _named(tools) if isinstance(tools, Mapping) else list(tools)
@@ -147,13 +178,13 @@ class CorpusSource:
 
 def _named(tools: Mapping[str, Any]) -> list[object]:
     """Return definitions by name as ones that hold their names."""
-    named = ({"name": key} for key in tools)
-    given = zip(named, tools.values(), strict=True)
-    return [{**name, **each} if isinstance(each, Mapping) else each for name, each in given]
+    given = ((name, as_definition(each)) for name, each in tools.items())
+    return [{"name": name, **each} if isinstance(each, Mapping) else each for name, each in given]
 
 
 def _definitions(tools: Sequence[object]) -> list[Mapping[str, Any]]:
     """Return the definitions of tools. Raises QueryError for what is none, naming its place."""
+    tools = [as_definition(tool) for tool in tools]
     for position, tool in enumerate(tools, start=1):
         if not is_tool(tool):
             kind = "one without a name" if isinstance(tool, Mapping) else f"a {type(tool).__name__}"
@@ -177,4 +208,4 @@ def _of_kind(
     source = load("source", kind, SOURCES)(places, options or {})
     default = strategy_from_spec(DEFAULT_STRATEGIES[kind])
     assert default is not None  # every kind has one
-    return CorpusSource(name, kind, source, strategy or default)
+    return CorpusSource(name, kind, source, strategy or default, dict(options or {}))

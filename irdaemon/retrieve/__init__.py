@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from irdaemon.index import Card, CorpusIndex
 from irdaemon.retrieve.evidence import evidence
-from irdaemon.retrieve.fuse import FUSIONS, fused
+from irdaemon.retrieve.fuse import FUSIONS, RRF_K, fused
 from irdaemon.retrieve.legs import Legs, score_legs
-from irdaemon.retrieve.question import Question
+from irdaemon.retrieve.question import UNTUNED, Question
 from irdaemon.retrieve.summary import summary_of
 from irdaemon.retrieve.where import mask_of
 from irdaemon.runtime.profile import stage
 from irdaemon.types import Hit
 
-__all__ = ["FUSIONS", "Candidate", "Question", "Retrieved", "retrieve"]
+__all__ = ["FUSIONS", "RRF_K", "UNTUNED", "Candidate", "Question", "Retrieved", "retrieve"]
 
 # Decimals kept when ordering: beyond them, sums depend on the order of addition.
 _EXACT = 5
@@ -76,7 +76,7 @@ class Candidate:
             },
             summary=self.summary if summarised else "",
             pointer=card.pointer,
-            fields=card.fields,
+            fields={**card.fields, **rows.shown[self.position].fields},
             surface_index=int(rows.surfaces.array[self.position]),
         )
 

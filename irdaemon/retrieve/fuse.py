@@ -1,8 +1,8 @@
 """Fusion: the legs' scores become one order. A fused number orders; it is never evidence.
 
 `standard` is the default. The others are there by name: `rrf`, `blend` (as `ir` has them), `alpha`
-(Agent Library's weighted mean with a bonus for being found by both), and `mmr` (maximal marginal
-relevance: Carbonell and Goldstein 1998).
+(Agent Library's weighted mean with a bonus for being found by both), `mmr` (maximal marginal
+relevance: Carbonell and Goldstein 1998), and `alpha+mmr` (the one, then the other).
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from numpy.typing import NDArray
 from irdaemon.index import CorpusIndex
 from irdaemon.retrieve.evidence import Scores, blended
 from irdaemon.retrieve.legs import Legs
-from irdaemon.retrieve.question import Question
+from irdaemon.retrieve.question import UNTUNED, Question
 
 NAME_WEIGHT = 7.0
 # A record that holds the words of a short query as they are typed, not only their stems.
 _FORM_WEIGHT, _FEW_WORDS = 15.0, 8
 # Records that do not match stand at zero in a lexical ranking; with them it has at least so many.
 FEWEST_MATCHES = 50
-RRF_K = 60
-ALPHA = 0.7
+RRF_K = UNTUNED.rrf_k
 OVERLAP_BONUS = 0.05
-MMR_LAMBDA = 0.7
 _MMR_DEPTH = 5
 
 
@@ -102,15 +100,16 @@ def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:
 
 
 def reciprocal_ranks(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
-    """Add 1 / (60 + rank) over the legs that brought a candidate (Cormack et al. 2009)."""
-    dense = _reciprocal(legs.cosine, legs.near)
-    return dense + _reciprocal(legs.bm25, legs.matched)
+    """Add 1 / (rrf_k + rank) over the legs that brought a candidate (Cormack et al. 2009)."""
+    rrf_k = question.tuning.rrf_k
+    dense = _reciprocal(legs.cosine, legs.near, rrf_k)
+    return dense + _reciprocal(legs.bm25, legs.matched, rrf_k)
 
 
-def _reciprocal(scores: Scores, ranked: NDArray[np.bool_]) -> Scores:
+def _reciprocal(scores: Scores, ranked: NDArray[np.bool_], rrf_k: float) -> Scores:
     given = np.zeros(len(scores), np.float32)
     order = np.argsort(-scores[ranked], kind="stable")
-    given[np.flatnonzero(ranked)[order]] = 1 / (RRF_K + 1 + np.arange(len(order)))
+    given[np.flatnonzero(ranked)[order]] = 1 / (rrf_k + 1 + np.arange(len(order)))
     return given
 
 
@@ -120,32 +119,45 @@ def blend(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
 
 
 def alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
-    """Return 0.7 of the cosine and 0.3 of the share of the best BM25; 5% more for both, at most 1.
+    """Mix the cosine, to a share of `alpha`, with the share of the best BM25.
 
-    Where only one leg takes part its score stands alone.
+    What both legs brought gets 5% more, at most 1. Where only one leg takes part its score stands
+    alone.
     """
     keyword = legs.bm25 / max(legs.best_bm25, 1e-9)
     if question.vector is None or question.mode == "dense":
         return keyword if question.vector is None else legs.cosine
-    mean = ALPHA * legs.cosine + (1 - ALPHA) * keyword
+    share = question.tuning.alpha
+    mean = share * legs.cosine + (1 - share) * keyword
     both = legs.near & legs.matched
     scores: Scores = np.minimum(mean * np.where(both, 1 + OVERLAP_BONUS, 1), 1).astype(np.float32)
     return scores
 
 
 def marginal_relevance(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
-    """Take candidates one by one: 0.7 of the evidence less 0.3 of the likeness to those taken.
+    """Take candidates by their evidence, unlike ones first; see `_unlike_first`."""
+    return _unlike_first(blended(legs.cosine, legs.bm25), index, question, legs)
 
-    Candidates beyond the first 5 * k by evidence follow in that order.
+
+def alpha_then_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Take candidates of `alpha` by its score, unlike ones first; see `_unlike_first`."""
+    return _unlike_first(alpha(index, question, legs), index, question, legs)
+
+
+def _unlike_first(relevance: Scores, index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Take candidates one by one: `mmr_lambda` of the relevance less the rest of the likeness.
+
+    Likeness is the highest to one taken. Candidates beyond the first 5 * k by relevance follow in
+    that order.
     """
-    relevance = blended(legs.cosine, legs.bm25)
+    share = question.tuning.mmr_lambda
     first = np.argsort(-relevance, kind="stable")[: _MMR_DEPTH * question.k]
     vectors = index.rows.vectors.array[legs.positions[first]]
     likeness = np.zeros(len(first), np.float32)
     waiting = np.ones(len(first), np.bool_)
     scores = relevance - 2  # below any that is taken
     for _ in first:
-        gain = MMR_LAMBDA * relevance[first] - (1 - MMR_LAMBDA) * likeness
+        gain = share * relevance[first] - (1 - share) * likeness
         taken = int(np.argmax(np.where(waiting, gain, -np.inf)))
         waiting[taken] = False
         scores[first[taken]] = gain[taken]
@@ -159,4 +171,5 @@ FUSIONS: Mapping[str, Callable[[CorpusIndex, Question, Legs], Scores]] = {
     "blend": blend,
     "alpha": alpha,
     "mmr": marginal_relevance,
+    "alpha+mmr": alpha_then_mmr,
 }

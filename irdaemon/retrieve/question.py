@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.types import Tuning
+
+UNTUNED = Tuning()
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -19,7 +23,7 @@ class Question:
     of words that are written as names in code are, `typed` those of records that hold its plain
     words as they are typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how
     much of the query its embedder knows.
-    `weights` multiply the fused score of surfaces, by kind.
+    `weights` multiply the fused score of surfaces, by kind; `tuning` has the fusions' numbers.
     """
 
     text: str
@@ -36,3 +40,4 @@ class Question:
     identifiers: tuple[int, ...] = ()
     unstemmed: tuple[int, ...] = ()
     typed: tuple[int, ...] = ()
+    tuning: Tuning = UNTUNED

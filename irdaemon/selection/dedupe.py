@@ -7,13 +7,17 @@ words: other versions of one thing, between which an agent could not choose.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from irdaemon.retrieve import Candidate
+from irdaemon.text import tokenize
 from irdaemon.types import Hit
 
 SCOPES = ("project", "user", "plugin", "other")
+Counts = Mapping[Any, float]
 # Cosine of the term counts from which texts of one name count as versions of each other.
 NEARLY = 0.9
 
@@ -49,11 +53,21 @@ def _near_joined(groups: Sequence[list[Candidate]]) -> list[list[Candidate]]:
 
 def _likeness(one: Candidate, other: Candidate) -> float:
     """Return the cosine of the term counts of two candidates' records."""
-    mine = one.index.rows.counts_of(one.position)
-    theirs = other.index.rows.counts_of(other.position)
+    mine, theirs = _counts(one, other)
     shared = sum(count * theirs.get(term, 0) for term, count in mine.items())
     norms = math.hypot(*mine.values()) * math.hypot(*theirs.values())
     return shared / norms if norms else 0.0
+
+
+def _counts(one: Candidate, other: Candidate) -> tuple[Counts, Counts]:
+    """Return the term counts of two records; by words where their term ids do not compare."""
+    if one.index.vocabulary is other.index.vocabulary:
+        return one.index.rows.counts_of(one.position), other.index.rows.counts_of(other.position)
+    return _words(one), _words(other)
+
+
+def _words(candidate: Candidate) -> Counts:
+    return Counter(tokenize(candidate.index.rows.shown[candidate.position].text))
 
 
 def _representative(group: list[Candidate], summarised: bool) -> Hit:

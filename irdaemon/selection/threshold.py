@@ -59,7 +59,12 @@ class CorpusRanking:
         plain = self.why.startswith(_PLAIN) and not self.reranked
         if plain and self.index.building:  # neither legs nor idf are what they will be
             return PLAIN
-        return PLAIN * self.question.trust if plain and "dense" in self.retrieved.took_part else 0.0
+        return PLAIN * self.question.trust if plain and self.has_vectors else 0.0
+
+    @property
+    def has_vectors(self) -> bool:
+        """Return whether vectors took part in the ranking."""
+        return "dense" in self.retrieved.took_part
 
     @property
     def top_score(self) -> float:

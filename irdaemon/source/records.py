@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from irclient.errors import QueryError
 from irdaemon.source.mapping import content_stamp, from_parts, plain
@@ -14,6 +14,7 @@ from irdaemon.types import Entry, Problem, Reading, Root, Scan, SourceError
 _OPTIONS = {"fetcher": str, "id_key": str, "text_key": str, "metadata_keys": list}
 
 Record = Mapping[str, Any]
+Fetcher = Callable[[], Iterable[Record]]
 
 
 class Records:
@@ -34,12 +35,26 @@ class Records:
         self._text_key = string(given, "text_key", "text")
         self._metadata_keys = strings(given, "metadata_keys")
         self._fetched: dict[str, Record] = {}
+        self._function: Fetcher | None = None
         module, _, attribute = self._fetcher.partition(":")
         if not module or not attribute:
             raise QueryError(
                 f"records: option 'fetcher' must be 'module:attribute', not {self._fetcher!r}",
                 "name a callable or an iterable of mappings",
             )
+
+    @classmethod
+    def from_function(cls, function: Fetcher, options: Mapping[str, object]) -> Self:
+        """Serve the records that a function held in memory yields; `options` without `fetcher`."""
+        if not callable(function):
+            raise QueryError(
+                f"a fetcher is a function or 'module:attribute', not {function!r:.60}",
+                "give a function that returns mappings",
+            )
+        name = f"{function.__module__}:{getattr(function, '__qualname__', 'fetcher')}"
+        source = cls((), {**options, "fetcher": name})
+        source._function = function
+        return source
 
     def roots(self) -> tuple[Root, ...]:
         """Return nothing: records change at the next full scan, never by an event."""
@@ -50,7 +65,7 @@ class Records:
         if under is not None:
             return Scan((), ())
         try:
-            records = list(_fetch(self._fetcher))
+            records = list(_records(self._function or _imported(self._fetcher)))
         except Exception as error:  # the user's code may raise anything
             return self._failed(f"{type(error).__name__}: {error}")
         if not records:
@@ -99,11 +114,15 @@ class Records:
         return Scan((), (), (Problem(self._fetcher, reason),))
 
 
-def _fetch(fetcher: str) -> Iterator[Any]:
+def _imported(fetcher: str) -> Any:
     module, _, attribute = fetcher.partition(":")
     found: Any = importlib.import_module(module)
     for name in attribute.split("."):
         found = getattr(found, name)
+    return found
+
+
+def _records(found: Any) -> Iterator[Any]:
     records = found() if callable(found) else found
     if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
         raise SourceError(f"a {type(records).__name__}, not an iterable of mappings")

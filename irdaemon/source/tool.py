@@ -35,6 +35,15 @@ def is_tool(tool: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(name, str) and bool(name.strip())
 
 
+def as_definition(tool: object) -> object:
+    """Return the definition that an object's attributes are; anything else as it is."""
+    name = getattr(tool, "name", None)
+    if isinstance(tool, Mapping) or not isinstance(name, str):
+        return tool
+    found = {key: getattr(tool, key, None) for key in ("title", "description", *_SCHEMAS)}
+    return {"name": name, **{key: value for key, value in found.items() if value is not None}}
+
+
 def _artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:
     name = tool["name"]
     id = (f"{server}/{name}" if server else name) + (f"#{nth}" if nth > 1 else "")

@@ -310,7 +310,10 @@ def test_a_search_narrows_by_source_kind_mode_and_number(garden, library):
     assert "prune.py" not in names(asset_type="text")
     assert names(asset_type="multimodal") == names(asset_type="pdf") == set()
     assert len(names(limit=1)) == 1
-    assert structured(library, "SearchLibrary", query="prune", timeframe="today") == {
+    assert names(timeframe="today") >= {"prune.py", "roses.md"}
+    assert names(source="notes", end_date="2001-01-01") == set()
+    in_skills = {"query": "prune", "source": "skills", "timeframe": "today"}
+    assert structured(library, "SearchLibrary", **in_skills) == {
         "hits": [],
         "note": "Nothing here has the field timestamp.",
     }

@@ -150,9 +150,9 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--fusion",
         choices=FUSIONS,
-        default="standard",
+        default="",
         metavar="HOW",
-        help=f"how the rankings become one: {', '.join(FUSIONS)} (standard)",
+        help=f"how the rankings become one: {', '.join(FUSIONS)} (as configured)",
     )
     group.add_argument(
         "--weight",

@@ -6,12 +6,16 @@ import argparse
 import os
 import shlex
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from irclient.errors import IRError, NotFound
 from irclient.nearest import did_you_mean
 from irclient.terminal.exits import DONE, UNKNOWN, WRONG
 from irclient.terminal.output import note, print_line
 from irdaemon.runtime import worker
+
+if TYPE_CHECKING:
+    from irdaemon.config.origin import EffectiveSetting
 
 HELP = "show or change the configuration file"
 ABOUT = """
@@ -23,6 +27,9 @@ EXAMPLES = """
 # where it is, and what is set in it
 irdaemon config path
 irdaemon config list
+
+# every setting, each with where its value comes from
+irdaemon config list --show-origin
 
 # one setting
 irdaemon config set watch.settle_ms 50
@@ -41,9 +48,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     actions.add_parser("path", help="print where the file is")
     actions.add_parser("edit", help="open it in $VISUAL or $EDITOR, and check it")
-    actions.add_parser("list", help="print every setting in it")
+    every = actions.add_parser("list", help="print every setting in it")
     get = actions.add_parser("get", help="print one setting")
     change = actions.add_parser("set", help="change one setting")
+    for each in (every, get):
+        each.add_argument(
+            "--show-origin",
+            action="store_true",
+            help="also what is not set, each with where it comes from",
+        )
     for each in (get, change):
         each.add_argument("key", metavar="KEY", help="such as embedder or watch.settle_ms")
     change.add_argument("value", metavar="VALUE", help="as in the file; other words are a text")
@@ -70,22 +83,35 @@ def _path(path: str, options: argparse.Namespace) -> int:
 
 
 def _list(path: str, options: argparse.Namespace) -> int:
-    from irdaemon.config.edit import settings
-
-    for key, value in settings(path).items():
-        print_line(f"{key} = {value}")
+    for key, setting in _found(path, options).items():
+        print_line(_written(f"{key} = {setting.value}", setting, options))
     return DONE
 
 
 def _get(path: str, options: argparse.Namespace) -> int:
-    from irdaemon.config.edit import settings
-
-    found = settings(path)
+    found = _found(path, options)
     if options.key not in found:
         message = f"{path} does not set {options.key!r}{did_you_mean(options.key, found)}"
-        raise NotFound(message, "irdaemon config list shows what it sets")
-    print_line(found[options.key])
+        raise NotFound(message, "irdaemon config list --show-origin shows every setting")
+    setting = found[options.key]
+    print_line(_written(setting.value, setting, options))
     return DONE
+
+
+def _found(path: str, options: argparse.Namespace) -> dict[str, EffectiveSetting]:
+    """Return what is set, in the file or the environment; where origins are shown, everything."""
+    from irdaemon.config.origin import DEFAULT, effective_settings
+
+    found = effective_settings(path, os.environ)
+    return {
+        key: setting
+        for key, setting in found.items()
+        if options.show_origin or setting.origin != DEFAULT
+    }
+
+
+def _written(text: str, setting: EffectiveSetting, options: argparse.Namespace) -> str:
+    return f"{text}  # {setting.origin}" if options.show_origin else text
 
 
 def _set(path: str, options: argparse.Namespace) -> int:

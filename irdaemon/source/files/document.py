@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping
 
 from irdaemon.source.files.binary import binary_kind
-from irdaemon.source.frontmatter import decode, front
+from irdaemon.source.files.written import timestamp_of
+from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.markdown import first_heading
 from irdaemon.source.opening import read_regular
 from irdaemon.source.skills.fields import text as one_line
@@ -32,9 +33,15 @@ def document(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artif
     text, flags = decode(data)
     filename = os.path.basename(entry.path)
     suffix = os.path.splitext(filename)[1].lower()
-    stated = _front_matter(text) if suffix in MARKDOWN else {}
+    parts = front(text) if suffix in MARKDOWN else Front({}, text)
+    stated = _stated(parts) if suffix in MARKDOWN else {}
     name = str(stated.get("title") or filename)
-    own = {"filename": filename, "suffix": suffix, "scope": entry.scope}
+    own = {
+        "filename": filename,
+        "suffix": suffix,
+        "scope": entry.scope,
+        "timestamp": timestamp_of(parts.fields, entry.mtime_ns),
+    }
     return Artifact(
         artifact_id=entry.key,
         raw={"name": name, "text": text, "path": place["path"]},
@@ -46,8 +53,7 @@ def document(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artif
     )
 
 
-def _front_matter(text: str) -> dict[str, object]:
-    parts = front(text)
+def _stated(parts: Front) -> dict[str, object]:
     found: dict[str, object] = {
         "title": one_line(parts.fields, "title") or first_heading(parts.body),
         "description": one_line(parts.fields, "description"),

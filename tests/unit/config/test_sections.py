@@ -7,10 +7,10 @@ from irdaemon.config.sections import SECTIONS, Config
 
 
 def test_a_section_is_a_field_of_the_configuration_that_a_file_can_set():
-    assert list(SECTIONS) == ["index", "watch", "schedule", "serve", "health", "limits"]
+    assert list(SECTIONS) == ["index", "search", "watch", "schedule", "serve", "health", "limits"]
     for name, kind in SECTIONS.items():
         key = next(each for each in fields(kind) if isinstance(each.default, int | float))
-        value = 3 if not isinstance(key.default, bool) else not key.default
+        value = 1 if not isinstance(key.default, bool) else not key.default
         config = parse_config(f"[{name}]\n{key.name} = {str(value).lower()}\n", "/etc/f.toml")
         assert isinstance(getattr(config, name), kind)
         assert getattr(getattr(config, name), key.name) == value

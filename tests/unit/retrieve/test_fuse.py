@@ -13,7 +13,7 @@ from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.legs import Legs
 from irdaemon.retrieve.question import Question
 from irdaemon.strategy import ClaudeTurn
-from irdaemon.types import Query
+from irdaemon.types import Query, Tuning
 from tests.support.corpora import engine as built
 from tests.support.corpora import mapped
 from tests.support.searching import TOOLS, engine_of, names, tool
@@ -162,3 +162,41 @@ def test_a_surface_weighed_with_nothing_comes_last():
     for weights, first in (({"user_prompt": 0}, "b"), ({"assistant_summary": 0}, "a")):
         found = made.search(Query("merge pdf files", weights=weights))
         assert found.results[0].artifact_id == first
+
+
+def tuned(tuning):
+    tools = {
+        "a": tool("Merge pdf forms quickly"),
+        "b": tool("Merge pdf forms quickly too"),
+        "c": tool("Deploy cloud forms slowly"),
+    }
+    engine = engine_of(tools)
+    engine.state.models = replace(engine.state.models, tuning=tuning)
+    return engine
+
+
+def test_the_fusion_of_a_query_that_names_none_is_the_configured_one():
+    asked = Query("merge pdf forms and deploy cloud")
+    for fusion in FUSIONS:
+        engine = tuned(Tuning(fusion))
+        named = engine.search(replace(asked, fusion=fusion))
+        assert engine.search(asked).results == named.results
+        assert engine.explain(asked)["analysis"]["fusion"] == fusion
+
+
+def test_alpha_moves_the_order_from_words_to_meaning():
+    def scores(alpha):
+        return fuse.alpha(
+            None, replace(question(), tuning=Tuning(alpha=alpha)), legs([0.9, 0.1], [1, 10])
+        )
+
+    assert scores(0.0)[0] < scores(0.0)[1]
+    assert scores(1.0)[0] > scores(1.0)[1]
+
+
+def test_with_all_weight_on_relevance_mmr_is_the_order_of_alpha():
+    text = "merge pdf forms and deploy cloud"
+    plain = names(tuned(Tuning()).search(Query(text, fusion="alpha")))
+    assert names(tuned(Tuning("alpha+mmr", mmr_lambda=1.0)).search(Query(text))) == plain
+    spread = names(tuned(Tuning("alpha+mmr", mmr_lambda=0.3)).search(Query(text)))
+    assert spread[1] != "b" or spread[0] != "a"

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from irclient.errors import QueryError
 from irdaemon.source.files import Files
 from irdaemon.source.files.ignore import patterns
+from irdaemon.source.files.written import timestamp_of
 from irdaemon.types import Refused, Root, Scan, SourceError
 
 NOTHING = Scan((), ())
@@ -258,6 +259,7 @@ def test_a_document_holds_its_text_title_and_place(tmp_path):
         "suffix": ".md",
         "scope": "user",
         "title": "The Title",
+        "timestamp": timestamp_of({}, (tmp_path / "docs" / "a.md").stat().st_mtime_ns),
     }
 
 

@@ -58,6 +58,30 @@ def test_one_setting_is_printed_and_an_unset_one_is_not_found_with_the_nearest(f
     assert "did you mean 'watch.settle_ms'?" in capsys.readouterr().err
 
 
+def test_the_origin_of_every_setting_can_be_shown(file, monkeypatch, capsys):
+    monkeypatch.setenv("IRDAEMON_ALPHA", "0.4")
+    assert main(["config", "list", "--show-origin"]) == 0
+    listed = dict(line.split(" = ", 1) for line in capsys.readouterr().out.splitlines())
+    line = WRITTEN[: WRITTEN.index("settle_ms")].count("\n") + 1
+    assert listed["watch.settle_ms"] == f"30  # {file}:{line}"
+    assert listed["search.alpha"] == "0.4  # IRDAEMON_ALPHA"
+    assert listed["search.fusion"] == '"standard"  # default'
+    assert listed["embedder"].startswith(f'"hashing"  # {file}:')
+    assert listed["corpora.a.kind"].startswith(f'"files"  # {file}:')
+    assert main(["config", "get", "--show-origin", "search.mmr_lambda"]) == 0
+    assert capsys.readouterr().out == "0.7  # default\n"
+
+
+def test_what_the_environment_sets_is_listed_before_what_the_file_does(file, monkeypatch, capsys):
+    assert main(["config", "set", "search.alpha", "0.2"]) == 0
+    monkeypatch.setenv("IRDAEMON_ALPHA", "0.4")
+    assert main(["config", "get", "search.alpha"]) == 0
+    assert capsys.readouterr().out == "0.4\n"
+    monkeypatch.setenv("IRDAEMON_ALPHA", "2")
+    assert main(["config", "get", "search.alpha"]) == 2
+    assert "IRDAEMON_ALPHA: alpha must be a number from 0 to 1" in capsys.readouterr().err
+
+
 def test_a_setting_is_changed_and_everything_else_stays(file):
     assert main(["config", "set", "watch.settle_ms", "50"]) == 0
     assert file.read_text() == WRITTEN.replace("settle_ms = 30", "settle_ms = 50")

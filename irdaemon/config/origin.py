@@ -1,0 +1,56 @@
+"""Where each setting comes from: the environment, a line of the file, or its default."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from irdaemon.config.checking import ConfigText
+from irdaemon.config.config import ENVIRONMENT, parse_config, read_text, with_environment
+from irdaemon.config.edit import settings
+from irdaemon.config.sections import SECTIONS, Config
+
+DEFAULT = "default"
+_TOP = ("embedder", "reranker", "known")
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSetting:
+    """A value as TOML writes it, and its origin: a variable's name, FILE:LINE, or "default"."""
+
+    value: str
+    origin: str
+
+
+def effective_settings(path: str, env: Mapping[str, str]) -> dict[str, EffectiveSetting]:
+    """Return every setting that there is, by dotted key: set ones first, then the defaults.
+
+    The environment comes before the file, the file before the defaults. Raises ConfigError.
+    """
+    text = read_text(path) or ""
+    with_environment(parse_config(text, path), env)
+    where = ConfigText(path, text)
+    found = {
+        key: EffectiveSetting(value, _line(where, key)) for key, value in settings(path).items()
+    }
+    for name, key in ENVIRONMENT.items():
+        if value := env.get(name):
+            written = json.dumps(value) if key == "fusion" else value
+            found[f"search.{key}"] = EffectiveSetting(written, name)
+    return found | {key: each for key, each in _defaults() if key not in found}
+
+
+def _line(where: ConfigText, key: str) -> str:
+    table, _, name = key.rpartition(".")
+    line = where.line_of(table, name) or where.line_of("", table.partition(".")[0])
+    return f"{where.path}:{line}" if line else where.path
+
+
+def _defaults() -> Iterator[tuple[str, EffectiveSetting]]:
+    plain = Config("", "")
+    for key in _TOP:
+        yield key, EffectiveSetting(json.dumps(getattr(plain, key)), DEFAULT)
+    for name, kind in SECTIONS.items():
+        for each in fields(kind):
+            yield f"{name}.{each.name}", EffectiveSetting(json.dumps(each.default), DEFAULT)

@@ -1,0 +1,91 @@
+"""Corpora asked as one: a snapshot over all their ledgers, each with its own vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from irclient.errors import QueryError
+from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
+from irdaemon.discovery.query import ranking_only, validated
+from irdaemon.embed import QueryVector
+from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
+from irdaemon.index import Snapshot
+from irdaemon.library.built import Built
+from irdaemon.retrieve import UNTUNED
+from irdaemon.types import Hit, Query, Selection, Tuning
+
+
+class SeveralCorpora:
+    """Corpora of ledgers of their own, in the order in which they are named.
+
+    `tuning` is how the legs of each are fused, `reranker` reads again where a query asks for it.
+    """
+
+    def __init__(
+        self,
+        corpora: Sequence[Built],
+        tuning: Tuning = UNTUNED,
+        reranker: Reranker = NOT_CONFIGURED,
+    ):
+        self._tuning, self._reranker = tuning, reranker
+        self._by_name = {built.name: built for built in corpora}
+        if not corpora:
+            raise QueryError("no corpus is named", "give at least one")
+        if len(self._by_name) < len(corpora):
+            names = [built.name for built in corpora]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise QueryError(f"corpus {twice!r} is named twice", "give each corpus once")
+
+    def search(self, query: Query, choosing: Choosing = AS_ASKED) -> Selection:
+        """Return the ranked candidates of all corpora, without selection."""
+        return self._answered(discovery.search, ranking_only(query), choosing)
+
+    def discover(self, query: Query, choosing: Choosing = AS_ASKED) -> Selection:
+        """Answer a query with few hits of whatever corpus, or none and a typed reason."""
+        return self._answered(discovery.discover, query, choosing)
+
+    def _answered(self, run: discovery.Run, query: Query, choosing: Choosing) -> Selection:
+        check_choosing(choosing, self._by_name)
+        valid = validated(query, choosing.selector)
+        models = discovery.Models(self._vector, self._reranker, self._tuning)
+        found = run(self._snapshot(), valid, models, 0, choosing).selection
+        signals = dict(found.signals)
+        if len(self._by_name) > 1:
+            signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"
+        return replace(found, results=tuple(self._whole(found.results, valid)), signals=signals)
+
+    def _snapshot(self) -> Snapshot:
+        """Return what there is now; its generation is the highest of any of them."""
+        now = {name: built.engine.snapshot for name, built in self._by_name.items()}
+        indexes = {name: each.corpora[name] for name, each in now.items()}
+        return Snapshot(
+            max(each.generation for each in now.values()),
+            {
+                name: replace(index, vocabulary=now[name].vocabulary_of(index))
+                for name, index in indexes.items()
+            },
+        )
+
+    def _vector(self, text: str, embedder_id: str) -> QueryVector | None:
+        """Return a query's vector by the first of the engines that has its embedder."""
+        pools = (built.engine.state.embedders for built in self._by_name.values())
+        found = (pool.vector(text, embedder_id) for pool in pools)
+        return next((vector for vector in found if vector is not None), None)
+
+    def _whole(self, hits: Iterable[Hit], query: Query) -> Iterable[Hit]:
+        """Yield hits that lead back to their corpora, with the payloads that the query asks for."""
+        plain = (query.level, query.expand) == ("metadata", "none")
+        for hit in hits:
+            built = self._by_name[hit.corpus]
+            yield from built.own(
+                (hit,) if plain else built.engine.reader.with_payloads([hit], query)
+            )
+
+
+def floors_of(
+    min_score: float | str | Mapping[str, float | str | None] | None,
+) -> Mapping[str, float | str | None]:
+    """Return the floors that are given by corpus, none where one is given for all."""
+    return min_score if isinstance(min_score, Mapping) else {}
