@@ -97,6 +97,16 @@ class Query(Plain):
     budget_ms: float = 0.0
     rounds: int | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, without a fusion where none is chosen.
+
+        Daemons of before know no empty one.
+        """
+        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
+        if not self.fusion:
+            del plain["fusion"]
+        return plain
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
         """Build a query from plain data; its values are validated where it is run."""

@@ -28,7 +28,7 @@ BESIDE = {
 # in memory belong to a program that goes on.
 NO_COMMAND = {"reload", "discover_in", "register_docs", "drop_docs"}
 GIVEN = {
-    "query": Query("x"),
+    "query": Query("x", fusion="rrf"),
     "cases": [{"query": "x"}],
     "references": ["c/a"],
     "reference": "c/a",
