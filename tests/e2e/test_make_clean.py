@@ -35,7 +35,12 @@ def test_it_takes_out_what_was_set_up_and_leaves_configuration_and_keys(home):
     state = home.path / ".local" / "state" / "irdaemon"
     assert (state / "ledger.sqlite").exists()
     done = subprocess.run(
-        ["make", "clean"], cwd=place, env=home.env, capture_output=True, text=True, timeout=60
+        ["make", "--no-print-directory", "clean"],
+        cwd=place,
+        env=home.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     assert settings.read_text() == "{}\n"
@@ -56,7 +61,12 @@ def test_without_an_installation_it_removes_what_was_built(home):
     shutil.rmtree(place / ".venv")
     os.makedirs(place / "irdaemon" / "__pycache__")
     done = subprocess.run(
-        ["make", "clean"], cwd=place, env=home.env, capture_output=True, text=True, timeout=60
+        ["make", "--no-print-directory", "clean"],
+        cwd=place,
+        env=home.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout == "removed: .venv and what was built here\n", done.stderr
     assert not (place / "irdaemon" / "__pycache__").exists()
