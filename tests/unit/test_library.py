@@ -60,6 +60,44 @@ def test_other_keys_are_fields_to_filter_on(tools):
     assert [(hit.artifact_id, hit.name) for hit in hits] == [("git", "Git")]
 
 
+def test_disclosures_come_in_the_order_of_the_hits_and_leave_them_as_they_are(tools):
+    hits = ir.search(tools, "pdf forms commit")
+    before = [hit.to_dict() for hit in hits]
+    for given in (hits, hits[::-1]):
+        told = [each.artifact_id for each in ir.disclose(given)]
+        assert told == [hit.artifact_id for hit in given]
+    assert len(hits) == 2
+    assert [hit.to_dict() for hit in hits] == before
+
+
+TURNS = {
+    "1": {"user_prompt": "mend the parser", "assistant_summary": "The badger module was wrong."},
+    "2": {"user_prompt": "what is the badger module", "assistant_summary": "It parses dates."},
+}
+
+
+@pytest.mark.parametrize(
+    ("side", "turns"), [("user_prompt", ["2"]), ("assistant_summary", ["1"]), (None, ["1", "2"])]
+)
+def test_a_search_can_be_of_one_side_of_a_turn(side, turns):
+    source = ir.CorpusSource.from_mapping(TURNS, name="turns", strategy=ir.ClaudeTurn())
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    hits = ir.search(built, "badger module", mode="lexical", surfaces=[side] if side else ())
+    assert sorted(hit.artifact_id for hit in hits) == turns
+    built.close()
+
+
+def test_a_search_can_be_narrowed_by_what_a_surface_says_of_itself():
+    text = "# One\n\nalpha words\n\n# Two\n\nalpha again"
+    strategy = ir.Chunked(headings=True)
+    source = ir.CorpusSource.from_mapping({"a": text}, name="parts", strategy=strategy)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    for wanted, found in (({"heading": "Two"}, 1), ({"chunk_index": 0}, 0)):
+        (hit,) = ir.search(built, "alpha", filter=wanted)
+        assert hit.surface_index == found
+    built.close()
+
+
 def plain(name, store=":memory:", **texts):
     source = ir.CorpusSource.from_mapping(texts, name=name)
     return ir.build(source, store=store, embedder="hashing")

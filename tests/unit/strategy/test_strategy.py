@@ -23,6 +23,21 @@ def test_every_registered_strategy_can_be_written_down_and_rebuilt(name):
     assert recipe_of(strategy_from_spec(spec)) == recipe_of(strategy)
 
 
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("Chunked", {"chunk_size": 1200, "overlap": 200, "text_key": None, "kind": "chunk"}),
+        ("ClaudeTurn", {"include_full": False}),
+        ("Package", {"chunk_size": 1500, "overlap": 200, "embed_deps": False}),
+        ("Skill", {}),
+        ("WholeText", {"text_key": None, "kind": "document"}),
+    ],
+)
+def test_strategies_are_known_by_their_names_and_their_usual_sizes(name, params):
+    spec = strategy_to_spec(STRATEGY_REGISTRY[name]())
+    assert params.items() <= spec["params"].items()
+
+
 def test_an_unknown_strategy_or_parameter_is_a_value_error_that_names_the_known():
     assert strategy_from_spec(None) is None
     with pytest.raises(ValueError, match="did you mean 'Skill'"):
