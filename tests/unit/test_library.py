@@ -66,6 +66,7 @@ def test_disclosures_come_in_the_order_of_the_hits_and_leave_them_as_they_are(to
     for given in (hits, hits[::-1]):
         told = [each.artifact_id for each in ir.disclose(given)]
         assert told == [hit.artifact_id for hit in given]
+        assert [each.passage for each in ir.disclose(given)] == [None, None]
     assert len(hits) == 2
     assert [hit.to_dict() for hit in hits] == before
 
@@ -95,6 +96,44 @@ def test_a_search_can_be_narrowed_by_what_a_surface_says_of_itself():
     for wanted, found in (({"heading": "Two"}, 1), ({"chunk_index": 0}, 0)):
         (hit,) = ir.search(built, "alpha", filter=wanted)
         assert hit.surface_index == found
+    built.close()
+
+
+def test_a_long_document_is_one_hit_by_its_best_chunk():
+    text = "\n\n".join(f"paragraph {n} of the harbour" for n in range(20)) + "\n\nthe badger"
+    strategy = ir.Chunked(chunk_size=60, overlap=0)
+    source = ir.CorpusSource.from_mapping({"long": text}, name="long", strategy=strategy)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    (hit,) = ir.search(built, "badger", mode="lexical")
+    records = ir.records_for_artifact("long", "long")
+    assert [each["surface_index"] for each in records] == list(range(len(records)))
+    assert records == ir.records_for_artifact(built, "long")
+    assert "the badger" in records[hit.surface_index]["text"]
+    with pytest.raises(NotFound):
+        ir.records_for_artifact(built, "gone")
+    built.close()
+
+
+def test_a_store_gives_the_body_by_what_a_hit_points_to(tmp_path):
+    (tmp_path / "a.md").write_text("alpha one")
+    source = ir.CorpusSource.from_files(tmp_path, name="stored")
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    hits = ir.search(built, "alpha")
+    (told,) = ir.disclose(hits, store={str(tmp_path / "a.md"): "kept elsewhere"})
+    assert (told.body, told.note) == ("kept elsewhere", "")
+    built.close()
+
+
+def turns():
+    return [{"id": id, **turn, "project": f"p{id}"} for id, turn in TURNS.items()]
+
+
+def test_records_are_filtered_by_their_fields_and_take_any_strategy():
+    here = f"{__name__}:turns"
+    source = ir.CorpusSource.from_records(here, name="taken", strategy=ir.ClaudeTurn())
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    (hit,) = ir.search(built, "badger module", filter={"project": "p1"})
+    assert (hit.artifact_id, hit.kind) == ("1", "assistant_summary")
     built.close()
 
 

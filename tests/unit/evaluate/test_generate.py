@@ -19,6 +19,12 @@ def test_a_name_is_masked_however_its_words_are_joined(said):
     assert not gives_away("fill a form", "fill-pdf")
 
 
+def test_letters_inside_other_words_are_no_name():
+    assert mask_name("specific scientific terms", "ci") == "specific scientific terms"
+    assert mask_name("the ci runs", "ci") == "the this capability runs"
+    assert mask_name("an example with x here", "-x") == "an example with x here"
+
+
 def test_generated_cases_leave_out_queries_that_give_the_name_away():
     said = "- fill a form\n2. use fill-pdf"
     cases = generate_cases({"x": ("fill-pdf", "Fills any form in a file.")}, lambda _: said)

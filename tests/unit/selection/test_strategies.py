@@ -46,6 +46,11 @@ def test_each_strategy_keeps_its_own_rule(spec, expected):
     assert chosen((0.9, 0.5, 0.3, 0.1), **spec)[0] == expected
 
 
+def test_scores_that_lie_close_have_no_gap_and_a_worthless_first_stands_alone():
+    assert chosen((0.9, 0.9, 0.8), strategy="score_gap")[0] == [0.9, 0.9, 0.8]
+    assert chosen((-0.1, 0.2), strategy="rel_threshold")[0] == [-0.1]
+
+
 def test_nothing_found_and_nothing_but_zeros_are_no_candidates():
     assert chosen(()) == ([], "no_candidates")
     assert chosen((0.0, 0.0)) == ([], "no_candidates")
