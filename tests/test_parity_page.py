@@ -1,6 +1,10 @@
-"""docs/parity.md has a row for each behaviour, and the tests that its rows name exist."""
+"""docs/parity.md has a row for each behaviour, and the tests that its rows name exist.
+
+So it is of tests/parity/ir_0_1_61.csv, with a row for each test of that release of `ir`.
+"""
 
 import ast
+import csv
 import re
 from collections import Counter
 from functools import cache
@@ -12,6 +16,9 @@ from tests.support.modules import ROOT
 STATES = {"works", "better", "different", "missing"}
 # How far the ids of each letter run.
 LAST = {"A": 22, "B": 18, "C": 7, "D": 11, "E": 10, "F": 17, "M": 12}
+# The tests of the other library, and what may be said of each.
+OF_THEIRS = 679
+JUDGEMENTS = {"holds", "missing", "by design", "internal"}
 _ID = re.compile(r"[A-Z]\d+")
 
 
@@ -69,6 +76,25 @@ def test_every_row_that_is_not_missing_names_a_test():
 def test_every_test_that_a_row_names_exists_and_is_named_once(row):
     assert [each for each in named(row) if not exists(each)] == []
     assert [each for each, times in Counter(named(row)).items() if times > 1] == []
+
+
+with (ROOT / "tests" / "parity" / "ir_0_1_61.csv").open(encoding="utf-8", newline="") as _file:
+    JUDGED = list(csv.DictReader(_file))
+
+
+def test_every_test_of_the_other_library_is_judged_once():
+    assert len({row["theirs"] for row in JUDGED}) == len(JUDGED) == OF_THEIRS
+    assert {row["judgement"] for row in JUDGED} == JUDGEMENTS
+
+
+def test_what_holds_there_names_a_test_and_everything_else_a_reason():
+    bare = [r["theirs"] for r in JUDGED if not r["ours" if r["judgement"] == "holds" else "reason"]]
+    assert bare == []
+
+
+def test_every_test_that_holds_in_place_of_theirs_exists():
+    ours = {test for row in JUDGED for test in row["ours"].split()}
+    assert sorted(test for test in ours if not exists(test)) == []
 
 
 def test_a_test_that_is_not_there_would_be_noticed():

@@ -71,6 +71,16 @@ def test_disclosures_come_in_the_order_of_the_hits_and_leave_them_as_they_are(to
     assert [hit.to_dict() for hit in hits] == before
 
 
+def test_answers_choices_and_disclosures_are_plain_data(tools):
+    answer = ir.discover(tools, "pdf forms", disclose_level="body")
+    (payload,) = ir.disclose(answer, expand="artifact")
+    choice = ir.select(ir.search(tools, "pdf forms"))
+    for given in (answer, payload, choice):
+        assert json.loads(json.dumps(given.to_dict())) == given.to_dict()
+    assert payload.to_dict()["passage"] == payload.passage
+    assert answer.to_dict()["results"][0]["surface_index"] == 0
+
+
 TURNS = {
     "1": {"user_prompt": "mend the parser", "assistant_summary": "The badger module was wrong."},
     "2": {"user_prompt": "what is the badger module", "assistant_summary": "It parses dates."},

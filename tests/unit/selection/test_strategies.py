@@ -70,6 +70,7 @@ def test_signals_count_candidates_and_name_the_weakest_committed_share():
         "top_score": 0.8,
         "min_ratio": 0.95,
     }
+    assert select(hits(0.8, 0.1), SelectSpec()).signals["min_ratio"] == 1.0
 
 
 def test_a_callable_chooses_among_the_hits_and_the_limit_still_holds():
