@@ -20,6 +20,10 @@ def test_labelled_queries_are_evaluated_and_drift_is_named(home, daemon):
     assert "3 cases, 2 of them with gold" in told.stdout
     assert "drift: gold of 1 cases is not in the corpus: gone" in told.stdout
     assert json.loads(home.irc("eval", file, "--json").stdout)["discovery"]["n"] == 3
+    swept = home.irc("eval", "--sweep", file)
+    assert swept.returncode == 0, swept.stderr
+    assert "max_k" in swept.stdout
+    assert "commit_rate" in swept.stdout
 
 
 def test_a_broken_case_is_wrong_usage_and_names_its_line(home, daemon):

@@ -60,6 +60,93 @@ def test_other_keys_are_fields_to_filter_on(tools):
     assert [(hit.artifact_id, hit.name) for hit in hits] == [("git", "Git")]
 
 
+def test_disclosures_come_in_the_order_of_the_hits_and_leave_them_as_they_are(tools):
+    hits = ir.search(tools, "pdf forms commit")
+    before = [hit.to_dict() for hit in hits]
+    for given in (hits, hits[::-1]):
+        told = [each.artifact_id for each in ir.disclose(given)]
+        assert told == [hit.artifact_id for hit in given]
+        assert [each.passage for each in ir.disclose(given)] == [None, None]
+    assert len(hits) == 2
+    assert [hit.to_dict() for hit in hits] == before
+
+
+def test_answers_choices_and_disclosures_are_plain_data(tools):
+    answer = ir.discover(tools, "pdf forms", disclose_level="body")
+    (payload,) = ir.disclose(answer, expand="artifact")
+    choice = ir.select(ir.search(tools, "pdf forms"))
+    for given in (answer, payload, choice):
+        assert json.loads(json.dumps(given.to_dict())) == given.to_dict()
+    assert payload.to_dict()["passage"] == payload.passage
+    assert answer.to_dict()["results"][0]["surface_index"] == 0
+
+
+TURNS = {
+    "1": {"user_prompt": "mend the parser", "assistant_summary": "The badger module was wrong."},
+    "2": {"user_prompt": "what is the badger module", "assistant_summary": "It parses dates."},
+}
+
+
+@pytest.mark.parametrize(
+    ("side", "turns"), [("user_prompt", ["2"]), ("assistant_summary", ["1"]), (None, ["1", "2"])]
+)
+def test_a_search_can_be_of_one_side_of_a_turn(side, turns):
+    source = ir.CorpusSource.from_mapping(TURNS, name="turns", strategy=ir.ClaudeTurn())
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    hits = ir.search(built, "badger module", mode="lexical", surfaces=[side] if side else ())
+    assert sorted(hit.artifact_id for hit in hits) == turns
+    built.close()
+
+
+def test_a_search_can_be_narrowed_by_what_a_surface_says_of_itself():
+    text = "# One\n\nalpha words\n\n# Two\n\nalpha again"
+    strategy = ir.Chunked(headings=True)
+    source = ir.CorpusSource.from_mapping({"a": text}, name="parts", strategy=strategy)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    for wanted, found in (({"heading": "Two"}, 1), ({"chunk_index": 0}, 0)):
+        (hit,) = ir.search(built, "alpha", filter=wanted)
+        assert hit.surface_index == found
+    built.close()
+
+
+def test_a_long_document_is_one_hit_by_its_best_chunk():
+    text = "\n\n".join(f"paragraph {n} of the harbour" for n in range(20)) + "\n\nthe badger"
+    strategy = ir.Chunked(chunk_size=60, overlap=0)
+    source = ir.CorpusSource.from_mapping({"long": text}, name="long", strategy=strategy)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    (hit,) = ir.search(built, "badger", mode="lexical")
+    records = ir.records_for_artifact("long", "long")
+    assert [each["surface_index"] for each in records] == list(range(len(records)))
+    assert records == ir.records_for_artifact(built, "long")
+    assert "the badger" in records[hit.surface_index]["text"]
+    with pytest.raises(NotFound):
+        ir.records_for_artifact(built, "gone")
+    built.close()
+
+
+def test_a_store_gives_the_body_by_what_a_hit_points_to(tmp_path):
+    (tmp_path / "a.md").write_text("alpha one")
+    source = ir.CorpusSource.from_files(tmp_path, name="stored")
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    hits = ir.search(built, "alpha")
+    (told,) = ir.disclose(hits, store={str(tmp_path / "a.md"): "kept elsewhere"})
+    assert (told.body, told.note) == ("kept elsewhere", "")
+    built.close()
+
+
+def turns():
+    return [{"id": id, **turn, "project": f"p{id}"} for id, turn in TURNS.items()]
+
+
+def test_records_are_filtered_by_their_fields_and_take_any_strategy():
+    here = f"{__name__}:turns"
+    source = ir.CorpusSource.from_records(here, name="taken", strategy=ir.ClaudeTurn())
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    (hit,) = ir.search(built, "badger module", filter={"project": "p1"})
+    assert (hit.artifact_id, hit.kind) == ("1", "assistant_summary")
+    built.close()
+
+
 def plain(name, store=":memory:", **texts):
     source = ir.CorpusSource.from_mapping(texts, name=name)
     return ir.build(source, store=store, embedder="hashing")

@@ -92,6 +92,12 @@ def test_several_corpora_answer_together_and_say_where_each_hit_is_from():
     assert {hit.corpus for hit in answer.results} == {"tools", "notes"}
 
 
+def test_the_same_id_in_two_corpora_is_two_hits():
+    engine = engine_of({"a": tool("Fill a pdf form")}, notes={"a": tool("Notes on a pdf form")})
+    found = engine.search(Query("pdf form")).results
+    assert {(hit.corpus, hit.artifact_id) for hit in found} == {("tools", "a"), ("notes", "a")}
+
+
 NAMED = {
     "fill-pdf": {"name": "fill-pdf", **tool("Complete forms")},
     "parseConfig": {"name": "parseConfig", **tool("Read settings")},

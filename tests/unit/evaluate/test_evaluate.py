@@ -1,5 +1,6 @@
 """Cases, measures, runs, sweeps, floors and comparisons, mostly against numbers made by hand."""
 
+import json
 import math
 from itertools import pairwise
 
@@ -129,6 +130,18 @@ def test_a_missing_class_gives_no_floor_and_says_which():
 def test_a_query_without_any_hit_counts_as_below_every_floor():
     found = floor_of([0.9, None], [None, 0.1])
     assert (found.sensitivity, found.specificity) == (0.5, 1.0)
+
+
+def test_a_calibration_is_plain_data_even_where_nothing_was_found():
+    told = floor_of([0.9], [None, None]).to_dict()
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert told["spread"]["outside"] == []
+
+
+def test_a_weight_prefers_one_kind_of_mistake():
+    inside, outside = [0.3, 0.6], [0.1, 0.5]
+    assert floor_of(inside, outside, weight=0.9).sensitivity == 1.0
+    assert floor_of(inside, outside, weight=0.1).specificity == 1.0
 
 
 def test_cases_whose_gold_was_not_retrieved_say_nothing_about_the_floor():

@@ -19,6 +19,12 @@ def test_a_name_is_masked_however_its_words_are_joined(said):
     assert not gives_away("fill a form", "fill-pdf")
 
 
+def test_letters_inside_other_words_are_no_name():
+    assert mask_name("specific scientific terms", "ci") == "specific scientific terms"
+    assert mask_name("the ci runs", "ci") == "the this capability runs"
+    assert mask_name("an example with x here", "-x") == "an example with x here"
+
+
 def test_generated_cases_leave_out_queries_that_give_the_name_away():
     said = "- fill a form\n2. use fill-pdf"
     cases = generate_cases({"x": ("fill-pdf", "Fills any form in a file.")}, lambda _: said)
@@ -75,10 +81,18 @@ def test_no_queries_and_an_impossible_share_are_refused_and_none_wanted_asks_no_
 
 
 def test_bullets_are_taken_off_and_signs_and_numbers_stay():
-    said = "• one\n•two\n\u2013 three\n* four\n5. five\n6)six\n-9 degrees outside\n3.5 mm jack"
-    cases = generate_cases({"x": ("n", "Fills any form in a file.")}, lambda _: said, k=9)
-    wanted = ["one", "two", "three", "four", "five", "six", "-9 degrees outside", "3.5 mm jack"]
-    assert [case.query for case in cases] == wanted
+    said = "• one\n•two\n\u2013 three\n* four\n5. five\n6)six\n"
+    bare = [
+        "-9 degrees outside",
+        "3.5 mm jack",
+        "3D models",
+        ".env files",
+        "24/7 watch",
+        "2024 tax",
+    ]
+    said += "\n".join(bare)
+    cases = generate_cases({"x": ("n", "Fills any form in a file.")}, lambda _: said, k=20)
+    assert [case.query for case in cases] == ["one", "two", "three", "four", "five", "six", *bare]
 
 
 def test_the_model_is_shown_the_text_without_the_name():

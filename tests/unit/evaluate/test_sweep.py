@@ -14,6 +14,19 @@ def test_a_sweep_selects_anew_without_searching_and_prefers_the_smaller_of_equal
     assert best.report["f1"] == 1.0
 
 
+def test_a_sweep_has_a_cell_for_each_combination():
+    cells = sweep_selector([run("a", hit("a"))], max_k=(1, 3, 5), rel=(0.5, 0.7)).cells
+    tried = [(cell.spec.max_k, cell.spec.rel, cell.spec.min_score) for cell in cells]
+    assert tried == [(k, rel, None) for k in (1, 3, 5) for rel in (0.5, 0.7)]
+
+
+def test_a_cell_without_a_value_is_the_worst():
+    runs = [run("a", hit("a", 0.3))]
+    sweep = sweep_selector(runs, max_k=(1,), rel=(0.5,), min_score=(0.9, None))
+    assert sweep.cells[0].report["precision"] is None
+    assert sweep.best("precision") is sweep.cells[1]
+
+
 def test_the_frontier_holds_only_what_no_other_cell_beats():
     runs = [run("ab", hit("a", 1.0), hit("x", 0.9), hit("b", 0.8))]
     frontier = sweep_selector(runs).frontier()

@@ -46,6 +46,11 @@ def test_each_strategy_keeps_its_own_rule(spec, expected):
     assert chosen((0.9, 0.5, 0.3, 0.1), **spec)[0] == expected
 
 
+def test_scores_that_lie_close_have_no_gap_and_a_worthless_first_stands_alone():
+    assert chosen((0.9, 0.9, 0.8), strategy="score_gap")[0] == [0.9, 0.9, 0.8]
+    assert chosen((-0.1, 0.2), strategy="rel_threshold")[0] == [-0.1]
+
+
 def test_nothing_found_and_nothing_but_zeros_are_no_candidates():
     assert chosen(()) == ([], "no_candidates")
     assert chosen((0.0, 0.0)) == ([], "no_candidates")
@@ -65,6 +70,7 @@ def test_signals_count_candidates_and_name_the_weakest_committed_share():
         "top_score": 0.8,
         "min_ratio": 0.95,
     }
+    assert select(hits(0.8, 0.1), SelectSpec()).signals["min_ratio"] == 1.0
 
 
 def test_a_callable_chooses_among_the_hits_and_the_limit_still_holds():

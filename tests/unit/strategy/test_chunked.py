@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from irclient.errors import QueryError
 from irdaemon.strategy.chunked import Chunked, bounded, chunk_text, count_words
+from irdaemon.strategy.package import Package
 
 
 def test_chunks_carry_the_tail_of_the_one_before():
@@ -26,6 +27,16 @@ def test_no_chunk_is_blank_and_nothing_but_white_space_is_lost(text, size, overl
     chunks = chunk_text(text, size, overlap)
     assert all(chunk.strip() for chunk in chunks)
     assert set("".join(text.split())) <= set("".join(chunks))
+
+
+@pytest.mark.parametrize("strategy", [Chunked(120, 20), Package(120, 20)])
+def test_what_would_be_a_blank_chunk_is_not_counted(strategy):
+    text = "start" + " " * 500 + "end"
+    plan = strategy.decompose("w", {"name": "w", "text": text, "readme": text})
+    chunks = [each for each in plan.surfaces if each.granularity == "chunk"]
+    assert {each.text.strip() for each in chunks} == {"start", "end"}
+    counted = [{"chunk_index": at, "n_chunks": len(chunks)} for at in range(len(chunks))]
+    assert [each.metadata for each in chunks] == counted
 
 
 def test_markdown_is_cut_at_headings_but_not_inside_code():

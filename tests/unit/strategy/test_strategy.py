@@ -3,6 +3,7 @@ import pytest
 from irdaemon.strategy import (
     STRATEGY_REGISTRY,
     Chunked,
+    ClaudeTurn,
     Package,
     is_named,
     recipe_of,
@@ -21,6 +22,28 @@ def test_every_registered_strategy_can_be_written_down_and_rebuilt(name):
     spec = strategy_to_spec(strategy)
     assert spec["name"] == name
     assert recipe_of(strategy_from_spec(spec)) == recipe_of(strategy)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("Chunked", {"chunk_size": 1200, "overlap": 200, "text_key": None, "kind": "chunk"}),
+        ("ClaudeTurn", {"include_full": False}),
+        ("Package", {"chunk_size": 1500, "overlap": 200, "embed_deps": False}),
+        ("Skill", {}),
+        ("WholeText", {"text_key": None, "kind": "document"}),
+    ],
+)
+def test_strategies_are_known_by_their_names_and_their_usual_sizes(name, params):
+    spec = strategy_to_spec(STRATEGY_REGISTRY[name]())
+    assert params.items() <= spec["params"].items()
+
+
+@pytest.mark.parametrize("strategy", [Package(embed_deps=True), ClaudeTurn(include_full=True)])
+def test_parameters_that_are_set_survive_being_written_down(strategy):
+    again = strategy_from_spec(strategy_to_spec(strategy))
+    assert type(again) is type(strategy)
+    assert strategy_to_spec(again) == strategy_to_spec(strategy)
 
 
 def test_an_unknown_strategy_or_parameter_is_a_value_error_that_names_the_known():

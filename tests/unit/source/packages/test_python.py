@@ -232,6 +232,15 @@ def test_a_broken_pyproject_beside_a_good_setup_cfg_is_loaded_and_flagged(tmp_pa
     assert (artifact.name, artifact.flags) == ("survivor", ("broken_manifest",))
 
 
+def test_a_project_that_is_no_table_leaves_what_setup_cfg_says(tmp_path):
+    write(tmp_path / "pyproject.toml", "project = 3\n")
+    write(tmp_path / "setup.cfg", "[metadata]\nname = old\ndescription = An older package\n")
+
+    artifact = only_artifact(tmp_path)
+
+    assert artifact.raw["description"] == "An older package"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
