@@ -16,6 +16,8 @@ EXEMPT = {
     "irdaemon.library.select": "ir.select",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
+    "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",
+    "irclient.client.Client.doc_add": "AddToLibrary, and how long to wait",
     "irclient.mcp.documents.LibraryTools.search": "an MCP tool, whose parameters are its schema",
 }
 
