@@ -18,6 +18,7 @@ EXEMPT = {
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
     "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",
     "irclient.client.Client.doc_add": "AddToLibrary, and how long to wait",
+    "irclient.mcp.documents.writing.WritingTools.add": "an MCP tool, whose schema it is",
     "irclient.mcp.documents.LibraryTools.search": "an MCP tool, whose parameters are its schema",
 }
 

@@ -3,10 +3,14 @@
 import os
 import threading
 
+import anyio
 import pytest
+from mcp import Client as MCPClient
 
 from irclient import Client, Conflict, Query
 from irclient.errors import Denied, NotFound, QueryError, Unavailable
+from irclient.mcp.daemon import DaemonCaller
+from irclient.mcp.server import make_server
 from tests.support.running import Running
 
 ON = 'embedder = "hashing"\n[documents]\nwrite = true\n'
@@ -135,3 +139,61 @@ def test_the_commands_write_read_and_list_documents(writing, home):
     gone = home.irc("docs", "rm", "night-shift.md", "--delete-file")
     assert gone.stdout.startswith("removed: ")
     assert home.irc("docs", "ls").stdout == ""
+
+
+def test_a_model_adds_updates_and_removes_documents_of_the_library(writing, home):
+    library = make_server("library", DaemonCaller(str(home.socket), 10.0))
+
+    async def talk():
+        async with MCPClient(library) as client:
+            return [await step(client) for step in steps]
+
+    async def add(client):
+        given = {"title": "Night shift", "content": "The quagga feeds.", "tags": ["zoo"]}
+        return kept(await client.call_tool("AddToLibrary", given))
+
+    async def read(client):
+        return kept(await client.call_tool("ReadFromLibrary", {"path": seen[0]["path"]}))
+
+    async def update(client):
+        given = {"content": "The okapi sleeps.", "if_digest": seen[0]["digest"]}
+        given["path"] = seen[0]["document_id"]
+        return kept(await client.call_tool("UpdateLibraryDoc", given))
+
+    async def update_again(client):
+        given = {"content": "Mine.", "if_digest": seen[0]["digest"], "path": seen[0]["path"]}
+        return await client.call_tool("UpdateLibraryDoc", given)
+
+    async def remove(client):
+        given = {"path": seen[0]["path"], "delete_file": True}
+        return kept(await client.call_tool("RemoveFromLibrary", given))
+
+    async def outside(client):
+        return await client.call_tool("RemoveFromLibrary", {"path": "/etc/passwd"})
+
+    def kept(result):
+        assert not result.is_error, result.content[0].text
+        seen.append(result.structured_content)
+        return result
+
+    seen, steps = [], (add, read, update, update_again, remove, outside)
+    _, document, _, conflict, _, refused = anyio.run(talk)
+    assert "quagga" in document.structured_content["text"]
+    assert [each.get("status") for each in seen] == ["stored", None, "stored", "removed"]
+    assert conflict.is_error
+    assert "has changed" in conflict.content[0].text
+    assert refused.is_error
+    assert "not in the managed directory" in refused.content[0].text
+    assert os.path.exists(seen[3]["trash"])
+
+
+def test_a_model_is_told_how_writing_is_switched_on(daemon, home):
+    library = make_server("library", DaemonCaller(str(home.socket), 10.0))
+
+    async def talk():
+        async with MCPClient(library) as client:
+            return await client.call_tool("AddToLibrary", {"title": "x", "content": "y"})
+
+    result = anyio.run(talk)
+    assert result.is_error
+    assert "write = true under [documents]" in result.content[0].text
