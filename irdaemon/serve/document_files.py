@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -25,6 +26,7 @@ from irdaemon.types import SourceError
 
 # Left out of the index although they are there; `source.files` reads it.
 _IGNORED = ".gitignore"
+_THROWN = re.compile(r"(\d+)-[0-9a-f]{8}\Z", re.ASCII)
 _TRASH_S = 30 * 24 * 3600.0
 _MOST_OF_A_TITLE = 1_000
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -69,7 +71,7 @@ class DocumentFiles:
         self._given = directory
         self.top = resolved(directory)
         self.ignore_file = os.path.join(self.top, _IGNORED)
-        self.trash = os.path.join(os.path.dirname(self.top), "trash")
+        self.trash = trash_beside(self.top)
 
     def parts(self, path: str) -> tuple[str, ...]:
         """Return the parts of a path, absolute or from this directory on.
@@ -157,8 +159,8 @@ class DocumentFiles:
         """Delete what has lain in the trash for thirty days."""
         with suppress(FileNotFoundError):
             for name in os.listdir(self.trash):
-                when = name.partition("-")[0]
-                if when.isdecimal() and int(when) < now - _TRASH_S:
+                thrown = _THROWN.match(name)
+                if thrown and int(thrown[1]) < now - _TRASH_S:
                     shutil.rmtree(os.path.join(self.trash, name), ignore_errors=True)
 
     def _ignore(self, place: Place, wanted: bool) -> None:
@@ -195,6 +197,11 @@ class DocumentFiles:
             raise Unavailable(
                 f"{path}: {error.strerror}", "the document is as it was; check the disk"
             ) from error
+
+
+def trash_beside(top: str) -> str:
+    """Return the directory in which deleted documents lie, existing or not."""
+    return os.path.join(os.path.dirname(top), "trash")
 
 
 def digest(data: bytes) -> str:

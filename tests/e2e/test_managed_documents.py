@@ -85,6 +85,15 @@ def test_a_removed_document_stays_out_after_a_restart_and_its_file_stays(writing
         assert found(client, "quagga") == []
 
 
+def test_to_forget_what_was_indexed_leaves_the_documents(writing, home):
+    with home.client() as client:
+        added = client.doc_add("Night shift", "The quagga feeds.")
+    assert home.run("irdaemon", "stop", "--forget").returncode == 0
+    assert not (home.path / ".local/state/irdaemon/ledger.sqlite").exists()
+    with open(added.path) as file:
+        assert "quagga" in file.read()
+
+
 def test_where_it_is_not_switched_on_nothing_is_written(daemon, home):
     with home.client() as client, pytest.raises(Unavailable, match="switched off") as caught:
         client.doc_add("Note", "x")
