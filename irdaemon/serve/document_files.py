@@ -168,13 +168,14 @@ class DocumentFiles:
         line = "/" + "/".join(map(_escaped, (*place.directory, place.name)))
         with self._opened(()) as at:
             try:
-                held = _read(at, _IGNORED)[1].decode("utf-8").splitlines()
+                text = os.fsdecode(_read(at, _IGNORED)[1])
+                held = text.removesuffix("\n").split("\n") if text else []
             except NotFound:
                 held = []
             if (line in held) == wanted:
                 return
             kept = [*held, line] if wanted else [each for each in held if each != line]
-            written = _written(at, "".join(f"{each}\n" for each in kept).encode())
+            written = _written(at, os.fsencode("".join(f"{each}\n" for each in kept)))
             os.replace(written, _IGNORED, src_dir_fd=at, dst_dir_fd=at)
             os.fsync(at)
 

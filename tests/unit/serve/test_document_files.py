@@ -168,6 +168,16 @@ def test_a_document_left_out_is_named_in_the_ignore_file_until_it_is_written_ane
         assert file.read() == ""
 
 
+def test_other_lines_of_the_ignore_file_stay_as_they_are(files):
+    place = added(files)
+    with open(files.ignore_file, "wb") as file:
+        file.write(b"*.tmp\n/b\xff\n")
+    files.leave_out(place)
+    files.replace(place, b"two", "")
+    with open(files.ignore_file, "rb") as file:
+        assert file.read() == b"*.tmp\n/b\xff\n"
+
+
 def test_a_deleted_document_lies_in_the_trash_for_thirty_days(files):
     first, second = added(files), added(files)
     thrown = files.throw_away(first, now=0)

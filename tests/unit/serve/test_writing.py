@@ -45,6 +45,13 @@ def test_an_added_document_is_found_when_the_answer_comes(made, tmp_path):
     assert 'source: "a keeper"' in told.body
 
 
+def test_where_it_cannot_be_embedded_a_document_is_found_by_its_words(tmp_path, monkeypatch):
+    nowhere = ON.replace('"hashing"', '"openai:http://127.0.0.1:9/v1#none"')
+    made = engine(*corpora(tmp_path, monkeypatch, nowhere))
+    assert add(made).status == "stored_partial"
+    assert found(made, "quagga") == ["night-shift.md"]
+
+
 def test_an_updated_document_is_found_by_what_it_holds_now(made):
     done = add(made)
     for path in (done.path, "night-shift.md", done.document_id):
