@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from irclient.errors import Conflict, NotFound, QueryError, Unavailable
 from irdaemon.serve.draft import file_name
 from irdaemon.source.opening import at_or_under, open_directory, resolved
+from irdaemon.source.tree import PRUNED
 from irdaemon.types import SourceError
 
 # Left out of the index although they are there; `source.files` reads it.
@@ -76,7 +77,7 @@ class DocumentFiles:
     def parts(self, path: str) -> tuple[str, ...]:
         """Return the parts of a path, absolute or from this directory on.
 
-        Raises QueryError for one that is not below it, or hidden.
+        Raises QueryError for one that is not below it, hidden, or in what is never searched.
         """
         if os.path.isabs(path):
             top = next((t for t in (self._given, self.top) if at_or_under(path, t)), None)
@@ -87,10 +88,10 @@ class DocumentFiles:
             path = path[len(top) :]
         parts = tuple(part for part in path.split("/") if part)
         for part in parts:
-            if part.startswith(".") or not part.isprintable():
+            if part.startswith(".") or part in PRUNED or not part.isprintable():
                 raise QueryError(
                     f"{path!r:.200} has a part that is not allowed ({part!r:.60})",
-                    "no '..', no hidden names, no control characters",
+                    "no '..', no hidden names, no control characters, no node_modules",
                 )
         return parts
 

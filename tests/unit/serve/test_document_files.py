@@ -60,6 +60,7 @@ def test_the_same_title_gets_a_number_and_writes_over_nothing(files):
         ".gitignore",
         "a/.b/c.md",
         "a\nb.md",
+        "node_modules/x.md",
         "",
         "/",
         "a\0b",
