@@ -73,6 +73,7 @@ COVERED_BY = {
     "irclient.mcp.documents.search": "unit/irclient/mcp/test_documents.py",
     "irclient.mcp.documents.snippet": "unit/irclient/mcp/test_documents.py",
     "irclient.mcp.documents.timeframe": "unit/irclient/mcp/test_documents.py",
+    "irclient.mcp.documents.writing": "e2e/test_managed_documents.py",
     "irclient.mcp.http": "integration/irclient/mcp/test_connections.py",
     "irclient.mcp.revisions": "integration/irclient/mcp/test_server.py",
     "irclient.mcp.sanitise": "unit/irclient/mcp/test_documents.py",

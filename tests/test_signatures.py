@@ -17,6 +17,9 @@ EXEMPT = {
     "irdaemon.library.select": "ir.select",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
+    "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",
+    "irclient.client.Client.doc_add": "AddToLibrary, and how long to wait",
+    "irclient.mcp.documents.writing.WritingTools.add": "an MCP tool, whose schema it is",
     "irclient.mcp.documents.LibraryTools.search": "an MCP tool, whose parameters are its schema",
 }
 # What may take keywords that it does not name: those of `search`, which are checked by name.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from irclient.async_client import AsyncClient
     from irclient.client import Client
     from irclient.errors import (
+        Conflict,
         Denied,
         InternalError,
         IRError,
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncClient",
     "Client",
+    "Conflict",
     "Denied",
     "Disclosure",
     "Event",

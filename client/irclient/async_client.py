@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Status,
         StoredRecord,
         WaitResult,
+        WrittenDocument,
     )
 
 T = TypeVar("T")
@@ -214,6 +215,41 @@ class AsyncClient:
     async def drop_docs(self, handle: str) -> int:
         """Have registered documents forgotten; return how many there were."""
         return await self._run(ops.DROP_DOCS, {"handle": handle})
+
+    async def doc_add(
+        self,
+        title: str,
+        content: str,
+        directory: str = "",
+        source: str = "",
+        tags: Sequence[str] = (),
+        wait_ms: float = 5000.0,
+    ) -> WrittenDocument:
+        """Write a document into the managed directory, or into a `directory` below it.
+
+        `source` says where the content comes from. Waits until the document can be found.
+        """
+        args = {"title": title, "content": content, "directory": directory, "wait_ms": wait_ms}
+        args |= {"source": source, "tags": list(tags)}
+        return await self._run(ops.DOC_ADD, args)
+
+    async def doc_update(
+        self, path: str, content: str, if_digest: str = "", wait_ms: float = 5000.0
+    ) -> WrittenDocument:
+        """Write a managed document anew, as a whole, and wait until that can be found.
+
+        With `if_digest`, the SHA-256 of what it is thought to hold, raises Conflict where it holds
+        something else.
+        """
+        args = {"path": path, "content": content, "if_digest": if_digest, "wait_ms": wait_ms}
+        return await self._run(ops.DOC_UPDATE, args)
+
+    async def doc_remove(
+        self, path: str, delete_file: bool = False, wait_ms: float = 5000.0
+    ) -> WrittenDocument:
+        """Take a managed document out of the index; with `delete_file` into the trash as well."""
+        args = {"path": path, "delete_file": delete_file, "wait_ms": wait_ms}
+        return await self._run(ops.DOC_REMOVE, args)
 
     def events(self, topics: Sequence[str] = (), timeout: float | None = None) -> AsyncSubscription:
         """Return the daemon's events from now on, of some topics or of all.

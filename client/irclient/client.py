@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Status,
         StoredRecord,
         WaitResult,
+        WrittenDocument,
     )
     from irclient.subscription import Subscription
 
@@ -214,6 +215,41 @@ class Client:
     def drop_docs(self, handle: str) -> int:
         """Have registered documents forgotten; return how many there were."""
         return self._run(ops.DROP_DOCS, {"handle": handle})
+
+    def doc_add(
+        self,
+        title: str,
+        content: str,
+        directory: str = "",
+        source: str = "",
+        tags: Sequence[str] = (),
+        wait_ms: float = 5000.0,
+    ) -> WrittenDocument:
+        """Write a document into the managed directory, or into a `directory` below it.
+
+        `source` says where the content comes from. Waits until the document can be found.
+        """
+        args = {"title": title, "content": content, "directory": directory, "wait_ms": wait_ms}
+        args |= {"source": source, "tags": list(tags)}
+        return self._run(ops.DOC_ADD, args)
+
+    def doc_update(
+        self, path: str, content: str, if_digest: str = "", wait_ms: float = 5000.0
+    ) -> WrittenDocument:
+        """Write a managed document anew, as a whole, and wait until that can be found.
+
+        With `if_digest`, the SHA-256 of what it is thought to hold, raises Conflict where it holds
+        something else.
+        """
+        args = {"path": path, "content": content, "if_digest": if_digest, "wait_ms": wait_ms}
+        return self._run(ops.DOC_UPDATE, args)
+
+    def doc_remove(
+        self, path: str, delete_file: bool = False, wait_ms: float = 5000.0
+    ) -> WrittenDocument:
+        """Take a managed document out of the index; with `delete_file` into the trash as well."""
+        args = {"path": path, "delete_file": delete_file, "wait_ms": wait_ms}
+        return self._run(ops.DOC_REMOVE, args)
 
     def events(self, topics: Sequence[str] = (), timeout: float | None = None) -> Subscription:
         """Return the daemon's events from now on, of some topics or of all.

@@ -4,6 +4,7 @@
       QueryError       query         the request itself is wrong
       NotFound         not_found     an unknown corpus, artifact or file
       Denied           denied        this client may not do that
+      Conflict         conflict      it was changed meanwhile by another
       Unavailable      unavailable   the daemon cannot do this now
       ProtocolError    protocol      bytes that are not a request or a reply
       LimitError       limit         larger than the daemon accepts
@@ -51,6 +52,12 @@ class Denied(IRError):
     """A client may not do what it asks, or is not known at all."""
 
     code = "denied"
+
+
+class Conflict(IRError):
+    """What was to be changed has been changed by another meanwhile; nothing was done."""
+
+    code = "conflict"
 
 
 class Unavailable(IRError):
@@ -107,6 +114,7 @@ BY_CODE: dict[str, type[IRError]] = {
         QueryError,
         NotFound,
         Denied,
+        Conflict,
         Unavailable,
         ProtocolError,
         LimitError,

@@ -143,12 +143,40 @@ DISCOVER_IN: Op[list[results.FoundDocument]] = Op(
 # What a lost connection had registered is gone with it.
 REGISTER_DOCS: Op[str] = Op("register_docs", {"docs": list}, "str")
 DROP_DOCS: Op[int] = Op("drop_docs", {"handle": str}, "int", repeatable=False)
+DOC_ADD: Op[results.WrittenDocument] = Op(
+    "doc_add",
+    {
+        "title": str,
+        "content": str,
+        "directory": str,
+        "source": str,
+        "tags": list,
+        "wait_ms": _NUMBER,
+    },
+    "WrittenDocument",
+    repeatable=False,
+    waiting=True,
+)
+DOC_UPDATE: Op[results.WrittenDocument] = Op(
+    "doc_update",
+    {"path": str, "content": str, "if_digest": str, "wait_ms": _NUMBER},
+    "WrittenDocument",
+    repeatable=False,
+    waiting=True,
+)
+DOC_REMOVE: Op[results.WrittenDocument] = Op(
+    "doc_remove",
+    {"path": str, "delete_file": bool, "wait_ms": _NUMBER},
+    "WrittenDocument",
+    repeatable=False,
+    waiting=True,
+)
 
 OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
         *(SECRETS, AUDIT, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS, ADD, RM, RELOAD, WAIT),
-        *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS),
+        *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE),
     )
 }

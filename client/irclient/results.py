@@ -166,6 +166,24 @@ class FoundDocument(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenDocument(Result):
+    """What became of a managed document, and the generation that shows it.
+
+    `status` is `stored`, `stored_partial` where it is found by its words but has no vector yet,
+    `removed`, or `pending` where the index did not show the change in the time that was given.
+    `document_id` is its reference (CORPUS/ID), `digest` the SHA-256 of what the file holds now, ""
+    where there is none; `trash` is where a deleted file lies for thirty days.
+    """
+
+    path: str
+    document_id: str = ""
+    status: str = "pending"
+    generation: int = 0
+    digest: str = ""
+    trash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 

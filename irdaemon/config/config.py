@@ -23,6 +23,7 @@ from irdaemon.config.sections import (
     SECTIONS,
     Config,
     CorpusConfig,
+    DocumentsConfig,
     HealthConfig,
     IndexConfig,
     LimitsConfig,
@@ -43,6 +44,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "CorpusConfig",
+    "DocumentsConfig",
     "HealthConfig",
     "IndexConfig",
     "LimitsConfig",
@@ -51,6 +53,7 @@ __all__ = [
     "ServeConfig",
     "WatchConfig",
     "config_path",
+    "documents_dir",
     "load_config",
     "parse_config",
     "read_text",
@@ -82,6 +85,17 @@ def state_dir() -> str:
     daemon started by hand, and both must find the same ledger.
     """
     return platformdirs.user_state_dir("irdaemon")
+
+
+def documents_dir() -> str:
+    """Return the directory of managed documents, existing or not.
+
+    Never below the state directory, which is deleted as a whole, and not watched.
+    """
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    own = os.path.join(os.path.abspath(data), "irdaemon")
+    name = "irdaemon-documents" if own == state_dir() else "irdaemon"
+    return os.path.join(os.path.abspath(data), name, "documents")
 
 
 def load_config(path: str | None = None) -> Config:
@@ -160,6 +174,7 @@ def parse_config(text: str, path: str) -> Config:
     return Config(
         path=path,
         state_dir=state_dir(),
+        documents_dir=documents_dir(),
         embedder=where.typed("", "embedder", data.get("embedder", "wordllama"), str),
         reranker=where.typed("", "reranker", data.get("reranker", ""), str),
         known=where.typed("", "known", data.get("known", True), bool),

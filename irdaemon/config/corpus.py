@@ -50,6 +50,9 @@ _REDACTION: Mapping[str, str] = {"sessions": "all"}
 # Installers link one skill into many agents' directories. Trees of documents have no such custom,
 # and one that came with a checkout may link to anything.
 _CONFINED_KINDS = ("files", "reports", "mcp_tools")
+# The corpus of the managed directory, and the largest document in it where no limit is set.
+_MANAGED = "documents"
+_DOCUMENT_BYTES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ class Corpus:
     `cases` is a file of labelled queries from which its floor is set, "" for none. `redact` is a
     level of redaction, "" that of the kind; `follow_links` is whether a link may lead out of the
     roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
-    they are this machine's known places of the kind, and not written down.
+    they are this machine's known places of the kind, and not written down. `managed` is the
+    directory in which clients may write documents, of `document_bytes` at most; "" for none.
     """
 
     name: str
@@ -72,6 +76,8 @@ class Corpus:
     follow_links: bool | None = None
     quota: Quota = field(default_factory=Quota)
     found: tuple[Root, ...] = ()
+    managed: str = ""
+    document_bytes: int = 0
 
     @cached_property
     def recipe(self) -> str:
@@ -153,13 +159,29 @@ def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ..
     only be unmounted.
     """
     found = {kind: CorpusConfig(kind, kind) for kind in KNOWN_KINDS} if config.known else {}
-    chosen = {**found, **{each.name: each for each in config.corpora}}
+    own = _managed(config)
+    chosen = {**found, **own, **{each.name: each for each in config.corpora}}
     every = [chosen[name] for name in sorted(chosen)]
     return tuple(
         each
         for each in every
         if each.name not in found or each.name in held or _exists(each, config)
     )
+
+
+def _managed(config: Config) -> dict[str, CorpusConfig]:
+    """Return the corpus of the managed directory, where documents are in it or may be."""
+    directory = config.documents_dir
+    if not directory or not (config.documents.write or (config.known and _holds(directory))):
+        return {}
+    return {_MANAGED: CorpusConfig(_MANAGED, "files", (directory,))}
+
+
+def _holds(directory: str) -> bool:
+    try:
+        return any(not name.startswith(".") for name in os.listdir(directory))
+    except OSError:
+        return False
 
 
 def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = ()) -> Corpus:
@@ -188,7 +210,17 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         given.follow_links,
         Quota(config.limits.artifacts, config.limits.memory_mb * MB),
         found,
+        *_written_to(given, config),
     )
+
+
+def _written_to(given: CorpusConfig, config: Config) -> tuple[str, int]:
+    """Return the directory of a corpus that clients may write to, and the largest document."""
+    own = given.kind == "files" and given.roots == (config.documents_dir,)
+    if not own or not config.documents.write:
+        return "", 0
+    most = given.options.get("max_bytes", config.limits.file_bytes or _DOCUMENT_BYTES)
+    return config.documents_dir, int(most)
 
 
 def _with_vanished(found: tuple[Root, ...], before: tuple[Root, ...]) -> tuple[Root, ...]:

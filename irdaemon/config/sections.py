@@ -160,11 +160,26 @@ class LimitsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentsConfig:
+    """Whether clients may write documents into the managed directory.
+
+    `write`: `irc docs add`, `update` and `rm`, and the tools of the library profile by these names,
+    work; the corpus `documents` holds what is written.
+    """
+
+    write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
-    """Everything a person can set, and where the daemon keeps its own files."""
+    """Everything a person can set, and where the daemon keeps its own files.
+
+    `documents_dir` is the directory of managed documents, "" for none.
+    """
 
     path: str
     state_dir: str
+    documents_dir: str = ""
     embedder: str = "wordllama"
     reranker: str = ""
     known: bool = True
@@ -177,6 +192,7 @@ class Config:
     clients: tuple[ClientConfig, ...] = ()
     health: HealthConfig = field(default_factory=HealthConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
+    documents: DocumentsConfig = field(default_factory=DocumentsConfig)
 
     @property
     def ledger_path(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,8 @@ from irdaemon.serve.listen import rules_of
 from irdaemon.source.opening import resolved
 from irdaemon.types import Tuning
 from irdaemon.watch import Settings
+
+log = logging.getLogger(__name__)
 
 
 class ActiveConfig:
@@ -33,7 +36,9 @@ class ActiveConfig:
         self.rules = rules_of(self.config)
 
     def _read(self) -> Config:
-        return self._or_fallback(load_config(self._path))
+        config = load_config(self._path)
+        _make_directory(config)
+        return self._or_fallback(config)
 
     def _or_fallback(self, config: Config) -> Config:
         self._own, self.demo = config, self._fallback is not None and not wanted(config)
@@ -87,6 +92,15 @@ class ActiveConfig:
             self._own, self.demo = before
             raise
         self.config, self.rules = config, rules_of(config)
+
+
+def _make_directory(config: Config) -> None:
+    """Make the directory of managed documents, so that it is watched from the start."""
+    if config.documents.write:
+        try:
+            os.makedirs(config.documents_dir, 0o700, exist_ok=True)
+        except OSError as error:
+            log.error("%s cannot be made: %s", config.documents_dir, error.strerror)
 
 
 def engine_options(config: Config) -> EngineOptions:

@@ -23,7 +23,7 @@ from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve import handlers, rules
+from irdaemon.serve import handlers, rules, writing
 from irdaemon.serve.access import Peer, Scope, Scopes, visible_corpora
 from irdaemon.serve.documents import ClientDocuments
 from irdaemon.serve.limits import check_reply, check_request, of_message
@@ -73,6 +73,9 @@ OPS: Mapping[str, ServedOp] = {
     "discover_in": ServedOp(handlers.discover_in, "heavy", rules.as_given),
     "register_docs": ServedOp(handlers.register_docs, "heavy", rules.as_given),
     "drop_docs": ServedOp(handlers.drop_docs, "quick", rules.as_given),
+    "doc_add": ServedOp(writing.doc_add, "waiting", rules.written),
+    "doc_update": ServedOp(writing.doc_update, "waiting", rules.written),
+    "doc_remove": ServedOp(writing.doc_remove, "waiting", rules.written),
 }
 # Operations on what a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))

@@ -22,6 +22,8 @@ Rule = Callable[[Scope, Args, list[str]], Args]
 # (scope, plain result) -> what of it the client may see
 Filter = Callable[[Scope, Any], Any]
 
+# The argument under which a handler finds which corpora a limited client may write to.
+VISIBLE = "visible"
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
 _DESCRIBING = ("capability", "description", "deps")
 
@@ -125,6 +127,13 @@ def built_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
     if args.get("corpus"):
         _check_corpus(args["corpus"], visible)
     return args
+
+
+def written(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow documents to be written into visible corpora where the client may write."""
+    if scope.read_only:
+        raise Denied(f"the client {scope.client!r} may only read", "its owner can write documents")
+    return {**args, VISIBLE: visible}
 
 
 def no_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:

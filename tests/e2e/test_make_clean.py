@@ -32,6 +32,9 @@ def test_it_takes_out_what_was_set_up_and_leaves_configuration_and_keys(home):
     assert home.irc("install", "claude", "--hooks").returncode == 0
     assert home.run("irdaemon", "keys", "make").returncode == 0
     assert home.run("irdaemon", "start", "--detach", "--wait").returncode == 0
+    note = home.path / ".local" / "share" / "irdaemon" / "documents" / "note.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("mine")
     state = home.path / ".local" / "state" / "irdaemon"
     assert (state / "ledger.sqlite").exists()
     done = subprocess.run(
@@ -45,6 +48,7 @@ def test_it_takes_out_what_was_set_up_and_leaves_configuration_and_keys(home):
     assert done.returncode == 0, done.stderr
     assert settings.read_text() == "{}\n"
     assert not state.exists()
+    assert note.read_text() == "mine"
     assert not (place / ".venv").exists()
     assert home.irc("ping").returncode == 3
     assert home.config.exists()

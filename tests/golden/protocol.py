@@ -91,6 +91,11 @@ def _reply(request: dict[str, Any], home: Home, daemon: Running) -> list[str]:
     if request["op"] == "audit":  # a skill that was disclosed before has changed meanwhile
         with open(home.path / "skills" / "fill-pdf-form" / "SKILL.md", "a") as file:
             file.write("\nAsk before a form is flattened.\n")
+    if request["op"] == "doc_add" and "[documents]" not in home.config.read_text():
+        with open(home.config, "a") as file:
+            file.write("[documents]\nwrite = true\n")
+        with home.client() as client:
+            client.reload()
     daemon.wait_idle()
     reply = _asked(_moved(request, "/home/ann", str(home.path)), home)
     reply = _moved(reply, str(home.runtime), "/run/user/1000")

@@ -23,6 +23,9 @@ BESIDE = {
     "failures": ("status", "client.failures()"),
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
+    "doc_add": ("docs", "client.doc_add("),
+    "doc_update": ("docs", "client.doc_update("),
+    "doc_remove": ("docs", "client.doc_remove("),
 }
 # What no command of `irc` needs: `irdaemon reload` and the service do it by a signal, and documents
 # in memory belong to a program that goes on.
@@ -42,6 +45,8 @@ GIVEN = {
     "generation": 1,
     "docs": ["x"],
     "handle": "h",
+    "title": "t",
+    "content": "x",
 }
 
 
@@ -110,7 +115,10 @@ def test_the_guide_of_the_client_lists_every_method():
 
 def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
-    assert sorted(never) == ["add", "build", "drop_docs", "hint", "progress", "reload", "rm"]
+    assert sorted(never) == [
+        *("add", "build", "doc_add", "doc_remove", "doc_update"),
+        *("drop_docs", "hint", "progress", "reload", "rm"),
+    ]
     guide = (ROOT / "docs/client.md").read_text("utf-8")
     (said,) = re.findall(r"([^.]*) and `call` are\s+never sent a second time", guide)
     assert sorted(re.findall(r"`([a-z_]+)`", said)) == sorted(never)

@@ -18,12 +18,7 @@ RESCANS = ToolAnnotations(
 
 
 class Tools(MCPServer[Any]):
-    """An MCP server whose unknown tools and wrong arguments are answered with what is right.
-
-    `not_here` has the answer to calls of tools that are deliberately not offered.
-    """
-
-    not_here: Mapping[str, str] = {}
+    """An MCP server whose unknown tools and wrong arguments are answered with what is right."""
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools, their schemas without the titles that only repeat names."""
@@ -41,8 +36,6 @@ class Tools(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool. Raises ToolError that names the nearest tool, or each wrong argument."""
-        if name in self.not_here:
-            raise ToolError(self.not_here[name])
         names = [tool.name for tool in await super().list_tools()]
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)

@@ -23,6 +23,7 @@ _BY_ERROR = {
     "query": WRONG,
     "limit": WRONG,
     "denied": WRONG,
+    "conflict": WRONG,
     "config": WRONG,
     "settings": WRONG,
     "backup": WRONG,

@@ -34,6 +34,20 @@ def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
     )
 
 
+def add_output_of_action(parser: argparse.ArgumentParser) -> None:
+    """Add the same options to an action of a command: they may stand before it or behind it."""
+    parser.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print data as JSON"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=argparse.SUPPRESS,
+        metavar="S",
+        help="give up after S seconds (10)",
+    )
+
+
 def seconds(text: str) -> float:
     """Return an option's number of seconds, above 0 and of this month."""
     with contextlib.suppress(ValueError):

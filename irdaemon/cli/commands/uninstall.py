@@ -17,17 +17,26 @@ from irclient.terminal.exits import DONE, UNHEALTHY, WRONG
 from irclient.terminal.output import note, print_line
 from irdaemon.cli.commands import SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
-from irdaemon.config.config import ConfigError, config_path, load_config, state_dir
+from irdaemon.config.config import (
+    ConfigError,
+    config_path,
+    documents_dir,
+    load_config,
+    state_dir,
+)
 from irdaemon.daemon import service
 from irdaemon.daemon.lock import holder
+from irdaemon.serve.document_files import trash_beside
+from irdaemon.source.opening import resolved
 
 HELP = "take out the agents' entries, the service and the data"
 ABOUT = """
 Take out of this machine what was set up: what `irc install` wrote into the
 settings of agents, the service, the running daemon, and the data (the ledger,
 the log, the configuration, keys and tokens). All of it is listed first, and
-nothing is done until you agree. Entries in projects stay: irc uninstall AGENT
---project takes those out.
+nothing is done until you agree. Managed documents stay, and where they are is
+said; --documents takes them out too. Entries in projects stay: irc uninstall
+AGENT --project takes those out.
 """
 EXAMPLES = """
 # list it, ask, take it out
@@ -51,12 +60,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-data", action="store_true", help="keep ledger, log, configuration and keys"
     )
+    parser.add_argument(
+        "--documents", action="store_true", help="delete the managed documents and their trash"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def run(options: argparse.Namespace) -> int:
     """List what there is, ask, and take it out."""
+    documents = list(_documents())
     removals = [*_agents(), *_daemon(), *(() if options.keep_data else _data())]
+    if options.documents:
+        removals += documents
+    else:
+        for each in documents:
+            note(f"left: {each.what} (--documents)")
     if not removals:
         note("nothing is set up here")
         return DONE
@@ -117,6 +135,17 @@ def _daemon() -> Iterator[Removal]:
     locks = (os.path.join(state_dir(), name) for name in ("lock", SUPERVISED))
     if any(holder(lock) is not None for lock in locks):
         yield Removal("daemon: it runs, and is stopped", stop_running)
+
+
+def _documents() -> Iterator[Removal]:
+    """Yield the directory of managed documents, and the trash beside it."""
+    managed = documents_dir()
+    if os.path.islink(managed):
+        note(f"irdaemon: {managed} is a link, and is left alone")
+        return
+    for what, path in (("documents", managed), ("trash", trash_beside(resolved(managed)))):
+        if os.path.isdir(path):
+            yield Removal(f"{what}: {path}", partial(shutil.rmtree, path))
 
 
 def _data() -> Iterator[Removal]:

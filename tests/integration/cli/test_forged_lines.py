@@ -93,6 +93,8 @@ def answers():
     }
     floor = {"at_least": 0.5, "j": 0.5, "n_inside": 1, "n_outside": 1, "labelled": False}
     floor |= {"calibrated_at": 1.0, "applied": True}
+    written = {"path": f"/{NAME}", "document_id": NAME, "status": NAME, "trash": f"/{NAME}"}
+    written |= {"digest": NAME}
     job = {"kind": "build", "corpus": NAME, "state": "failed", "done": 1, "todo": 1}
     return {
         "discover": found,
@@ -115,6 +117,7 @@ def answers():
         "impressions": [{"at": 1.0, "reference": NAME}],
         "wait": {"generation": 3, "reached": True},
         "ping": {"version": NAME, "pid": 7},
+        **dict.fromkeys(("doc_add", "doc_update", "doc_remove"), written),
     }
 
 
@@ -144,6 +147,14 @@ LINES = {
     "rm": [[NAME]],
     "build": [[NAME], ["--full", NAME]],
     "hint": [[f"/{NAME}"]],
+    "docs": [
+        ["add", NAME, "cases.jsonl"],
+        ["update", NAME, "cases.jsonl"],
+        ["rm", NAME],
+        ["read", NAME],
+        ["ls"],
+        ["add", NAME, NAME],
+    ],
     "impressions": [[NAME]],
     "hook": [["--agent", NAME]],
     "install": [[NAME]],

@@ -7,7 +7,16 @@ from irdaemon.config.sections import SECTIONS, Config
 
 
 def test_a_section_is_a_field_of_the_configuration_that_a_file_can_set():
-    assert list(SECTIONS) == ["index", "search", "watch", "schedule", "serve", "health", "limits"]
+    assert list(SECTIONS) == [
+        "index",
+        "search",
+        "watch",
+        "schedule",
+        "serve",
+        "health",
+        "limits",
+        "documents",
+    ]
     for name, kind in SECTIONS.items():
         key = next(each for each in fields(kind) if isinstance(each.default, int | float))
         value = 1 if not isinstance(key.default, bool) else not key.default

@@ -25,7 +25,7 @@ def test_as_it_is_written_it_changes_nothing():
 def test_what_is_commented_out_is_the_default():
     _, text = initial_config("/c.toml")
     sections = tomlkit.parse(uncommented(text)).unwrap()
-    for name in ("index", "watch", "schedule", "serve", "health", "limits"):
+    for name in ("index", "watch", "schedule", "serve", "health", "limits", "documents"):
         written = f"[{name}]\n" + tomlkit.dumps(sections[name])
         assert parse_config(written, "/c.toml") == parse_config("", "/c.toml")
 

@@ -32,6 +32,7 @@ COMMANDS = (
     "rm",
     "build",
     "hint",
+    "docs",
     "impressions",
     "hook",
     "install",

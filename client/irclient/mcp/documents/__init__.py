@@ -1,7 +1,6 @@
 """The library profile: tools to search, read and list documents, by the names of Agent Library.
 
-Adding, updating and removing documents is not offered: a document is a file in a directory that is
-watched, and writing the file there adds it.
+Those that write are in `writing`, those about directories in `places`.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from irclient.mcp.documents.overview import OverviewTool
 from irclient.mcp.documents.places import DirectoryTools
 from irclient.mcp.documents.search import AssetType, LibrarySearch, RankedPassages, searched
 from irclient.mcp.documents.timeframe import Timeframe
+from irclient.mcp.documents.writing import WritingTools
 from irclient.mcp.items import DisclosedItem, payload, payload_text
 from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, Tools, answered
@@ -39,23 +39,6 @@ before you cite or follow a hit."""
 LIST = """\
 List the documents of the library, page by page. Use it to see what there is; to find something, \
 SearchLibrary is the better way."""
-
-_WRITE_THE_FILE = (
-    "{} is not supported: the library follows files on disk. {} GetLibraryOverview shows the"
-    " directories that are watched, SuggestLibraryLocation the best one; a change is found within"
-    " a second, nothing else is to be done."
-)
-NOT_HERE = {
-    "AddToLibrary": _WRITE_THE_FILE.format(
-        "AddToLibrary", "Write the document as a file into one of its directories."
-    ),
-    "UpdateLibraryDoc": _WRITE_THE_FILE.format(
-        "UpdateLibraryDoc", "Edit the file at the document's path."
-    ),
-    "RemoveFromLibrary": _WRITE_THE_FILE.format(
-        "RemoveFromLibrary", "Ask the user, then delete or move the file at the document's path."
-    ),
-}
 
 
 class Listed(BaseModel, frozen=True):
@@ -82,7 +65,7 @@ class LibraryTools:
         self._daemon = daemon
 
     def add_to(self, tools: Tools) -> None:
-        """Offer the tools, and answers to those that are not offered."""
+        """Offer the tools."""
         for name, run, description in (
             ("SearchLibrary", self.search, SEARCH),
             ("ReadFromLibrary", self.read, READ),
@@ -91,7 +74,7 @@ class LibraryTools:
             tools.add_tool(run, name=name, description=description, annotations=READS)
         OverviewTool(self._daemon).add_to(tools)
         DirectoryTools(self._daemon).add_to(tools)
-        tools.not_here = NOT_HERE
+        WritingTools(self._daemon).add_to(tools)
 
     async def search(
         self,

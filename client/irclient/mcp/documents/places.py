@@ -22,7 +22,8 @@ from irclient.types import Hit, Query
 
 SUGGEST = """\
 Find the directory where a new document belongs, next to similar ones. Use it before you save \
-something worth keeping: then write it there as a file, and it is in the library within a second."""
+something worth keeping: then write it there as a file, and it is in the library within a second. \
+Into the managed directory AddToLibrary writes."""
 INDEX = """\
 Look again at a directory of the library at once, and wait until it is done. Rarely needed, as \
 changes are followed by themselves. A directory outside the library has to be added by the user."""

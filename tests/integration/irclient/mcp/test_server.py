@@ -21,6 +21,9 @@ PORT = 7411
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 
+WRITING = ("AddToLibrary", "UpdateLibraryDoc", "RemoveFromLibrary")
+
+
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
     monkeypatch.setattr(daemon, "_RESTART_S", 0.0)
@@ -47,11 +50,12 @@ def called(tools, name, arguments):
     return result.content[0].text
 
 
-def test_two_tools_are_offered_and_six_more_with_the_library(tools):
+def test_two_tools_are_offered_and_nine_more_with_the_library(tools):
     assert list(offered(tools())) == ["discover", "disclose"]
     assert list(offered(tools("library"))) == [
         *("discover", "disclose", "SearchLibrary", "ReadFromLibrary", "ListLibraryContents"),
         *("GetLibraryOverview", "SuggestLibraryLocation", "IndexDirectoryToLibrary"),
+        *WRITING,
     ]
 
 
@@ -60,8 +64,11 @@ def test_every_tool_says_when_to_use_it_where_it_is_not_cut_off(tools):
         start = tool.description[:512].lower()
         assert any(said in start for said in ("use it", "needed")), tool.name
         assert tool.annotations.open_world_hint is False
-        assert tool.annotations.idempotent_hint is True
-        assert tool.annotations.read_only_hint is (tool.name != "IndexDirectoryToLibrary")
+        assert tool.annotations.idempotent_hint is (tool.name != "AddToLibrary")
+        changes = ("IndexDirectoryToLibrary", *WRITING)
+        assert tool.annotations.read_only_hint is (tool.name not in changes)
+        destructive = tool.name in ("UpdateLibraryDoc", "RemoveFromLibrary")
+        assert bool(tool.annotations.destructive_hint) is destructive
     assert len(tools("library").instructions) <= 512
 
 
@@ -94,9 +101,9 @@ def test_every_wrong_argument_is_named(tools):
     assert "query: Field required" in called(tools(), "discover", {})
 
 
-@pytest.mark.parametrize("name", ["AddToLibrary", "UpdateLibraryDoc", "RemoveFromLibrary"])
-def test_what_changes_documents_is_answered_with_what_to_do_instead(tools, name):
-    assert f"{name} is not supported" in called(tools("library"), name, {"title": "x"})
+@pytest.mark.parametrize("name", WRITING)
+def test_what_writes_documents_is_offered_in_the_library_profile_alone(tools, name):
+    assert f"wrong arguments for {name}" in called(tools("library"), name, {"tags": 1})
     assert "unknown tool" in called(tools(), name, {})
 
 

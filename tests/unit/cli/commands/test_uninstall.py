@@ -89,3 +89,26 @@ def test_where_nothing_is_set_up_that_is_said(home, capsys):
     assert main(["uninstall", "--yes"]) == 0
     assert main(["uninstall", "--yes"]) == 0
     assert "nothing is set up here" in capsys.readouterr().err
+
+
+def test_managed_documents_are_named_and_stay_unless_they_are_asked_for(home, capsys):
+    for path in ("data/irdaemon/documents/note.md", "data/irdaemon/trash/1-a/old.md"):
+        (home / path).parent.mkdir(parents=True)
+        (home / path).write_text("mine")
+    assert main(["uninstall", "--yes"]) == 0
+    assert (
+        f"left: documents: {home}/data/irdaemon/documents (--documents)" in capsys.readouterr().err
+    )
+    assert {"data/irdaemon/documents/note.md", "data/irdaemon/trash/1-a/old.md"} <= files(home)
+    assert main(["uninstall", "--documents", "--yes"]) == 0
+    assert not any(path.startswith("data/") for path in files(home))
+
+
+def test_a_linked_directory_of_documents_is_left_alone(home, capsys):
+    (home / "notes").mkdir()
+    (home / "notes/mine.md").write_text("mine")
+    (home / "data/irdaemon").mkdir(parents=True)
+    (home / "data/irdaemon/documents").symlink_to(home / "notes")
+    assert main(["uninstall", "--documents", "--yes"]) == 0
+    assert "is a link, and is left alone" in capsys.readouterr().err
+    assert (home / "notes/mine.md").exists()

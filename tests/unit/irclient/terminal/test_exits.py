@@ -9,6 +9,7 @@ CODES = {
     "query": 2,
     "limit": 2,
     "denied": 2,
+    "conflict": 2,
     "config": 2,
     "settings": 2,
     "backup": 2,

@@ -1,0 +1,127 @@
+"""The library profile's tools that write: add a managed document, write it anew, remove it."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult, ToolAnnotations
+from pydantic import BaseModel, Field
+
+from irclient.mcp.daemon import DaemonCaller
+from irclient.mcp.sanitise import as_place
+from irclient.mcp.tools import Tools, answered
+from irclient.results import WrittenDocument
+
+ADD = """\
+Write a new document into the user's library and have it found from then on. Use it for what is \
+worth keeping beyond this session: a decision, a how-to, a summary. SearchLibrary first: one that \
+is there already is better updated. Never write secrets. The user may have left writing switched \
+off; then the error says how to switch it on."""
+UPDATE = """\
+Replace the whole content of a document that AddToLibrary wrote. Use it after ReadFromLibrary, \
+with all that is to stay, front matter included. With if_digest, the digest an earlier result \
+gave, nothing is overwritten that somebody else wrote meanwhile."""
+REMOVE = """\
+Take a document that AddToLibrary wrote out of the library. Use it only when the user agrees. Its \
+file stays, unless delete_file moves it into the trash, where it is kept for thirty days."""
+
+ADDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+CHANGES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+_MEANT = {
+    "stored": "Stored, and found from now on",
+    "stored_partial": "Stored; found by its words now, by its meaning when it is embedded",
+    "removed": "Removed",
+    "pending": "Written, but the index does not show it yet; that happens by itself",
+}
+
+
+class Stored(BaseModel, frozen=True):
+    """What became of a document."""
+
+    path: str
+    document_id: str = Field(description="empty once it is removed")
+    status: str
+    generation: int
+    digest: str = Field(description="for if_digest; empty once it is removed")
+    trash: str = Field(description="where a deleted file lies")
+
+
+class WritingTools:
+    """The tools, asking one daemon."""
+
+    def __init__(self, daemon: DaemonCaller):
+        self._daemon = daemon
+
+    def add_to(self, tools: Tools) -> None:
+        """Offer the tools."""
+        for name, run, description, hints in (
+            ("AddToLibrary", self.add, ADD, ADDS),
+            ("UpdateLibraryDoc", self.update, UPDATE, CHANGES),
+            ("RemoveFromLibrary", self.remove, REMOVE, CHANGES),
+        ):
+            tools.add_tool(run, name=name, description=description, annotations=hints)
+
+    async def add(
+        self,
+        context: Context[Any, Any],
+        title: Annotated[str, Field(description="one line; its file is named after it")],
+        content: Annotated[str, Field(description="Markdown or plain text")],
+        directory: Annotated[str, Field(description="below the managed directory")] = "",
+        source: Annotated[str, Field(description="where the content comes from")] = "",
+        tags: Annotated[tuple[str, ...], Field(description="single words or names")] = (),
+    ) -> Annotated[CallToolResult, Stored]:
+        """Answer with where a new document is."""
+        done = await self._daemon.ask(
+            lambda client: client.doc_add(title, content, _expanded(directory), source, tags),
+            context,
+        )
+        return _told(done)
+
+    async def update(
+        self,
+        context: Context[Any, Any],
+        path: Annotated[str, Field(description="absolute path, or a document_id")],
+        content: Annotated[str, Field(description="the whole content from now on")],
+        if_digest: Annotated[str, Field(description="refuse where it holds another by now")] = "",
+    ) -> Annotated[CallToolResult, Stored]:
+        """Answer with what a document became."""
+        done = await self._daemon.ask(
+            lambda client: client.doc_update(_expanded(path), content, if_digest), context
+        )
+        return _told(done)
+
+    async def remove(
+        self,
+        context: Context[Any, Any],
+        path: Annotated[str, Field(description="absolute path, or a document_id")],
+        delete_file: bool = False,
+    ) -> Annotated[CallToolResult, Stored]:
+        """Answer when a document is out of the library."""
+        done = await self._daemon.ask(
+            lambda client: client.doc_remove(_expanded(path), delete_file), context
+        )
+        return _told(done)
+
+
+def _expanded(path: str) -> str:
+    return os.path.expanduser(path.strip())
+
+
+def _told(done: WrittenDocument) -> CallToolResult:
+    stored = Stored(
+        path=as_place(done.path),
+        document_id=as_place(done.document_id),
+        status=done.status,
+        generation=done.generation,
+        digest=done.digest,
+        trash=as_place(done.trash),
+    )
+    known = [stored.document_id, stored.trash and f"its file is {stored.trash}"]
+    more = "".join(f" ({each})" for each in known if each)
+    return answered(f"{_MEANT.get(done.status, done.status)}: {stored.path}{more}", stored)

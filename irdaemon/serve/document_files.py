@@ -1,0 +1,303 @@
+"""The files of managed documents: created, replaced and taken away below one directory.
+
+Every directory on the way to a document is opened by its own name, following no link, and what is
+done to the file is done in that open directory: a link on the way, or one that is put there
+meanwhile, leads nowhere. A file is written beside its place, synchronised, and then renamed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from irclient.errors import Conflict, NotFound, QueryError, Unavailable
+from irdaemon.serve.draft import file_name
+from irdaemon.source.opening import at_or_under, open_directory, resolved
+from irdaemon.source.tree import PRUNED
+from irdaemon.types import SourceError
+
+# Left out of the index although they are there; `source.files` reads it.
+_IGNORED = ".gitignore"
+_THROWN = re.compile(r"(\d+)-[0-9a-f]{8}\Z", re.ASCII)
+_TRASH_S = 30 * 24 * 3600.0
+_MOST_OF_A_TITLE = 1_000
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+class Claims:
+    """Paths that a request is writing to, so that a second one is told."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._paths: set[str] = set()
+
+    @contextmanager
+    def of(self, path: str) -> Iterator[None]:
+        """Hold a path; raise Conflict where another request does."""
+        with self._lock:
+            if path in self._paths:
+                raise Conflict(f"{path} is being written", "read it again, then decide")
+            self._paths.add(path)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._paths.discard(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path below the managed directory, as its parts."""
+
+    directory: tuple[str, ...]
+    name: str
+
+
+class DocumentFiles:
+    """The files below a directory; its trash lies beside it."""
+
+    def __init__(self, directory: str):
+        self._given = directory
+        self.top = resolved(directory)
+        self.ignore_file = os.path.join(self.top, _IGNORED)
+        self.trash = trash_beside(self.top)
+
+    def parts(self, path: str) -> tuple[str, ...]:
+        """Return the parts of a path, absolute or from this directory on.
+
+        Raises QueryError for one that is not below it, hidden, or in what is never searched.
+        """
+        if os.path.isabs(path):
+            top = next((t for t in (self._given, self.top) if at_or_under(path, t)), None)
+            if top is None:
+                raise QueryError(
+                    f"{path!r:.200} is not in the managed directory", f"it is {self.top}"
+                )
+            path = path[len(top) :]
+        parts = tuple(part for part in path.split("/") if part)
+        for part in parts:
+            if part.startswith(".") or part in PRUNED or not part.isprintable():
+                raise QueryError(
+                    f"{path!r:.200} has a part that is not allowed ({part!r:.60})",
+                    "no '..', no hidden names, no control characters, no node_modules",
+                )
+        return parts
+
+    def place(self, path: str) -> Place:
+        """Return where a document lies. Raises QueryError."""
+        *directory, name = self.parts(path) or ("",)
+        if not name:
+            raise QueryError("no path is given", "the path of the document")
+        return Place(tuple(directory), name)
+
+    def path(self, place: Place) -> str:
+        """Return the absolute path of a place."""
+        return os.path.join(self.top, *place.directory, place.name)
+
+    def add(self, directory: tuple[str, ...], title: str, data: bytes) -> Place:
+        """Write a new file that is named after a title, and never over one that is there."""
+        with self._opened(directory, create=True) as at:
+            written = _written(at, data)
+            try:
+                name = _linked(at, written, title)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(written, dir_fd=at)
+            os.fsync(at)
+        place = Place(directory, name)
+        self._ignore(place, False)
+        return place
+
+    def replace(self, place: Place, data: bytes, if_digest: str) -> None:
+        """Write a file anew; it keeps its mode and owner.
+
+        With `if_digest`, only where that is the SHA-256 of what it holds: Conflict otherwise.
+        """
+        with self._opened(place.directory) as at:
+            status, held = _read(at, place.name)
+            if if_digest and digest(held) != if_digest.lower():
+                raise Conflict(f"{self.path(place)} has changed since it was read", "read it again")
+            written = _written(at, data, status)
+            try:
+                os.replace(written, place.name, src_dir_fd=at, dst_dir_fd=at)
+            except BaseException:
+                os.unlink(written, dir_fd=at)
+                raise
+            os.fsync(at)
+        self._ignore(place, False)
+
+    def leave_out(self, place: Place) -> None:
+        """Have a file left out of the index from now on; it stays."""
+        with self._opened(place.directory) as at:
+            _read(at, place.name)
+        self._ignore(place, True)
+
+    def throw_away(self, place: Place, now: float) -> str:
+        """Move a file into the trash; return its path there."""
+        directory = os.path.join(self.trash, f"{int(now)}-{secrets.token_hex(4)}")
+        with self._opened(place.directory) as at:
+            _read(at, place.name)
+            os.makedirs(directory, 0o700)
+            thrown = os.path.join(directory, place.name)
+            os.rename(place.name, thrown, src_dir_fd=at)
+            os.fsync(at)
+        self._ignore(place, False)
+        return thrown
+
+    def empty_trash(self, now: float) -> None:
+        """Delete what has lain in the trash for thirty days."""
+        with suppress(FileNotFoundError):
+            for name in os.listdir(self.trash):
+                thrown = _THROWN.match(name)
+                if thrown and int(thrown[1]) < now - _TRASH_S:
+                    shutil.rmtree(os.path.join(self.trash, name), ignore_errors=True)
+
+    def _ignore(self, place: Place, wanted: bool) -> None:
+        """Have a file named in the ignore file, or not."""
+        line = "/" + "/".join(map(_escaped, (*place.directory, place.name)))
+        with self._opened(()) as at:
+            try:
+                text = os.fsdecode(_read(at, _IGNORED)[1])
+                held = text.removesuffix("\n").split("\n") if text else []
+            except NotFound:
+                held = []
+            if (line in held) == wanted:
+                return
+            kept = [*held, line] if wanted else [each for each in held if each != line]
+            written = _written(at, os.fsencode("".join(f"{each}\n" for each in kept)))
+            os.replace(written, _IGNORED, src_dir_fd=at, dst_dir_fd=at)
+            os.fsync(at)
+
+    @contextmanager
+    def _opened(self, parts: tuple[str, ...], create: bool = False) -> Iterator[int]:
+        """Give the descriptor of a directory below the top; raise typed errors of what is done."""
+        path = os.path.join(self.top, *parts)
+        try:
+            if create:
+                os.makedirs(self.top, 0o700, exist_ok=True)
+            with open_directory(self.top) as top, _below(top, parts, create) as at:
+                yield at
+        except FileNotFoundError as error:
+            raise NotFound(f"there is no {path}", "irc docs ls lists the documents") from error
+        except SourceError as error:
+            raise Unavailable(error.message, error.hint) from error
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise QueryError(f"{path}: a link is on the way", "name the real path") from error
+            raise Unavailable(
+                f"{path}: {error.strerror}", "the document is as it was; check the disk"
+            ) from error
+
+
+def trash_beside(top: str) -> str:
+    """Return the directory in which deleted documents lie, existing or not."""
+    return os.path.join(os.path.dirname(top), "trash")
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of a file's content, as `if_digest` wants it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@contextmanager
+def _below(top: int, parts: tuple[str, ...], create: bool) -> Iterator[int]:
+    at = os.dup(top)
+    try:
+        for part in parts:
+            _check_case(at, part)
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o700, dir_fd=at)
+            below = os.open(part, _DIRECTORY, dir_fd=at)
+            os.close(at)
+            at = below
+        yield at
+    finally:
+        os.close(at)
+
+
+def _check_case(at: int, name: str) -> None:
+    """Raise where a name is there in another case: some file systems take both for one."""
+    names = os.listdir(at)
+    other = next((each for each in names if each.casefold() == name.casefold()), name)
+    if name not in names and other != name:
+        raise QueryError(f"there is no {name!r:.100}, but {other!r:.100}", "write it as it is")
+
+
+def _read(at: int, name: str) -> tuple[os.stat_result, bytes]:
+    """Return the state and the content of a regular file in a directory."""
+    _check_case(at, name)
+    try:
+        descriptor = os.open(name, _FILE, dir_fd=at)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise QueryError(
+                f"{name!r:.200} is a link", "name the file that it leads to"
+            ) from error
+        if error.errno == errno.ENOENT:
+            raise NotFound(
+                f"there is no document {name!r:.200}", "irc docs ls lists them"
+            ) from error
+        raise
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise QueryError(f"{name!r:.200} is no regular file", "name a document")
+    with open(descriptor, "rb") as file:
+        return status, file.read()
+
+
+def _written(at: int, data: bytes, like: os.stat_result | None = None) -> str:
+    """Write a file of a name of its own, to the disk; `like` has its mode and owner."""
+    name = f".{secrets.token_hex(8)}.tmp"
+    descriptor = os.open(name, _NEW, 0o600, dir_fd=at)
+    try:
+        with open(descriptor, "wb") as file:
+            if like is not None:
+                with suppress(PermissionError):
+                    os.fchown(descriptor, like.st_uid, like.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        os.unlink(name, dir_fd=at)
+        raise
+    return name
+
+
+def _linked(at: int, written: str, title: str) -> str:
+    """Give a written file the first name for its title that is free; return the name."""
+    taken = {name.casefold() for name in os.listdir(at)}
+    for number in range(1, _MOST_OF_A_TITLE):
+        name = file_name(title, number)
+        if name.casefold() in taken:
+            continue
+        try:
+            os.link(written, name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            os.rename(written, name, src_dir_fd=at, dst_dir_fd=at)
+        return name
+    raise QueryError(f"there are {_MOST_OF_A_TITLE:,} documents of this title", "choose another")
+
+
+def _escaped(name: str) -> str:
+    """Return a name as a pattern of an ignore file that means it alone."""
+    escaped = "".join(f"\\{each}" if each in "\\*?[]!#" else each for each in name)
+    return escaped[:-1] + "\\ " if escaped.endswith(" ") else escaped
