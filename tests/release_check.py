@@ -21,10 +21,13 @@ import importlib, pkgutil, sys
 package = importlib.import_module(sys.argv[1])
 names = [found.name for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
 for name in names:
-    if not name.startswith(sys.argv[2]) and not name.endswith(("__main__", "hook.start")):
+    if not name.startswith(tuple(sys.argv[2:])) and not name.endswith(("__main__", "hook.start")):
         importlib.import_module(name)
 print(package.__version__, package.__path__[0])
 """
+
+# The MCP server, and the programs that read PDFs and images in processes of their own.
+WITH_EXTRAS = ("irclient.mcp.", "irdaemon.source.files.extract_")
 
 UNIT_TEXT = """
 from irdaemon.daemon import service
@@ -135,8 +138,8 @@ def names(there: Installed) -> list[str]:
 
 
 def imported(there: Installed, package: str) -> list[str]:
-    """Import every module of a package but the MCP server's; return its version and its place."""
-    return there.run("python", "-W", "error", "-c", IMPORT_ALL, package, "irclient.mcp.").split()
+    """Import every module of a package that needs no extra; return its version and its place."""
+    return there.run("python", "-W", "error", "-c", IMPORT_ALL, package, *WITH_EXTRAS).split()
 
 
 def contents(directory: Path) -> dict[str, bytes]:
