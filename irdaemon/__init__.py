@@ -18,27 +18,25 @@ if TYPE_CHECKING:
     from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
     from irdaemon.embed import EMBEDDERS, Embedder
     from irdaemon.engine import Engine
-    from irdaemon.library import (
-        Built,
-        CorpusSource,
-        as_retriever,
-        build,
-        disclose,
-        discover,
-        fuse_hits,
-        open_corpus,
-        records_for_artifact,
-        retrievers,
-        search,
-        select,
-    )
     from irdaemon.library.agentic import (
         AgenticRetrieval,
         AgenticRetrievalPipeline,
         OnInsufficientPolicy,
         RetrievalResult,
     )
+    from irdaemon.library.built import Built, build, open_corpus
+    from irdaemon.library.corpus_source import CorpusSource
     from irdaemon.library.docs_tool import DocsTool, docs_tool
+    from irdaemon.library.functions import (
+        as_retriever,
+        disclose,
+        discover,
+        records_for_artifact,
+        retrievers,
+        search,
+        select,
+    )
+    from irdaemon.library.fuse import fuse_hits
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -60,20 +58,18 @@ _HOMES = {
     "irclient.types": ("Disclosure", "Hit", "Query", "SelectSpec", "Selection"),
     "irdaemon.embed": ("EMBEDDERS", "Embedder"),
     "irdaemon.engine": ("Engine",),
-    "irdaemon.library": (
-        "Built",
-        "CorpusSource",
+    "irdaemon.library.built": ("Built", "build", "open_corpus"),
+    "irdaemon.library.corpus_source": ("CorpusSource",),
+    "irdaemon.library.functions": (
         "as_retriever",
-        "build",
         "disclose",
         "discover",
-        "fuse_hits",
-        "open_corpus",
         "records_for_artifact",
         "retrievers",
         "search",
         "select",
     ),
+    "irdaemon.library.fuse": ("fuse_hits",),
     "irdaemon.library.agentic": (
         "AgenticRetrieval",
         "AgenticRetrievalPipeline",

@@ -144,6 +144,7 @@ COVERED_BY = {
     "irdaemon.ledger.terms": "unit/ledger/test_upgrade.py",
     "irdaemon.ledger.vectors": "unit/ledger/test_upgrade.py",
     "irdaemon.library.corpus_source": "unit/test_library.py",
+    "irdaemon.library.functions": "unit/test_library.py",
     "irdaemon.library.spec": "unit/library/test_built.py",
     "irdaemon.retrieve": "unit/retrieve/test_ranking.py",
     "irdaemon.retrieve.question": "unit/selection/test_threshold.py",

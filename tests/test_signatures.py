@@ -11,10 +11,10 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What may take more, each with its reason. `ir` is the library whose public functions are offered
 # here under their names, with their keywords.
 EXEMPT = {
-    "irdaemon.library.discover": "ir.discover",
+    "irdaemon.library.functions.discover": "ir.discover",
     "irdaemon.library.bound_search.search_daemon": "ir.search",
-    "irdaemon.library.search": "ir.search",
-    "irdaemon.library.select": "ir.select",
+    "irdaemon.library.functions.search": "ir.search",
+    "irdaemon.library.functions.select": "ir.select",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
     "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",
@@ -24,8 +24,8 @@ EXEMPT = {
 }
 # What may take keywords that it does not name: those of `search`, which are checked by name.
 KEYWORDS = {
-    "irdaemon.library.as_retriever": "ir.as_retriever",
-    "irdaemon.library.retrievers": "ir.retrievers",
+    "irdaemon.library.functions.as_retriever": "ir.as_retriever",
+    "irdaemon.library.functions.retrievers": "ir.retrievers",
 }
 
 

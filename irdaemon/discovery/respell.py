@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from irdaemon.index import Snapshot
 from irdaemon.text import tokenize
@@ -20,7 +20,7 @@ from irdaemon.text.languages import is_foreign
 _WORD = re.compile(r"\w+")
 _SHORTEST = 5
 # Longer words may have two slips.
-_LONG = 8
+_LONG, _MOST_SLIPS = 8, 2
 _MOST_WORDS = 8
 # The vocabulary keeps forms of words behind this (see `text`).
 _FORM = "="
@@ -36,7 +36,7 @@ def respelled(snapshot: Snapshot, text: str) -> dict[str, str]:
     typed = {word: _plain(word) for word in strange[:_MOST_WORDS]}
     if not typed or is_foreign(text):
         return {}
-    known = _known(snapshot, {word[0] for word in typed.values()})
+    known = _known(snapshot, typed.values())
     found = {word: _nearest(snapshot, plain, known) for word, plain in typed.items()}
     return {word: nearest for word, nearest in found.items() if nearest}
 
@@ -64,32 +64,36 @@ def _plain(word: str) -> str:
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
-def _known(snapshot: Snapshot, initials: set[str]) -> list[str]:
-    """Return the words of the vocabulary that begin with one of some letters."""
-    starts = tuple(f"{form}{initial}" for initial in initials for form in ("", _FORM))
-    known = (term for each in snapshot.vocabularies() for term in each if term.startswith(starts))
-    return list(dict.fromkeys(known))
+def _known(snapshot: Snapshot, typed: Collection[str]) -> dict[str, list[str]]:
+    """Return the words of the vocabulary that may be meant by some, by their first letter.
+
+    One pass tells by first letter and length; distances are counted of what is left.
+    """
+    known: dict[str, dict[str, None]] = {word[0]: {} for word in typed}
+    least, most = min(map(len, typed)) - _MOST_SLIPS, max(map(len, typed)) + _MOST_SLIPS
+    for vocabulary in snapshot.vocabularies():
+        for term in vocabulary:
+            word = term[1:] if term[0] == _FORM else term
+            if word[:1] in known and least <= len(word) <= most:
+                known[word[0]][word] = None
+    return {initial: list(words) for initial, words in known.items()}
 
 
-def _nearest(snapshot: Snapshot, word: str, known: list[str]) -> str:
+def _nearest(snapshot: Snapshot, word: str, known: Mapping[str, Sequence[str]]) -> str:
     """Return the known word of which another may be a slip, "" for none."""
-    slips = ((distance, -_frequency(snapshot, term), term) for distance, term in _near(word, known))
-    held = [slip for slip in slips if slip[1] and _is_slip(word, slip[2].removeprefix(_FORM))]
-    return min(held)[2].removeprefix(_FORM) if held else ""
-
-
-def _near(word: str, known: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield known words at most one or two edits away, with how many."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    most = 2 if len(word) >= _LONG else 1
-    for wanted in (word, _FORM + word):
-        for term, distance, _ in process.extract(
-            wanted, known, scorer=OSA.distance, score_cutoff=most, limit=None
-        ):
-            if term.startswith(_FORM) == wanted.startswith(_FORM):
-                yield distance, term
+    most = _MOST_SLIPS if len(word) >= _LONG else 1
+    near = process.extract(word, known[word[0]], scorer=OSA.distance, score_cutoff=most, limit=None)
+    slips = ((distance, -_held(snapshot, each), each) for each, distance, _ in near)
+    held = [slip for slip in slips if slip[1] and _is_slip(word, slip[2])]
+    return min(held)[2] if held else ""
+
+
+def _held(snapshot: Snapshot, word: str) -> int:
+    """Return how many records hold a word, as their token or as the form of one."""
+    return max(_frequency(snapshot, word), _frequency(snapshot, _FORM + word))
 
 
 def _is_slip(typed: str, word: str) -> bool:

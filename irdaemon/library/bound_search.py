@@ -80,7 +80,7 @@ def search_daemon(
     fusion: str = "standard",
     surface_weights: Mapping[str, float] | None = None,
 ) -> tuple[Hit, ...]:
-    """Return the `k` best artifacts of a corpus of the daemon; see `irdaemon.library.search`."""
+    """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`."""
     asked = Query(
         query,
         corpora=(corpus,),

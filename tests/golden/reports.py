@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import irdaemon as ir
-from irdaemon.library import Built
+from irdaemon.library.built import Built
 from irdaemon.types import Query
 
 HERE = Path(__file__).parent

@@ -19,7 +19,7 @@ from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 _MOST_PAGES = 2_000
 _MOST_CHARS = 8_000_000
 _LINE_CHARS = 300
-# What programs write where nobody gave a title or a name.
+# What programs write where no title or name was given.
 _PLACEHOLDERS = ("untitled", "anonymous", "(anonymous)", "unspecified", "(unspecified)")
 # A form feed parts pages; other control characters are remains of a broken font table.
 _CONTROLS = {code: " " for code in range(32) if code not in (9, 10)}

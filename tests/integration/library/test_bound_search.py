@@ -17,7 +17,7 @@ STATUS = {"corpora": [{"name": "skills"}, {"name": "tools"}]}
 def tools(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(registry, "_by_name", {})
-    monkeypatch.setenv("IRDAEMON_SOCKET", str(tmp_path / "nobody.sock"))
+    monkeypatch.setenv("IRDAEMON_SOCKET", str(tmp_path / "no-daemon.sock"))
     items = {"pdf": {"description": "fill in pdf forms", "team": "docs"}, "csv": "clean up a csv"}
     built = ir.build(ir.CorpusSource.from_mapping(items, name="tools"), embedder="hashing")
     yield built

@@ -26,7 +26,7 @@ EXAMPLES = """
 # keep what a command prints
 git log -20 | irc docs add "Recent changes" - --tag git
 
-# write it anew, unless somebody else did meanwhile
+# write it anew, unless it has changed meanwhile
 irc docs update recent-changes.md notes.md --if-digest DIGEST
 
 # out of the index; with --delete-file into the trash, for thirty days

@@ -22,7 +22,7 @@ off; then the error says how to switch it on."""
 UPDATE = """\
 Replace the whole content of a document that AddToLibrary wrote. Use it after ReadFromLibrary, \
 with all that is to stay, front matter included. With if_digest, the digest an earlier result \
-gave, nothing is overwritten that somebody else wrote meanwhile."""
+gave, nothing is overwritten that was written meanwhile."""
 REMOVE = """\
 Take a document that AddToLibrary wrote out of the library. Use it only when the user agrees. Its \
 file stays, unless delete_file moves it into the trash, where it is kept for thirty days."""

@@ -1,0 +1,278 @@
+"""The library: build, search, select, disclose and discover in process.
+
+`build` indexes a source into a ledger of its own and gives a handle; the others take the handle,
+or the name of a corpus built before. The same Engine as in the daemon does the work, on the
+caller's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+from irclient.errors import QueryError
+from irdaemon.disclosure.disclose import with_passage
+from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits, tuned
+from irdaemon.embed.rerankers import NOT_CONFIGURED
+from irdaemon.library.bound_search import BoundSearch, BoundSearches
+from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
+from irdaemon.library.federate import SeveralCorpora, floors_of
+from irdaemon.library.reranking import FromScores, ScoreTexts
+from irdaemon.retrieve import RRF_K, UNTUNED
+from irdaemon.selection import strategies as selection
+from irdaemon.selection.strategies import Choice, Selector
+from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
+
+UNREADABLE = "pointer_unreadable"
+
+
+Corpora = Built | str | Sequence[Built | str]
+MinScore = float | str | Mapping[str, float | str | None] | None
+
+
+def search(
+    corpus: Corpora,
+    query: str,
+    *,
+    k: int = 10,
+    mode: str = "hybrid",
+    filter: Mapping[str, Any] | None = None,
+    surfaces: Iterable[str] = (),
+    fusion: str = "standard",
+    surface_weights: Mapping[str, float] | None = None,
+    merge: str | MergeHits = "confidence",
+    merge_weights: Mapping[str, float] | None = None,
+    merge_rrf_k: float = RRF_K,
+    alpha: float = UNTUNED.alpha,
+    mmr_lambda: float = UNTUNED.mmr_lambda,
+    rrf_k: float = UNTUNED.rrf_k,
+    rerank: ScoreTexts | None = None,
+) -> tuple[Hit, ...]:
+    """Return the `k` best artifacts of a corpus, best first, without selection.
+
+    `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names. `rerank` is a
+    function (query, texts) -> scores from 0 to 1, which reads the first candidates of each corpus
+    again: they then stand in its order, its score being their evidence.
+
+    Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
+    comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
+    embedder) or a function {name: hits} -> hits. `merge_weights` are by name, 1 by default.
+    """
+    asked = Query(
+        query,
+        k=k,
+        mode=mode,
+        where=filter or {},
+        surfaces=tuple(surfaces),
+        fusion=fusion,
+        weights=surface_weights or {},
+        rerank=rerank is not None,
+    )
+    choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
+    tuning = tuned(alpha, mmr_lambda, rrf_k)
+    return _asked(corpus, choosing, tuning, rerank).search(asked, choosing).results
+
+
+def select(
+    hits: Sequence[Hit],
+    *,
+    strategy: str | Selector = "conservative",
+    max_k: int = 3,
+    rel: float = 0.9,
+    gap_ratio: float = 0.5,
+    min_score: float | str | None = "auto",
+) -> Choice:
+    """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
+    spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
+    selection.check_spec(spec, custom)
+    return selection.select(hits, spec, custom)
+
+
+def discover(
+    corpus: Corpora,
+    query: str,
+    *,
+    k: int = 10,
+    mode: str = "hybrid",
+    strategy: str | Selector = "conservative",
+    disclose_level: str = "metadata",
+    filter: Mapping[str, Any] | None = None,
+    surfaces: Iterable[str] = (),
+    fusion: str = "standard",
+    surface_weights: Mapping[str, float] | None = None,
+    expand: str = "none",
+    max_k: int = 3,
+    rel: float = 0.9,
+    gap_ratio: float = 0.5,
+    min_score: MinScore = "auto",
+    merge: str | MergeHits = "confidence",
+    merge_weights: Mapping[str, float] | None = None,
+    merge_rrf_k: float = RRF_K,
+    alpha: float = UNTUNED.alpha,
+    mmr_lambda: float = UNTUNED.mmr_lambda,
+    rrf_k: float = UNTUNED.rrf_k,
+    rerank: ScoreTexts | None = None,
+) -> Selection:
+    """Search, select and disclose: few hits, or none with a typed reason.
+
+    A list of corpora is asked as one: each is compared with its own floor, then those above it are
+    merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
+    is left out. `signals["per_source"]` says what was found in each.
+    """
+    floors = floors_of(min_score)
+    given = "auto" if isinstance(min_score, Mapping) else min_score
+    spec, custom = _spec(strategy, max_k, rel, gap_ratio, given)
+    asked = Query(
+        query,
+        k=k,
+        mode=mode,
+        where=filter or {},
+        surfaces=tuple(surfaces),
+        select=spec,
+        level=disclose_level,
+        expand=expand,
+        fusion=fusion,
+        weights=surface_weights or {},
+        rerank=rerank is not None,
+    )
+    choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
+    tuning = tuned(alpha, mmr_lambda, rrf_k)
+    return _asked(corpus, choosing, tuning, rerank).discover(asked, choosing)
+
+
+def disclose(
+    chosen: Choice | Selection | Sequence[Hit],
+    *,
+    level: str = "body",
+    expand: str | Policy = "none",
+    loader: Callable[[Mapping[str, Any]], str] | None = None,
+    store: Mapping[str, str] | None = None,
+) -> list[Disclosure]:
+    """Return the payload of selected hits, in their order; the hits stay as they are.
+
+    Each comes from the corpus its hit was found in, noted `changed` where it was indexed anew since
+    then, `gone` where it is held no more. Raises NotFound where that corpus is closed.
+
+    `expand` is as on a Query, or a function (records, seed) -> records. The body comes from
+    `loader` (fields -> text) or `store` (pointer -> text) where one of them is given.
+    """
+    if loader is not None and store is not None:
+        raise QueryError("give a loader or a store, not both")
+    hits = chosen if isinstance(chosen, Sequence) else _hits(chosen)
+    extent = expand if callable(expand) else parse_expand(expand)
+    body_of = _body_of(loader, store)
+    found = [(built_of(hit), hit) for hit in hits]
+    payloads = ((built, hit, _payload(built, hit, level, body_of)) for built, hit in found)
+    return [_with_passage(payload, built, hit, extent) for built, hit, payload in payloads]
+
+
+def _body_of(
+    loader: Callable[[Mapping[str, Any]], str] | None, store: Mapping[str, str] | None
+) -> Callable[[Hit], str | None] | None:
+    """Return how the caller's own place gives a hit's body; None where there is no such place."""
+    if loader is not None:
+        return lambda hit: loader(hit.fields)
+    return None if store is None else lambda hit: store.get(hit.pointer)
+
+
+def _payload(
+    built: Built, hit: Hit, level: str, body_of: Callable[[Hit], str | None] | None
+) -> Disclosure:
+    if not built.holds(hit.artifact_id):
+        return Disclosure(built.name, hit.artifact_id, level, hit.name, hit.pointer, note="gone")
+    reference = f"{built.name}/{hit.artifact_id}"
+    (found,) = built.engine.disclose([reference], level if body_of is None else "metadata")
+    if isinstance(hit.corpus, HitCorpus) and found.indexed_at > hit.corpus.at and not found.note:
+        found = replace(found, stale=True, note="changed")
+    if body_of is None or level == "metadata":
+        return found
+    body = body_of(hit)
+    return replace(found, level=level, body=body, note="" if body is not None else UNREADABLE)
+
+
+def _with_passage(
+    found: Disclosure, built: Built, hit: Hit, extent: Expand | Policy | None
+) -> Disclosure:
+    if extent is None or found.note == "gone":
+        return found
+    records = records_for_artifact(built, hit.artifact_id)
+    if isinstance(extent, Expand):
+        return with_passage(found, expanded(records, hit.surface_index, extent))
+    return with_passage(found, by_policy(records, hit.surface_index, extent))
+
+
+def records_for_artifact(
+    corpus: Built | str, artifact_id: str, *, surface_kind: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the stored records of an artifact in plan order: the way to its siblings.
+
+    With `surface_kind` those of that kind alone.
+    """
+    built = _built(corpus)
+    records = built.engine.records(f"{built.name}/{artifact_id}")
+    return [each for each in records if surface_kind in (None, each["kind"])]
+
+
+def as_retriever(corpus: Built | str, **defaults: Any) -> BoundSearch:
+    """Bind one corpus to a function (query, **overrides) -> hits, best first.
+
+    `defaults` and `overrides` are keywords of `search`.
+    """
+    return BoundSearch(search, _built(corpus), defaults)
+
+
+def retrievers(**defaults: Any) -> Mapping[str, BoundSearch]:
+    """Return a retriever for each corpus by name: those built by this user, and the daemon's.
+
+    `defaults` are keywords of `search`. A corpus is opened when its retriever is asked for.
+    """
+    return BoundSearches(search, defaults)
+
+
+def _hits(chosen: Choice | Selection) -> Sequence[Hit]:
+    return chosen.results if isinstance(chosen, Selection) else chosen.hits
+
+
+def _built(corpus: Corpora) -> Built:
+    if isinstance(corpus, Built):
+        return corpus
+    if isinstance(corpus, str):
+        return open_corpus(corpus)
+    raise QueryError(f"a corpus is what build returned, or its name, not {corpus!r:.60}")
+
+
+def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
+    return isinstance(corpus, (list, tuple))
+
+
+def _asked(
+    corpus: Corpora, choosing: Choosing, tuning: Tuning, rerank: ScoreTexts | None
+) -> SeveralCorpora:
+    """Return what is asked: the corpora of a list, or one alone."""
+    reranker = NOT_CONFIGURED if rerank is None else FromScores(rerank)
+    if _are_several(corpus):
+        return SeveralCorpora([_built(each) for each in corpus], tuning, reranker)
+    _check_single(choosing)
+    return SeveralCorpora([_built(corpus)], tuning, reranker)
+
+
+def _check_single(choosing: Choosing) -> None:
+    """Raise QueryError where one corpus is asked in a way that belongs to several."""
+    if choosing.floors or replace(choosing, selector=None) != AS_ASKED:
+        raise QueryError(
+            "merge, merge_weights, merge_rrf_k and a min_score by name are for a list of corpora",
+            "give a list: discover([one, other], ...)",
+        )
+
+
+def _spec(
+    strategy: str | Callable[[Sequence[Hit]], Sequence[Hit]],
+    max_k: int,
+    rel: float,
+    gap_ratio: float,
+    min_score: float | str | None,
+) -> tuple[SelectSpec, Selector | None]:
+    name, custom = (strategy, None) if isinstance(strategy, str) else ("conservative", strategy)
+    return SelectSpec(name, max_k, rel, gap_ratio, min_score), custom
