@@ -39,9 +39,14 @@ class OverLimit:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """An entry that a more urgent scan stored or forgot since this one compared it."""
+
+
 # What reading an entry gave: what it holds, why it cannot be read, why it is not taken in, or None
 # where it is gone.
-Outcome = Upsert | SourceError | OverLimit | None
+Outcome = Upsert | SourceError | OverLimit | Superseded | None
 
 
 @dataclass(slots=True)
@@ -87,7 +92,8 @@ def reconcile(
 ) -> Report:
     """Bring the ledger level with what the corpus' source has now.
 
-    `progress` is called with (entries done, entries to do) before each transaction; it may raise.
+    `progress` is called with (entries done, entries to do) before each transaction; it may raise,
+    and it may run another scan: an entry which that scan stored or forgot is left as it is then.
     """
     reported_before = clock() - _REPORTED_WITHIN_S
     optouts = OptOuts()
@@ -114,7 +120,7 @@ def reconcile(
     done = 0
     while done < len(delta.stale):
         progress(done, len(delta.stale))
-        outcomes = _read_some(corpus, delta, done, held, optouts)
+        outcomes = _read_some(ledger, corpus, delta, done, held, optouts)
         with ledger.transaction():
             for entry, outcome in outcomes:
                 written = store.put(entry, outcome)
@@ -139,7 +145,7 @@ def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
 
 
 def _read_some(
-    corpus: Corpus, delta: Delta, start: int, held: int, optouts: OptOuts
+    ledger: Ledger, corpus: Corpus, delta: Delta, start: int, held: int, optouts: OptOuts
 ) -> list[tuple[Entry, Outcome]]:
     """Read a few stale entries: at most so many, and for no longer than a moment.
 
@@ -149,10 +155,15 @@ def _read_some(
     outcomes: list[tuple[Entry, Outcome]] = []
     for entry in delta.stale[start : start + _AT_ONCE]:
         known = delta.known.get(entry.key)
-        why = corpus.quota.exceeded(held) if known is None else ""
-        outcome = OverLimit(why) if why else read_entry(corpus, entry, known, optouts)
+        outcome: Outcome
+        if ledger.entries.known(corpus.name, entry.key) != known:
+            outcome = Superseded()
+        elif known is None and (why := corpus.quota.exceeded(held)):
+            outcome = OverLimit(why)
+        else:
+            outcome = read_entry(corpus, entry, known, optouts)
+            held += known is None
         outcomes.append((entry, outcome))
-        held += known is None and not why
         if time.monotonic() > until:
             break
     return outcomes
@@ -175,6 +186,8 @@ class _Store:
         elif isinstance(outcome, OverLimit):
             self.report.refused += 1
             self.report.refusal = outcome.why
+        elif isinstance(outcome, Superseded):
+            self.report.unchanged += 1
         elif isinstance(outcome, SourceError):
             self._fail(entry, outcome)
         else:

@@ -55,6 +55,13 @@ class Entries:
         )
         return Delta(stale, gone, len(scan.entries) - len(stale), known)
 
+    def known(self, corpus: str, key: str) -> KnownEntry | None:
+        """Return what is remembered of one entry; None where it is not known."""
+        row = self._store.one(
+            f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key = ?", corpus, key
+        )
+        return KnownEntry(*row) if row else None
+
     def known_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
         row = self._store.one(f"SELECT count(*) FROM entries WHERE {_UNDER}", *_under(corpus, top))
@@ -67,17 +74,11 @@ class Entries:
                 f"SELECT {_COLUMNS} FROM entries WHERE {_UNDER}", *_under(corpus, top)
             ):
                 rows[row[0]] = row
+        known = {key: KnownEntry(*row) for key, row in rows.items()}
         for entry in scan.entries:
-            if entry.key not in rows:
-                rows |= {
-                    row[0]: row
-                    for row in self._store.all(
-                        f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key = ?",
-                        corpus,
-                        entry.key,
-                    )
-                }
-        return [KnownEntry(*row) for row in rows.values()]
+            if entry.key not in known and (elsewhere := self.known(corpus, entry.key)):
+                known[entry.key] = elsewhere
+        return known.values()
 
     # -- storing ---------------------------------------------------------------------------------
 

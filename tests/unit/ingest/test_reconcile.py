@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.reconcile import reconcile
 from irdaemon.ingest.scan import ScanRequest
+from irdaemon.source.files import Files
 from irdaemon.source.guidance.rules import Rules
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Chunked, WholeText
@@ -212,6 +213,49 @@ def test_what_comes_back_during_a_long_look_is_not_forgotten(tmp_path):
 
     reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, restore)
     assert corpus.held == before
+
+
+def notes(root):
+    return Corpus("notes", "files", Files((Root(str(root)),), {}), WholeText(), "hashing")
+
+
+def write(path, text, at):
+    path.write_text(text)
+    os.utime(path, (at, at))
+
+
+@pytest.mark.parametrize("known_before", [True, False])
+def test_what_a_more_urgent_look_stored_is_not_overwritten_by_an_older_one(tmp_path, known_before):
+    note = tmp_path / "a.md"
+    corpus = Watched(notes(tmp_path))
+    write(note, "old", at=100)
+    if known_before:
+        corpus.look()
+    write(note, "new", at=200)
+
+    def edit_again(done, todo):
+        write(note, "newest", at=300)
+        corpus.look(note)
+
+    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, edit_again)
+    assert corpus.ledger.artifacts.get("notes", "a.md").fields["timestamp"].endswith("00:05:00Z")
+    assert corpus.look().unchanged == 1
+
+
+def test_what_a_more_urgent_look_forgot_stays_forgotten(tmp_path):
+    (tmp_path / "a.md").write_text("a")
+    corpus = Watched(notes(tmp_path))
+    corpus.look()
+
+    def hide_and_restore(done, todo):
+        (tmp_path / "a.md").rename(tmp_path / "b.md")
+        corpus.look(tmp_path / "a.md", tmp_path / "b.md")
+        (tmp_path / "b.md").rename(tmp_path / "a.md")
+
+    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, hide_and_restore)
+    assert set(corpus.held) == {"b.md"}
+    corpus.look()
+    assert set(corpus.held) == {"a.md"}
 
 
 NAMES = st.sampled_from("abcde")
