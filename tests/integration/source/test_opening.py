@@ -59,5 +59,10 @@ def test_whatever_is_swapped_at_full_speed_no_disclosure_shows_what_lies_outside
         shown += [text for text in (found.body, *(f.text for f in found.files)) if text]
     stopping.set()
     thread.join()
+    # On a busy machine every answer may fall between the same two exchanges: then once more.
+    for n, path in enumerate(targets):
+        if path.is_symlink():
+            exchange(path, tmp_path / f"spare{n}")
+    shown.append(disclose(stored(skill / "SKILL.md"), "bundled", bounds).body)
     assert set(shown) == {"harmless"}, f"{swaps} swaps, {ANSWERS} answers"
     assert swaps[0] > ANSWERS
