@@ -45,6 +45,15 @@ def test_an_added_document_is_found_when_the_answer_comes(made, tmp_path):
     assert 'source: "a keeper"' in told.body
 
 
+def test_front_matter_is_found_by_its_words_and_is_in_no_passage_and_no_summary(made):
+    done = add(made, tags=["giraffe"], source="a keeper")
+    (hit,) = made.search("giraffe").results
+    assert hit.artifact_id == "night-shift.md"
+    assert hit.summary == "The quagga feeds at night."
+    (record,) = made.records(done.document_id)
+    assert record["text"] == "The quagga feeds at night."
+
+
 def test_where_it_cannot_be_embedded_a_document_is_found_by_its_words(tmp_path, monkeypatch):
     nowhere = ON.replace('"hashing"', '"openai:http://127.0.0.1:9/v1#none"')
     made = engine(*corpora(tmp_path, monkeypatch, nowhere))
