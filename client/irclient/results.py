@@ -189,7 +189,7 @@ class CorpusStatus(Result):
 
     `last_reconcile` is None before the first whole scan. `state` is `building`, `degraded`,
     `embedding`, `re-embedding` or `ready`; `problems` are `{path, reason}`; `skipped` counts what
-    was passed over, by reason.
+    was passed over, by reason; `writable`: whether clients may write documents into its roots.
     """
 
     name: str
@@ -204,6 +204,7 @@ class CorpusStatus(Result):
     state: str = ""
     problems: Sequence[Mapping[str, str]] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    writable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

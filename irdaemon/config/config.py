@@ -240,6 +240,7 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
         enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
         redact=_level(table, values.pop("redact", ""), where),
         follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
+        writable=_writable(table, kind, values.pop("writable", False), where),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
         problem=problem,
@@ -260,6 +261,15 @@ def _level(table: str, value: Any, where: ConfigText) -> str:
 
 def _switch(table: str, key: str, value: Any, where: ConfigText) -> bool | None:
     return None if value is None else bool(where.typed(table, key, value, bool))
+
+
+def _writable(table: str, kind: str, value: Any, where: ConfigText) -> bool:
+    writable = bool(where.typed(table, "writable", value, bool))
+    if writable and kind != "files":
+        raise where.error(
+            table, "writable", f"documents are not written into a corpus of kind {kind}"
+        )
+    return writable
 
 
 def _strategy(table: str, value: Any, where: ConfigText) -> Mapping[str, Any] | None:

@@ -36,6 +36,7 @@ _EXAMPLE = """
 # strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
 # redact = "all"        # also passwords assigned to a name, not only tokens and private keys
 # follow_links = true   # also what links lead to outside of the roots
+# writable = true       # clients may write documents there, where [documents] has write = true
 """
 
 _CLIENT = """

@@ -206,3 +206,44 @@ def test_a_model_is_told_how_writing_is_switched_on(daemon, home):
     result = anyio.run(talk)
     assert result.is_error
     assert "write = true under [documents]" in result.content[0].text
+
+
+# -- roots of the person's own ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def garden(home):
+    """Serve a directory of notes that is marked as writable; give it."""
+    root = home.path / "notes" / "garden"
+    root.mkdir(parents=True)
+    (root / "compost.md").write_text("# Compost\n\nTurn the compost weekly.\n")
+    table = f'[corpora.notes]\nkind = "files"\nroots = ["{root.parent}"]\nwritable = true\n'
+    home.config.write_text(ON + table)
+    with Running(home) as running:
+        running.wait_idle()
+        yield root
+
+
+def test_the_commands_write_into_a_writable_root_and_say_where_documents_lie(garden, home):
+    note = home.path / "note.txt"
+    note.write_text("Water the compost in dry summers.\n")
+    (first, *_) = home.answer("docs", "suggest", "How to water the compost")
+    assert (first["path"], first["writable"]) == (str(garden), True)
+    added = home.answer("docs", "add", "Watering", str(note), "--directory", first["path"])
+    assert added["document_id"] == "notes/garden/watering.md"
+    assert "dry summers" in home.irc("docs", "read", added["path"]).stdout
+    sections = home.answer("docs", "overview")
+    held = {each["source"]: each["documents"] for each in sections["sources"]}
+    assert held == {"documents": 0, "notes": 2}
+    assert {"path": str(garden), "documents": 2} in home.answer(
+        "docs", "overview", "--view", "tree"
+    )["directories"]
+    assert home.answer("docs", "overview", "--view", "stats")["asset_types"] == {"text": 2}
+    assert f"{garden}  (notes, writable: near Compost" in home.irc("docs", "suggest", "x").stdout
+    assert "notes (files, ready, writable): 2" in home.irc("docs", "overview").stdout
+    assert home.irc("docs", "overview", "--view", "tree", "--depth", "0").returncode == 2
+
+
+def test_where_there_are_no_documents_nothing_is_suggested(daemon, home):
+    told = home.irc("docs", "suggest", "x")
+    assert (told.returncode, "irc add NAME files" in told.stderr) == (4, True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import anyio
@@ -14,24 +11,22 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel
 
 from irclient.async_client import AsyncClient
+from irclient.library.places import DOCUMENT_KINDS, suggested
 from irclient.mcp.daemon import DaemonCaller, real_path, report
 from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, RESCANS, Tools, answered
 from irclient.results import JobProgress
-from irclient.types import Hit, Query
+from irclient.types import Query
 
 SUGGEST = """\
 Find the directory where a new document belongs, next to similar ones. Use it before you save \
 something worth keeping: then write it there as a file, and it is in the library within a second. \
-Into the managed directory AddToLibrary writes."""
+Where `writable` is true AddToLibrary writes, too, and into the managed directory."""
 INDEX = """\
 Look again at a directory of the library at once, and wait until it is done. Rarely needed, as \
 changes are followed by themselves. A directory outside the library has to be added by the user."""
 
 
-_NAMED = 3
-_SUGGESTIONS = 5
-_DOCUMENT_KINDS = ("files", "reports")
 _POLL_S = 0.2
 # A job goes on by itself; an MCP client may give up on a call that takes longer.
 _WAIT_S = 30.0
@@ -44,6 +39,7 @@ class Suggestion(BaseModel, frozen=True):
     source: str
     confidence: float
     reason: str
+    writable: bool
 
 
 class Suggestions(BaseModel, frozen=True):
@@ -125,35 +121,23 @@ async def _progress(client: AsyncClient, jobs: list[int]) -> list[JobProgress]:
 
 
 async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
-    corpora = [each for each in (await client.status()).corpora if each.kind in _DOCUMENT_KINDS]
+    corpora = [each for each in (await client.status()).corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
         note = "There is no corpus of documents: ask the user for `irc add NAME files DIRECTORY`."
         return Suggestions(suggestions=[], note=note)
     answer = await client.search(Query(text, tuple(each.name for each in corpora)))
-    found = list(_near(answer.results)) or [
-        Suggestion(path=root, source=each.name, confidence=0.0, reason="nothing is similar")
-        for each in corpora
-        for root in each.roots
+    suggestions = [
+        Suggestion(
+            path=as_place(each.path),
+            source=each.source,
+            confidence=each.confidence,
+            reason=one_line(each.reason),
+            writable=each.writable,
+        )
+        for each in suggested(answer.results, corpora)
     ]
     note = "Write the file there; it is in the library within a second."
-    return Suggestions(suggestions=found[:_SUGGESTIONS], note=note)
-
-
-def _near(hits: tuple[Hit, ...]) -> Iterator[Suggestion]:
-    """Yield the directories of hits, the one with the most evidence first."""
-    together: defaultdict[tuple[str, str], list[Hit]] = defaultdict(list)
-    for hit in hits:
-        together[os.path.dirname(hit.pointer), hit.corpus].append(hit)
-    weights = {place: sum(hit.score for hit in near) for place, near in together.items()}
-    most = max(weights.values(), default=0.0) or 1.0
-    for place in sorted(weights, key=lambda place: (-weights[place], place)):
-        names = ", ".join(one_line(hit.name) for hit in together[place][:_NAMED])
-        yield Suggestion(
-            path=as_place(place[0]),
-            source=place[1],
-            confidence=round(weights[place] / most, 2),
-            reason=f"near {names}",
-        )
+    return Suggestions(suggestions=suggestions, note=note)
 
 
 async def _requested(client: AsyncClient, directory: str) -> tuple[list[str], list[int]]:
