@@ -184,6 +184,22 @@ class WrittenDocument(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedDirectory(Result):
+    """A directory that became the corpus `corpus`, or would become it.
+
+    `files` is how many documents it has, `first` are some of them, `left_out` counts by reason what
+    is not indexed. `jobs` are those that index it, none where it was only asked about.
+    """
+
+    directory: str
+    corpus: str = ""
+    files: int = 0
+    first: Sequence[str] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    jobs: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 

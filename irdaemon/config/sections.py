@@ -168,10 +168,12 @@ class DocumentsConfig:
 
     `write`: `irc docs add`, `update` and `rm`, and the tools of the library profile by these names,
     work; the corpus `documents` holds what is written. With it they also work in the roots of
-    each corpus of kind files that says writable = true.
+    each corpus of kind files that says writable = true. `roots`: below these a client may have a
+    new directory indexed (`irc docs index`).
     """
 
     write: bool = False
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,4 +76,6 @@ def _section(name: str, kind: type[Any]) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, tuple):
+        return "[]"
     return str(value).lower() if isinstance(value, bool) else str(value)

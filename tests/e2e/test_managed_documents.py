@@ -247,3 +247,35 @@ def test_the_commands_write_into_a_writable_root_and_say_where_documents_lie(gar
 def test_where_there_are_no_documents_nothing_is_suggested(daemon, home):
     told = home.irc("docs", "suggest", "x")
     assert (told.returncode, "irc add NAME files" in told.stderr) == (4, True)
+
+
+def test_a_new_directory_is_indexed_where_the_configuration_allows_it(home):
+    projects = home.path / "projects"
+    for name in ("tickets/one.md", "tickets/closed/two.md"):
+        (projects / name).parent.mkdir(parents=True, exist_ok=True)
+        (projects / name).write_text(f"The quagga of {name} feeds at night.\n")
+    home.config.write_text(f'{ON}roots = ["{projects}"]\n')
+    library = make_server("library", DaemonCaller(str(home.socket), 10.0))
+
+    def asked(**given):
+        async def talk():
+            async with MCPClient(library) as client:
+                return await client.call_tool("IndexDirectoryToLibrary", given)
+
+        return anyio.run(talk)
+
+    with Running(home) as running, home.client() as client:
+        running.wait_idle()
+        told = home.answer("docs", "index", str(projects / "tickets"), "--dry-run", "--flat")
+        assert (told["files"], told["jobs"], found(client, "quagga")) == (1, [], [])
+        new = {"directory": str(projects / "tickets")}
+        dry = asked(**new, dry_run=True).structured_content
+        assert (dry["files"], dry["sources"]) == (2, ["tickets"])
+        assert asked(**new).structured_content["finished"]
+        assert sorted(found(client, "quagga")) == ["tickets/closed/two.md", "tickets/one.md"]
+        again = asked(**new, pattern="*.txt")
+        assert (again.is_error, "already" in again.content[0].text) == (True, True)
+        outside = asked(directory="/etc")
+        assert "irc add NAME files" in outside.content[0].text
+        refused = home.irc("docs", "index", "/etc")
+        assert (refused.returncode, "irc add NAME files" in refused.stderr) == (4, True)

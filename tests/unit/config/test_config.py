@@ -102,6 +102,14 @@ def test_only_a_corpus_of_files_can_be_writable():
     assert "writable must be true or false" in refused(text.replace("true", "1"))
 
 
+def test_the_roots_of_documents_are_a_list_of_paths_in_the_configuration():
+    config = parse_config('[documents]\nroots = ["~/projects", "here"]\n', "/etc/c.toml")
+    assert config.documents.roots[1] == "/etc/here"
+    assert not config.documents.roots[0].startswith("~")
+    assert "roots must be a list" in refused("[documents]\nroots = 'here'\n")
+    assert "roots must be a text" in refused("[documents]\nroots = [1]\n")
+
+
 def test_redaction_cannot_be_switched_off_or_misspelt():
     for level in ("none", "off", "alll"):
         assert "unknown level" in refused(f"[corpora.skills]\nredact = '{level}'\n")

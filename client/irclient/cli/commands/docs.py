@@ -88,7 +88,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     suggest = actions.add_parser("suggest", help="find the directory where a document belongs")
     suggest.add_argument("title", metavar="TITLE", help="of the new document")
     suggest.add_argument("summary", nargs="?", default="", metavar="TEXT", help="what it says")
-    for each in (add, update, remove, read, listed, overview, suggest):
+    index = actions.add_parser("index", help="have a new directory indexed")
+    index.add_argument("directory", metavar="DIR", help="at or under roots of [documents]")
+    index.add_argument("--flat", action="store_true", help="without the directories below it")
+    index.add_argument("--pattern", default="", metavar="GLOB", help="of which files")
+    index.add_argument("--dry-run", action="store_true", help="only say what would be indexed")
+    for each in (add, update, remove, read, listed, overview, suggest, index):
         add_output_of_action(each)
 
 
@@ -102,6 +107,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
         "ls": _list,
         "overview": _overview,
         "suggest": _suggest,
+        "index": _index,
     }
     return actions[options.action](client, options)
 
@@ -261,3 +267,17 @@ def _suggestion(found: Mapping[str, Any]) -> str:
     return (
         f"{found['confidence']:.2f}  {found['path']}  ({found['source']}{more}: {found['reason']})"
     )
+
+
+def _index(client: Client, options: argparse.Namespace) -> int:
+    directory = os.path.abspath(os.path.expanduser(options.directory))
+    told = client.doc_index(directory, not options.flat, options.pattern, options.dry_run)
+    printed(options, told, lambda told: "\n".join(_indexed_lines(told)))
+    return COMMITTED
+
+
+def _indexed_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    state = "is being indexed" if told["jobs"] else "would be indexed"
+    yield f"{told['directory']} {state} as {told['corpus']}: {told['files']:,} documents"
+    yield from (f"  {name}" for name in told["first"])
+    yield from (f"left out: {count:,} {why}" for why, count in told["left_out"].items())
