@@ -1,5 +1,6 @@
 """Documents that clients write: switched on, stored, served, and by whom."""
 
+import errno
 import os
 
 import pytest
@@ -218,6 +219,34 @@ def test_what_a_writable_root_refuses_leaves_nothing_behind(roots, garden, tmp_p
         with pytest.raises(error):
             add(roots, **args)
     assert [name for _, _, names in os.walk(tmp_path) for name in names] == ["compost.md"]
+
+
+def test_a_link_in_a_writable_root_is_neither_written_through_nor_deleted(roots, garden, tmp_path):
+    secret = tmp_path / "secret.md"
+    secret.write_text("mine")
+    (garden / "linked.md").symlink_to(secret)
+    for path in (str(garden / "linked.md"), f"{garden}/../../secret.md", str(secret)):
+        for run, more in (
+            (writing.doc_update, {"content": "theirs"}),
+            (writing.doc_remove, {"delete_file": True}),
+        ):
+            with pytest.raises(QueryError):
+                run(roots, {"path": path, **more})
+    assert (secret.read_text(), (garden / "linked.md").is_symlink()) == ("mine", True)
+
+
+def test_where_the_disk_is_full_a_writable_root_stays_as_it_is(roots, garden, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(Unavailable, match="No space left"):
+        add(roots, directory=str(garden))
+    with pytest.raises(Unavailable, match="No space left"):
+        writing.doc_update(roots, {"path": str(garden / "compost.md"), "content": "x"})
+    monkeypatch.undo()
+    assert os.listdir(garden) == ["compost.md"]
+    assert (garden / "compost.md").read_text() == "Turn the compost weekly.\n"
 
 
 def test_what_the_corpus_would_not_index_is_not_written(tmp_path, monkeypatch, garden):
