@@ -188,7 +188,8 @@ class IndexedDirectory(Result):
     """A directory that became the corpus `corpus`, or would become it.
 
     `files` is how many documents it has, `first` are some of them, `left_out` counts by reason what
-    is not indexed. `jobs` are those that index it, none where it was only asked about.
+    is not indexed. `jobs` are those that take it up, none where it was only asked about; its first
+    scan follows.
     """
 
     directory: str

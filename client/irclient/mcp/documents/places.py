@@ -133,6 +133,9 @@ class DirectoryTools:
             context,
         )
         reports, finished = await self._followed(list(done.jobs), context)
+        if done.jobs and finished:  # the corpus is known now
+            jobs = await self._daemon.ask(lambda client: client.build(done.corpus), context)
+            reports, finished = await self._followed(jobs, context)
         indexed = Indexed(
             directory=new.path,
             sources=[done.corpus],
