@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-quality bench-daily peer release-check clean
+.PHONY: help run test lint bench bench-quality bench-daily bench-library peer peer-library release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -12,6 +12,7 @@ help:
 	@echo "make bench  measure against the floors, write bench/results/"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
+	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
@@ -42,6 +43,9 @@ bench-quality: .venv/.installed peer
 bench-daily: .venv/.installed
 	@$(BIN)/python bench/daily.py $(ARGS)
 
+bench-library: .venv/.installed
+	@$(BIN)/python bench/agent_library.py
+
 # From the source distribution to an answer, without a directory of this checkout on any path.
 release-check: .venv/.releasing
 	@$(BIN)/python tests/release_check.py
@@ -51,6 +55,12 @@ peer:
 	@test -x .bench/peer/bin/python || $(PYTHON) -m venv .bench/peer
 	@.bench/peer/bin/python -m pip install -q --disable-pip-version-check "ir==0.1.61" \
 	  || { echo "the peer cannot be installed; measuring irdaemon alone" >&2; rm -rf .bench/peer; }
+
+# It loads an SQLite extension, which not every Python can: make peer-library PYTHON=/usr/bin/python3
+peer-library:
+	@test -x .bench/agent-library/bin/python || $(PYTHON) -m venv .bench/agent-library
+	@.bench/agent-library/bin/python -m pip install -q --disable-pip-version-check "agent-library==0.14.3" \
+	  || { echo "Agent Library cannot be installed" >&2; rm -rf .bench/agent-library; exit 1; }
 
 # What irdaemon does not take out here it does with `irdaemon uninstall`, which needs .venv.
 clean:

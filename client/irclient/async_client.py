@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Explanation,
         FoundDocument,
         IndexedArtifact,
+        IndexedDirectory,
         JobProgress,
         PingReply,
         SecretLocation,
@@ -250,6 +251,17 @@ class AsyncClient:
         """Take a managed document out of the index; with `delete_file` into the trash as well."""
         args = {"path": path, "delete_file": delete_file, "wait_ms": wait_ms}
         return await self._run(ops.DOC_REMOVE, args)
+
+    async def doc_index(
+        self, directory: str, recursive: bool = True, pattern: str = "", dry_run: bool = False
+    ) -> IndexedDirectory:
+        """Have a new directory's documents indexed; with `dry_run` only say what that would be.
+
+        `recursive`: those below its directories too; `pattern`: a glob of which. Only below what
+        the configuration lists as roots under [documents].
+        """
+        args = {"directory": directory, "recursive": recursive, "pattern": pattern}
+        return await self._run(ops.DOC_INDEX, {**args, "dry_run": dry_run})
 
     def events(self, topics: Sequence[str] = (), timeout: float | None = None) -> AsyncSubscription:
         """Return the daemon's events from now on, of some topics or of all.

@@ -171,12 +171,18 @@ DOC_REMOVE: Op[results.WrittenDocument] = Op(
     repeatable=False,
     waiting=True,
 )
+DOC_INDEX: Op[results.IndexedDirectory] = Op(
+    "doc_index",
+    {"directory": str, "recursive": bool, "pattern": str, "dry_run": bool},
+    "IndexedDirectory",
+    repeatable=False,
+)
 
 OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
         *(SECRETS, AUDIT, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS, ADD, RM, RELOAD, WAIT),
-        *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE),
+        *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

@@ -184,12 +184,29 @@ class WrittenDocument(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedDirectory(Result):
+    """A directory that became the corpus `corpus`, or would become it.
+
+    `files` is how many documents it has, `first` are some of them, `left_out` counts by reason what
+    is not indexed. `jobs` are those that take it up, none where it was only asked about; its first
+    scan follows.
+    """
+
+    directory: str
+    corpus: str = ""
+    files: int = 0
+    first: Sequence[str] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    jobs: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 
     `last_reconcile` is None before the first whole scan. `state` is `building`, `degraded`,
     `embedding`, `re-embedding` or `ready`; `problems` are `{path, reason}`; `skipped` counts what
-    was passed over, by reason.
+    was passed over, by reason; `writable`: whether clients may write documents into its roots.
     """
 
     name: str
@@ -204,6 +221,7 @@ class CorpusStatus(Result):
     state: str = ""
     problems: Sequence[Mapping[str, str]] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    writable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,8 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
     types = {f.name: type(f.default) for f in fields(kind)}
     for key, value in table.items():
         where.check_key(name, key, tuple(types))
+        if types[key] is tuple:
+            continue
         if isinstance(where.typed(name, key, value, types[key]), (int, float)) and not (
             0 <= value < float("inf")
         ):
@@ -197,7 +199,13 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
             raise where.error(name, key, wrong)
     if table.get("shared"):
         table = {**table, "shared": where.absolute(table["shared"])}
-    return kind(**table)
+    paths = {key: _paths(name, key, table[key], where) for key in table if types[key] is tuple}
+    return kind(**{**table, **paths})
+
+
+def _paths(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
+    paths = where.typed(table, key, value, list)
+    return tuple(where.absolute(where.typed(table, key, path, str)) for path in paths)
 
 
 def _corpora(tables: Mapping[str, Any], where: ConfigText) -> tuple[CorpusConfig, ...]:
@@ -225,21 +233,20 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
             f"unknown kind {kind!r}{did_you_mean(kind, configurable)}",
             f"kinds: {', '.join(configurable)}",
         )
-    roots = where.typed(table, "roots", values.pop("roots", []), list)
-    for root in roots:
-        where.typed(table, "roots", root, str)
+    roots = _paths(table, "roots", values.pop("roots", []), where)
     embedder = values.pop("embedder", None)
     cases = where.typed(table, "cases", values.pop("cases", ""), str)
     return CorpusConfig(
         name=name,
         kind=kind,
-        roots=tuple(where.absolute(root) for root in roots),
+        roots=roots,
         strategy=_strategy(table, given.get("strategy"), where),
         embedder=None if embedder is None else where.typed(table, "embedder", embedder, str),
         cases=where.absolute(cases) if cases else "",
         enabled=where.typed(table, "enabled", values.pop("enabled", True), bool),
         redact=_level(table, values.pop("redact", ""), where),
         follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
+        writable=_writable(table, kind, values.pop("writable", False), where),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
         problem=problem,
@@ -260,6 +267,15 @@ def _level(table: str, value: Any, where: ConfigText) -> str:
 
 def _switch(table: str, key: str, value: Any, where: ConfigText) -> bool | None:
     return None if value is None else bool(where.typed(table, key, value, bool))
+
+
+def _writable(table: str, kind: str, value: Any, where: ConfigText) -> bool:
+    writable = bool(where.typed(table, "writable", value, bool))
+    if writable and kind != "files":
+        raise where.error(
+            table, "writable", f"documents are not written into a corpus of kind {kind}"
+        )
+    return writable
 
 
 def _strategy(table: str, value: Any, where: ConfigText) -> Mapping[str, Any] | None:

@@ -63,7 +63,8 @@ class Corpus:
     level of redaction, "" that of the kind; `follow_links` is whether a link may lead out of the
     roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
     they are this machine's known places of the kind, and not written down. `managed` is the
-    directory in which clients may write documents, of `document_bytes` at most; "" for none.
+    managed directory, and `writable` are roots of the person's own, in which clients may write
+    documents, of `document_bytes` at most.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Corpus:
     quota: Quota = field(default_factory=Quota)
     found: tuple[Root, ...] = ()
     managed: str = ""
+    writable: tuple[str, ...] = ()
     document_bytes: int = 0
 
     @cached_property
@@ -214,13 +216,13 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
     )
 
 
-def _written_to(given: CorpusConfig, config: Config) -> tuple[str, int]:
-    """Return the directory of a corpus that clients may write to, and the largest document."""
+def _written_to(given: CorpusConfig, config: Config) -> tuple[str, tuple[str, ...], int]:
+    """Return the managed directory and the roots to write to, and the largest document."""
     own = given.kind == "files" and given.roots == (config.documents_dir,)
-    if not own or not config.documents.write:
-        return "", 0
+    if not (own or given.writable) or not config.documents.write:
+        return "", (), 0
     most = given.options.get("max_bytes", config.limits.file_bytes or _DOCUMENT_BYTES)
-    return config.documents_dir, int(most)
+    return (config.documents_dir, (), int(most)) if own else ("", given.roots, int(most))
 
 
 def _with_vanished(found: tuple[Root, ...], before: tuple[Root, ...]) -> tuple[Root, ...]:

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 import tomlkit
@@ -32,7 +33,16 @@ _POLL_S = 0.01
 Edit = Callable[[Config, TOMLDocument], None]
 
 
-def add_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+def add_corpus(
+    path: str,
+    name: str,
+    kind: str,
+    roots: Sequence[str],
+    options: Mapping[str, Any] = _NO_OPTIONS,
+) -> Config:
     """Write a corpus into the file and return the new configuration.
 
     Without a kind and roots one that is found by itself is switched on again. Raises QueryError
@@ -56,6 +66,7 @@ def add_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
         table["kind"] = kind
         if roots:
             table["roots"] = list(roots)
+        table.update(options)
         _corpora(document)[name] = table
 
     return _edited(path, edit)

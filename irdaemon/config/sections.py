@@ -18,6 +18,7 @@ KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages ses
 # What every corpus' table may hold; further keys are options of its source.
 CORPUS_KEYS = (
     "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",
+    "writable",
 )  # fmt: skip
 
 
@@ -27,7 +28,8 @@ class CorpusConfig:
 
     `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
     secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
-    the roots (None: as its kind has it). `options` are the keys that only its source knows; `lines`
+    the roots (None: as its kind has it); `writable` whether clients may write documents there.
+    `options` are the keys that only its source knows; `lines`
     holds the line of each, "" for the table itself, for errors that are found later. `problem` is
     a control character that makes it unusable, "" for none: the other corpora are served.
     """
@@ -41,6 +43,7 @@ class CorpusConfig:
     enabled: bool = True
     redact: str = ""
     follow_links: bool | None = None
+    writable: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
@@ -164,10 +167,13 @@ class DocumentsConfig:
     """Whether clients may write documents into the managed directory.
 
     `write`: `irc docs add`, `update` and `rm`, and the tools of the library profile by these names,
-    work; the corpus `documents` holds what is written.
+    work; the corpus `documents` holds what is written. With it they also work in the roots of
+    each corpus of kind files that says writable = true. `roots`: below these a client may have a
+    new directory indexed (`irc docs index`).
     """
 
     write: bool = False
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ _EXAMPLE = """
 # strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
 # redact = "all"        # also passwords assigned to a name, not only tokens and private keys
 # follow_links = true   # also what links lead to outside of the roots
+# writable = true       # clients may write documents there, where [documents] has write = true
 """
 
 _CLIENT = """
@@ -75,4 +76,6 @@ def _section(name: str, kind: type[Any]) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, tuple):
+        return "[]"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from irdaemon.config.config import Config, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, newly_found, waited_for, wanted
@@ -48,9 +49,9 @@ class ActiveConfig:
         self._examples = frozenset(each.name for each in config.corpora)
         return config
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> None:
+    def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file."""
-        self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots))
+        self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots, options))
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""

@@ -32,6 +32,7 @@ from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
 from irdaemon.engine.health import ProcessHealth
+from irdaemon.engine.host import NO_OPTIONS
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
@@ -126,10 +127,17 @@ class Daemon:
         """Return the roots of which every change so far has been requested."""
         return self._watcher.caught_up(timeout)
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+    @property
+    def document_roots(self) -> Collection[str]:
+        """Return the directories below which clients may have new ones indexed."""
+        return self._settings.config.documents.roots
+
+    def add(
+        self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any] = NO_OPTIONS
+    ) -> list[int]:
         """Write a corpus into the configuration; return the jobs that take it up."""
         with self._reconfiguring:
-            self._settings.add(name, kind, roots)
+            self._settings.add(name, kind, roots, options)
             return self._take_up()
 
     def remove(self, name: str) -> list[int]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from irclient.errors import Unavailable
 from irdaemon.engine.health import ProcessHealth
+
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Host(Protocol):
@@ -32,7 +35,14 @@ class Host(Protocol):
         """
         ...
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+    @property
+    def document_roots(self) -> Collection[str]:
+        """Return the directories below which clients may have new ones indexed."""
+        ...
+
+    def add(
+        self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any] = NO_OPTIONS
+    ) -> list[int]:
         """Write a corpus into the configuration; return the jobs that take it up."""
         ...
 
@@ -49,6 +59,7 @@ class InProcess:
     """The host of an engine that runs in its caller's process: no configuration to edit."""
 
     writes = False
+    document_roots: Collection[str] = ()
 
     def facts(self) -> Mapping[str, Any]:
         """Return no facts."""
@@ -62,7 +73,9 @@ class InProcess:
         """Return none: there is no watcher."""
         return ()
 
-    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+    def add(
+        self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any] = NO_OPTIONS
+    ) -> list[int]:
         """Refuse: see Host."""
         raise Unavailable("this engine has no configuration file")
 

@@ -82,6 +82,7 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
         "state": "re-embedding" if switching else embedding,
         "problems": problems,
         "skipped": _skipped(state, ledger, corpus.name),
+        "writable": bool(corpus.managed or corpus.writable),
     }
 
 

@@ -1,4 +1,4 @@
-"""The files of managed documents: created, replaced and taken away below one directory.
+"""The files of documents that clients write: created, replaced, taken away below one directory.
 
 Every directory on the way to a document is opened by its own name, following no link, and what is
 done to the file is done in that open directory: a link on the way, or one that is put there
@@ -59,20 +59,34 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A path below the managed directory, as its parts."""
+    """A path below a directory that is written to, as its parts."""
 
     directory: tuple[str, ...]
     name: str
 
 
 class DocumentFiles:
-    """The files below a directory; its trash lies beside it."""
+    """The files below a directory: the managed one, whose trash lies beside it, or a person's.
 
-    def __init__(self, directory: str):
+    In a person's own directory, for which `trash` is given, no ignore file is written, and the
+    directory itself is never made: it may only be unmounted.
+    """
+
+    def __init__(self, directory: str, trash: str = ""):
         self._given = directory
+        self._managed = not trash
         self.top = resolved(directory)
         self.ignore_file = os.path.join(self.top, _IGNORED)
-        self.trash = trash_beside(self.top)
+        self.trash = trash or trash_beside(self.top)
+
+    @property
+    def paths_to_leave_out(self) -> tuple[str, ...]:
+        """Return what changes where a document is left out without being deleted."""
+        return (self.ignore_file,) if self._managed else ()
+
+    def contains(self, path: str) -> bool:
+        """Return whether an absolute path is at or under this directory, as it was given or is."""
+        return at_or_under(path, self._given) or at_or_under(path, self.top)
 
     def parts(self, path: str) -> tuple[str, ...]:
         """Return the parts of a path, absolute or from this directory on.
@@ -80,11 +94,10 @@ class DocumentFiles:
         Raises QueryError for one that is not below it, hidden, or in what is never searched.
         """
         if os.path.isabs(path):
-            top = next((t for t in (self._given, self.top) if at_or_under(path, t)), None)
-            if top is None:
-                raise QueryError(
-                    f"{path!r:.200} is not in the managed directory", f"it is {self.top}"
-                )
+            if not self.contains(path):
+                which = "the managed directory" if self._managed else "this root"
+                raise QueryError(f"{path!r:.200} is not in {which}", f"it is {self.top}")
+            top = self._given if at_or_under(path, self._given) else self.top
             path = path[len(top) :]
         parts = tuple(part for part in path.split("/") if part)
         for part in parts:
@@ -120,6 +133,11 @@ class DocumentFiles:
         self._ignore(place, False)
         return place
 
+    def withdraw(self, place: Place) -> None:
+        """Delete a file that was added a moment ago."""
+        with self._opened(place.directory) as at:
+            os.unlink(place.name, dir_fd=at)
+
     def replace(self, place: Place, data: bytes, if_digest: str) -> None:
         """Write a file anew; it keeps its mode and owner.
 
@@ -139,7 +157,15 @@ class DocumentFiles:
         self._ignore(place, False)
 
     def leave_out(self, place: Place) -> None:
-        """Have a file left out of the index from now on; it stays."""
+        """Have a file left out of the index from now on; it stays.
+
+        Raises QueryError in a person's own directory, whose ignore file is theirs.
+        """
+        if not self._managed:
+            raise QueryError(
+                f"{self.path(place)} is a file of your own: it leaves the index when it is deleted",
+                "delete_file = true moves it into the trash; .gitignore or exclude leaves it out",
+            )
         with self._opened(place.directory) as at:
             _read(at, place.name)
         self._ignore(place, True)
@@ -151,7 +177,7 @@ class DocumentFiles:
             _read(at, place.name)
             os.makedirs(directory, 0o700)
             thrown = os.path.join(directory, place.name)
-            os.rename(place.name, thrown, src_dir_fd=at)
+            _moved(at, place.name, thrown)
             os.fsync(at)
         self._ignore(place, False)
         return thrown
@@ -165,7 +191,9 @@ class DocumentFiles:
                     shutil.rmtree(os.path.join(self.trash, name), ignore_errors=True)
 
     def _ignore(self, place: Place, wanted: bool) -> None:
-        """Have a file named in the ignore file, or not."""
+        """Have a file named in the ignore file, or not; a person's own stays as it is."""
+        if not self._managed:
+            return
         line = "/" + "/".join(map(_escaped, (*place.directory, place.name)))
         with self._opened(()) as at:
             try:
@@ -185,7 +213,7 @@ class DocumentFiles:
         """Give the descriptor of a directory below the top; raise typed errors of what is done."""
         path = os.path.join(self.top, *parts)
         try:
-            if create:
+            if create and self._managed:
                 os.makedirs(self.top, 0o700, exist_ok=True)
             with open_directory(self.top) as top, _below(top, parts, create) as at:
                 yield at
@@ -257,6 +285,21 @@ def _read(at: int, name: str) -> tuple[os.stat_result, bytes]:
         raise QueryError(f"{name!r:.200} is no regular file", "name a document")
     with open(descriptor, "rb") as file:
         return status, file.read()
+
+
+def _moved(at: int, name: str, target: str) -> None:
+    """Move a file of a directory; onto another file system it is copied, and then deleted."""
+    try:
+        os.rename(name, target, src_dir_fd=at)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        data = _read(at, name)[1]
+        with open_directory(os.path.dirname(target)) as there:
+            os.rename(
+                _written(there, data), os.path.basename(target), src_dir_fd=there, dst_dir_fd=there
+            )
+        os.unlink(name, dir_fd=at)
 
 
 def _written(at: int, data: bytes, like: os.stat_result | None = None) -> str:

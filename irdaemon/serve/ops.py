@@ -23,7 +23,7 @@ from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve import handlers, rules, writing
+from irdaemon.serve import directories, handlers, rules, writing
 from irdaemon.serve.access import Peer, Scope, Scopes, visible_corpora
 from irdaemon.serve.documents import ClientDocuments
 from irdaemon.serve.limits import check_reply, check_request, of_message
@@ -76,6 +76,7 @@ OPS: Mapping[str, ServedOp] = {
     "doc_add": ServedOp(writing.doc_add, "waiting", rules.written),
     "doc_update": ServedOp(writing.doc_update, "waiting", rules.written),
     "doc_remove": ServedOp(writing.doc_remove, "waiting", rules.written),
+    "doc_index": ServedOp(directories.doc_index, "slow", rules.no_configuration),
 }
 # Operations on what a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))

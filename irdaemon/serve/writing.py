@@ -1,22 +1,29 @@
-"""Handlers that write documents into the managed directory, and answer once that is served.
+"""Handlers that write documents, and answer once that is served.
+
+They write into the managed directory, and into roots that the configuration marks as writable.
 
 A path is claimed until then, so of two requests for one document the second is told (Conflict).
 """
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from irclient.errors import NotFound, QueryError, Unavailable
 from irclient.results import WrittenDocument
+from irdaemon.config.config import documents_dir
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
 from irdaemon.ledger import ArtifactPage
-from irdaemon.serve.document_files import Claims, DocumentFiles, Place, digest
+from irdaemon.serve.document_files import Claims, DocumentFiles, Place, digest, trash_beside
 from irdaemon.serve.draft import Draft, checked
 from irdaemon.serve.rules import VISIBLE, Args
+from irdaemon.source.opening import resolved
 
 _WAIT_MS = 5_000.0
 # A document may come back once, by a scan that had seen it before it was removed.
@@ -26,21 +33,26 @@ _CLAIMS = Claims()
 
 def doc_add(engine: Engine, args: Args) -> WrittenDocument:
     """Write a new document; return where it is and how it is found."""
-    corpus, files = _managed(engine, args)
+    wanted = args.get("directory", "")
+    target = _target(_targets(engine, args), wanted)
+    corpus, files = target.corpus, target.files
     draft = Draft(
         args.get("title", ""), args.get("content", ""), args.get("source", ""), _tags(args)
     )
-    directory = files.parts(args.get("directory", ""))
+    directory = files.parts(wanted)
     data = checked(draft.text(engine.state.clock()), corpus.document_bytes, corpus.redaction)
     place = files.add(directory, draft.title, data)
     with _CLAIMS.of(files.path(place)):
+        if not target.takes(place):
+            files.withdraw(place)
+            raise _left_out(target, place)
         return _stored(engine, corpus, files.path(place), data, args)
 
 
 def doc_update(engine: Engine, args: Args) -> WrittenDocument:
     """Write a document anew, as a whole."""
-    corpus, files = _managed(engine, args)
-    place = _place(corpus, files, args)
+    target, place = _document(engine, args)
+    corpus, files = target.corpus, target.files
     data = checked(args.get("content", ""), corpus.document_bytes, corpus.redaction)
     with _CLAIMS.of(files.path(place)):
         files.replace(place, data, args.get("if_digest", ""))
@@ -49,33 +61,84 @@ def doc_update(engine: Engine, args: Args) -> WrittenDocument:
 
 def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
     """Take a document out of the index, and where that is wanted its file away."""
-    corpus, files = _managed(engine, args)
-    place, now = _place(corpus, files, args), engine.state.clock()
-    path, trash = files.path(place), ""
+    target, place = _document(engine, args)
+    corpus, files = target.corpus, target.files
+    now, path, trash = engine.state.clock(), files.path(place), ""
     files.empty_trash(now)
     with _CLAIMS.of(path):
         if args.get("delete_file", False):
             trash = files.throw_away(place, now)
         else:
             files.leave_out(place)
-        status = _removed(engine, corpus, (path, files.ignore_file), args)
+        status = _removed(engine, corpus, (path, *files.paths_to_leave_out), args)
         return WrittenDocument(path, "", status, engine.snapshot.generation, "", trash)
 
 
-def _managed(engine: Engine, args: Args) -> tuple[Corpus, DocumentFiles]:
-    """Return the corpus that documents are written into, and its files."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A directory that documents are written into, and the corpus that indexes it."""
+
+    corpus: Corpus
+    files: DocumentFiles
+
+    def takes(self, place: Place) -> bool:
+        """Return whether the corpus indexes the file there.
+
+        The managed directory may hold what was left out on request.
+        """
+        path = self.files.path(place)
+        return bool(self.corpus.managed) or any(
+            entry.path == path for entry in self.corpus.source.scan(path).entries
+        )
+
+
+def _targets(engine: Engine, args: Args) -> list[Target]:
+    """Return where the client may write, the managed directory first, then inner before outer."""
     check_wait(args.get("wait_ms", _WAIT_MS))
-    corpora = [corpus for corpus in engine.corpora.values() if corpus.managed]
+    corpora = [each for each in engine.corpora.values() if each.managed or each.writable]
     if not corpora:
         raise Unavailable(
             "writing documents is switched off",
             "write = true under [documents] in the configuration, then irdaemon restart",
         )
     visible = args.get(VISIBLE, engine.corpora)
-    for corpus in corpora:
-        if corpus.name in visible:
-            return corpus, DocumentFiles(corpus.managed)
-    raise NotFound("there is no managed directory that this client may see", "its owner names them")
+    targets = [
+        each for corpus in corpora if corpus.name in visible for each in _directories(corpus)
+    ]
+    if not targets:
+        raise NotFound(
+            "there is no directory that this client may write to", "its owner names them"
+        )
+    return sorted(targets, key=lambda each: (not each.corpus.managed, -len(each.files.top)))
+
+
+def _directories(corpus: Corpus) -> Iterator[Target]:
+    if corpus.managed:
+        yield Target(corpus, DocumentFiles(corpus.managed))
+    trash = trash_beside(resolved(documents_dir()))
+    for root in corpus.writable:
+        yield Target(corpus, DocumentFiles(root, trash))
+
+
+def _target(targets: Sequence[Target], path: str) -> Target:
+    """Return where a path leads: an absolute one by its beginning, else the managed directory."""
+    for each in targets:
+        inside = each.files.contains(path) if os.path.isabs(path) else each.corpus.managed
+        if inside:
+            return each
+    tops = ", ".join(each.files.top for each in targets)
+    raise QueryError(
+        f"{path!r:.200} is not in the managed directory nor in a writable root",
+        f"there are: {tops}",
+    )
+
+
+def _left_out(target: Target, place: Place) -> QueryError:
+    name, path = target.corpus.name, target.files.path(place)
+    return QueryError(
+        f"the corpus {name} does not index {path}",
+        f"its pattern, exclude or an ignore file leaves it out; irc info {name} counts what is",
+    )
 
 
 def _tags(args: Args) -> tuple[str, ...]:
@@ -85,9 +148,28 @@ def _tags(args: Args) -> tuple[str, ...]:
     return tuple(tags)
 
 
-def _place(corpus: Corpus, files: DocumentFiles, args: Args) -> Place:
-    """Return the place of the document that a path, or a reference (CORPUS/ID), names."""
-    return files.place(args.get("path", "").removeprefix(f"{corpus.name}/"))
+def _document(engine: Engine, args: Args) -> tuple[Target, Place]:
+    """Return the document that a path, or a reference (CORPUS/ID), names. Raises QueryError."""
+    targets = _targets(engine, args)
+    path = _path(engine, targets, args.get("path", ""))
+    target = _target(targets, path)
+    place = target.files.place(path)
+    if os.path.lexists(target.files.path(place)) and not target.takes(place):
+        raise _left_out(target, place)
+    return target, place
+
+
+def _path(engine: Engine, targets: Sequence[Target], given: str) -> str:
+    """Return the path that a reference leads to; any other path as it is."""
+    name, _, artifact_id = given.partition("/")
+    corpus = next((each.corpus for each in targets if each.corpus.name == name), None)
+    if corpus is None:
+        return given
+    if corpus.managed:
+        return artifact_id
+    with engine.state.reading() as ledger:
+        held = ledger.artifacts.get(name, artifact_id)
+    return held.pointer if held else given
 
 
 def _stored(engine: Engine, corpus: Corpus, path: str, data: bytes, args: Args) -> WrittenDocument:
@@ -99,7 +181,7 @@ def _stored(engine: Engine, corpus: Corpus, path: str, data: bytes, args: Args) 
     return WrittenDocument(path, reference, status, snapshot.generation, digest(data))
 
 
-def _removed(engine: Engine, corpus: Corpus, paths: tuple[str, str], args: Args) -> str:
+def _removed(engine: Engine, corpus: Corpus, paths: tuple[str, ...], args: Args) -> str:
     """Have a path that is left out now scanned until the index has no document there."""
     until = time.monotonic() + _wait_s(args)
     for _ in range(_TRIES):

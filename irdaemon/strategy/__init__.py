@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 # Raise when decomposition changes in a way no parameter shows.
-DECOMPOSITION = 6
+DECOMPOSITION = 7
 
 
 class IndexingStrategy(Protocol):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from irdaemon.runtime.plugins import load
 from irdaemon.source.markdown import commonmark
-from irdaemon.strategy.whole import text_of
+from irdaemon.strategy.whole import text_of, words_beside
 from irdaemon.types import IndexPlan, Surface
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
@@ -95,7 +96,8 @@ class Chunked:
 
     `chunk_size` and `overlap` are in characters. `max_tokens` further bounds each chunk by tokens,
     counted by `token_model` ("module:attr" of a function str -> int; default: words and marks).
-    `headings` starts a new chunk at each Markdown heading of level one or two, and names it.
+    `headings` starts a new chunk at each Markdown heading of level one or two, and names it. The
+    words that the source offers beside the text (`lexical`) count for the first chunk.
     """
 
     named: ClassVar[bool] = True
@@ -132,7 +134,10 @@ class Chunked:
         if pages := _pages(text, fields):
             parts = [({"page": number}, page) for number, page in pages]
         chunks = [(place, chunk) for place, part in parts for chunk in self._chunks(part)]
-        return IndexPlan(fields, tuple(self._surfaces(artifact_id, chunks)))
+        surfaces = tuple(self._surfaces(artifact_id, chunks))
+        if surfaces and (words := words_beside(raw)):
+            surfaces = (replace(surfaces[0], lexical=words), *surfaces[1:])
+        return IndexPlan(fields, surfaces)
 
     def _chunks(self, text: str) -> list[str]:
         chunks = chunk_text(text, self.chunk_size, self.overlap)

@@ -26,8 +26,16 @@ def text_of(raw: Any, text_key: str | None = None) -> str:
     return "\n".join(value for value in raw.values() if isinstance(value, str))
 
 
+def words_beside(raw: Any) -> str:
+    """Return what a source offers for the lexical leg alone, "" for nothing."""
+    return str(raw.get("lexical") or "") if isinstance(raw, Mapping) else ""
+
+
 class WholeText:
-    """Make one surface of the whole text; blank text makes none."""
+    """Make one surface of the whole text; blank text makes none.
+
+    The lexical leg also reads what the source offers beside it (`lexical`).
+    """
 
     named: ClassVar[bool] = True
 
@@ -40,5 +48,5 @@ class WholeText:
     ) -> IndexPlan:
         """Return the plan for `raw`; see IndexingStrategy."""
         text = text_of(raw, self.text_key)
-        surfaces = (Surface(artifact_id, self.kind, text),) if text.strip() else ()
-        return IndexPlan(dict(metadata or {}), surfaces)
+        surface = Surface(artifact_id, self.kind, text, lexical=words_beside(raw))
+        return IndexPlan(dict(metadata or {}), (surface,) if text.strip() else ())

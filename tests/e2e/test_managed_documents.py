@@ -206,3 +206,76 @@ def test_a_model_is_told_how_writing_is_switched_on(daemon, home):
     result = anyio.run(talk)
     assert result.is_error
     assert "write = true under [documents]" in result.content[0].text
+
+
+# -- roots of the person's own ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def garden(home):
+    """Serve a directory of notes that is marked as writable; give it."""
+    root = home.path / "notes" / "garden"
+    root.mkdir(parents=True)
+    (root / "compost.md").write_text("# Compost\n\nTurn the compost weekly.\n")
+    table = f'[corpora.notes]\nkind = "files"\nroots = ["{root.parent}"]\nwritable = true\n'
+    home.config.write_text(ON + table)
+    with Running(home) as running:
+        running.wait_idle()
+        yield root
+
+
+def test_the_commands_write_into_a_writable_root_and_say_where_documents_lie(garden, home):
+    note = home.path / "note.txt"
+    note.write_text("Water the compost in dry summers.\n")
+    (first, *_) = home.answer("docs", "suggest", "How to water the compost")
+    assert (first["path"], first["writable"]) == (str(garden), True)
+    added = home.answer("docs", "add", "Watering", str(note), "--directory", first["path"])
+    assert added["document_id"] == "notes/garden/watering.md"
+    assert "dry summers" in home.irc("docs", "read", added["path"]).stdout
+    sections = home.answer("docs", "overview")
+    held = {each["source"]: each["documents"] for each in sections["sources"]}
+    assert held == {"documents": 0, "notes": 2}
+    assert {"path": str(garden), "documents": 2} in home.answer(
+        "docs", "overview", "--view", "tree"
+    )["directories"]
+    assert home.answer("docs", "overview", "--view", "stats")["asset_types"] == {"text": 2}
+    assert f"{garden}  (notes, writable: near Compost" in home.irc("docs", "suggest", "x").stdout
+    assert "notes (files, ready, writable): 2" in home.irc("docs", "overview").stdout
+    assert home.irc("docs", "overview", "--view", "tree", "--depth", "0").returncode == 2
+
+
+def test_where_there_are_no_documents_nothing_is_suggested(daemon, home):
+    told = home.irc("docs", "suggest", "x")
+    assert (told.returncode, "irc add NAME files" in told.stderr) == (4, True)
+
+
+def test_a_new_directory_is_indexed_where_the_configuration_allows_it(home):
+    projects = home.path / "projects"
+    for name in ("tickets/one.md", "tickets/closed/two.md"):
+        (projects / name).parent.mkdir(parents=True, exist_ok=True)
+        (projects / name).write_text(f"The quagga of {name} feeds at night.\n")
+    home.config.write_text(f'{ON}roots = ["{projects}"]\n')
+    library = make_server("library", DaemonCaller(str(home.socket), 10.0))
+
+    def asked(**given):
+        async def talk():
+            async with MCPClient(library) as client:
+                return await client.call_tool("IndexDirectoryToLibrary", given)
+
+        return anyio.run(talk)
+
+    with Running(home) as running, home.client() as client:
+        running.wait_idle()
+        told = home.answer("docs", "index", str(projects / "tickets"), "--dry-run", "--flat")
+        assert (told["files"], told["jobs"], found(client, "quagga")) == (1, [], [])
+        new = {"directory": str(projects / "tickets")}
+        dry = asked(**new, dry_run=True).structured_content
+        assert (dry["files"], dry["sources"]) == (2, ["tickets"])
+        assert asked(**new).structured_content["finished"]
+        assert sorted(found(client, "quagga")) == ["tickets/closed/two.md", "tickets/one.md"]
+        again = asked(**new, pattern="*.txt")
+        assert (again.is_error, "already" in again.content[0].text) == (True, True)
+        outside = asked(directory="/etc")
+        assert "irc add NAME files" in outside.content[0].text
+        refused = home.irc("docs", "index", "/etc")
+        assert (refused.returncode, "irc add NAME files" in refused.stderr) == (4, True)

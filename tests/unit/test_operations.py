@@ -26,6 +26,7 @@ BESIDE = {
     "doc_add": ("docs", "client.doc_add("),
     "doc_update": ("docs", "client.doc_update("),
     "doc_remove": ("docs", "client.doc_remove("),
+    "doc_index": ("docs", "client.doc_index("),
 }
 # What no command of `irc` needs: `irdaemon reload` and the service do it by a signal, and documents
 # in memory belong to a program that goes on.
@@ -47,6 +48,7 @@ GIVEN = {
     "handle": "h",
     "title": "t",
     "content": "x",
+    "directory": "/x",
 }
 
 
@@ -116,7 +118,7 @@ def test_the_guide_of_the_client_lists_every_method():
 def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
     assert sorted(never) == [
-        *("add", "build", "doc_add", "doc_remove", "doc_update"),
+        *("add", "build", "doc_add", "doc_index", "doc_remove", "doc_update"),
         *("drop_docs", "hint", "progress", "reload", "rm"),
     ]
     guide = (ROOT / "docs/client.md").read_text("utf-8")

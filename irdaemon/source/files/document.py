@@ -44,13 +44,24 @@ def document(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artif
     }
     return Artifact(
         artifact_id=entry.key,
-        raw={"name": name, "text": text, "path": place["path"]},
+        raw={"name": name, "path": place["path"], **_parted(text, parts)},
         name=name,
         pointer=entry.path,
         metadata={**place, **own, **stated, **({"flags": list(flags)} if flags else {})},
         digest=hashlib.sha256(data).hexdigest(),
         flags=flags,
     )
+
+
+def _parted(text: str, parts: Front) -> dict[str, str]:
+    """Return the text to show and embed, and the front matter, whose words are searched as well.
+
+    A document that is front matter alone is shown as it is.
+    """
+    if not parts.body.strip():
+        return {"text": text}
+    front_matter = text.removesuffix(parts.body)
+    return {"text": parts.body, **({"lexical": front_matter} if front_matter.strip() else {})}
 
 
 def _stated(parts: Front) -> dict[str, object]:

@@ -95,6 +95,21 @@ def test_what_is_redacted_and_whether_links_lead_out_is_said_per_corpus():
     assert (unsaid.redact, unsaid.follow_links) == ("", None)
 
 
+def test_only_a_corpus_of_files_can_be_writable():
+    text = "[corpora.n]\nkind = 'files'\nroots = ['/n']\nwritable = true\n"
+    assert parse_config(text, PATH).corpora[0].writable
+    assert "kind skills" in refused("[corpora.skills]\nwritable = true\n")
+    assert "writable must be true or false" in refused(text.replace("true", "1"))
+
+
+def test_the_roots_of_documents_are_a_list_of_paths_in_the_configuration():
+    config = parse_config('[documents]\nroots = ["~/projects", "here"]\n', "/etc/c.toml")
+    assert config.documents.roots[1] == "/etc/here"
+    assert not config.documents.roots[0].startswith("~")
+    assert "roots must be a list" in refused("[documents]\nroots = 'here'\n")
+    assert "roots must be a text" in refused("[documents]\nroots = [1]\n")
+
+
 def test_redaction_cannot_be_switched_off_or_misspelt():
     for level in ("none", "off", "alll"):
         assert "unknown level" in refused(f"[corpora.skills]\nredact = '{level}'\n")

@@ -1,5 +1,6 @@
 """Files of managed documents: written whole, and never outside of their directory."""
 
+import errno
 import os
 import stat
 
@@ -197,3 +198,22 @@ def test_a_path_is_held_by_one_request_at_a_time():
         pass
     with claims.of("/a"):
         pass
+
+
+def test_a_file_on_another_file_system_than_the_trash_is_copied_there(tmp_path, monkeypatch):
+    def rename(source, target, *, src_dir_fd=None, dst_dir_fd=None):
+        if dst_dir_fd is None:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        real(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    real = os.rename
+    (tmp_path / "notes").mkdir()
+    files = DocumentFiles(str(tmp_path / "notes"), str(tmp_path / "trash"))
+    place = added(files)
+    monkeypatch.setattr(os, "rename", rename)
+    thrown = files.throw_away(place, 0)
+    assert os.path.dirname(os.path.dirname(thrown)) == files.trash
+    with open(thrown, "rb") as file:
+        assert file.read() == b"one"
+    assert listed(files) == []
+    assert os.listdir(os.path.dirname(thrown)) == ["note.md"]

@@ -271,6 +271,23 @@ def test_frontmatter_gives_title_description_and_tags(tmp_path):
     assert "weird" not in artifact.metadata
 
 
+def test_front_matter_is_no_part_of_the_text_but_its_words_are_kept_beside_it(tmp_path):
+    write(tmp_path, a_md="---\ntags: [zoo]\n---\n\n# Other\n\nText.\n")
+    artifact = read(files(tmp_path))
+    assert artifact.raw["text"] == "\n# Other\n\nText.\n"
+    assert artifact.raw["lexical"] == "---\ntags: [zoo]\n---\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# No front matter\n", "---\ntitle: Alone\n---\n", "---\n\nA rule, then text.\n\n---\n"],
+)
+def test_a_document_with_nothing_but_a_text_or_front_matter_is_taken_whole(tmp_path, text):
+    write(tmp_path, a_md=text)
+    raw = read(files(tmp_path)).raw
+    assert (raw["text"], "lexical" in raw) == (text, False)
+
+
 def test_a_text_without_a_title_is_named_by_its_file(tmp_path):
     write(tmp_path, a_txt="# not Markdown\n")
     assert read(files(tmp_path)).name == "a.txt"

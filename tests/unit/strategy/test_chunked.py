@@ -90,3 +90,11 @@ def test_a_chunk_never_reaches_over_two_pages_and_knows_its_own():
 def test_pages_that_are_not_as_many_as_stated_have_no_numbers():
     plan = Chunked().decompose("a", "beans\n\f\npeas", {"n_pages": 3, "suffix": ".pdf"})
     assert [set(surface.metadata) for surface in plan.surfaces] == [{"chunk_index", "n_chunks"}]
+
+
+def test_words_beside_a_text_count_for_its_first_chunk_alone():
+    raw = {"text": "# One\n\nfirst\n\n# Two\n\nsecond\n", "lexical": "zoo"}
+    surfaces = Chunked(headings=True).decompose("a.md", raw).surfaces
+    assert [each.lexical for each in surfaces] == ["zoo", ""]
+    assert all("zoo" not in each.text for each in surfaces)
+    assert Chunked().decompose("a.md", {"text": " ", "lexical": "zoo"}).surfaces == ()

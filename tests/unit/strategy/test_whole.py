@@ -25,3 +25,8 @@ def test_whole_text_makes_one_surface_and_none_of_blank_text():
 def test_the_kind_and_the_part_of_the_text_can_be_chosen():
     (surface,) = WholeText(text_key="body", kind="note").decompose("id", {"body": "b"}).surfaces
     assert (surface.kind, surface.text) == ("note", "b")
+
+
+def test_words_beside_a_text_are_read_by_the_lexical_leg_alone():
+    (surface,) = WholeText().decompose("id", {"text": "words", "lexical": "zoo"}).surfaces
+    assert (surface.text, surface.lexical) == ("words", "zoo")

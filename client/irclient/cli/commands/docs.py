@@ -1,26 +1,31 @@
-"""`irc docs`: write, read and list managed documents."""
+"""`irc docs`: write, read and list documents, and see where they lie."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from irclient.client import Client
 from irclient.errors import QueryError
-from irclient.results import WrittenDocument
-from irclient.terminal.exits import COMMITTED, UNHEALTHY
+from irclient.library.places import DOCUMENT_KINDS, counted, suggested
+from irclient.results import CorpusStatus, WrittenDocument
+from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
 from irclient.terminal.hits import disclosure_lines
 from irclient.terminal.output import add_output_of_action, note, printed
+from irclient.types import Query
 
-HELP = "write, read and list managed documents"
+HELP = "write, read and list documents, and see where they lie"
 ABOUT = """
 Documents that the daemon keeps in a directory of its own, the corpus
 `documents`: add one, write it anew, take it out, read it, list them. A change
 is done when it can be found. Writing is switched on by write = true under
-[documents] in the configuration.
+[documents] in the configuration; with it also into roots that are marked as
+writable = true. `overview` and `suggest` are about all corpora.
 """
 EXAMPLES = """
 # keep what a command prints
@@ -31,9 +36,15 @@ irc docs update recent-changes.md notes.md --if-digest DIGEST
 
 # out of the index; with --delete-file into the trash, for thirty days
 irc docs rm recent-changes.md --delete-file
+
+# where does a text belong?
+irc docs suggest "When to prune roses"
 """
 
 _CORPUS = "documents"
+_VIEWS = ("sections", "stats", "tree")
+_PAGE = 1_000
+_EXAMPLES = 3
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +54,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add = actions.add_parser("add", help="write a new document")
     add.add_argument("title", metavar="TITLE", help="its file is named after it")
-    add.add_argument("--directory", default="", metavar="DIR", help="below the managed directory")
+    add.add_argument(
+        "--directory",
+        default="",
+        metavar="DIR",
+        help="below the managed directory; absolute: at or under a writable root",
+    )
     add.add_argument("--source", default="", metavar="TEXT", help="where its content comes from")
     add.add_argument("--tag", action="append", default=[], metavar="TAG", help="may be repeated")
     update = actions.add_parser("update", help="write a document anew, as a whole")
@@ -59,7 +75,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     remove.add_argument("--delete-file", action="store_true", help="move its file into the trash")
     listed = actions.add_parser("ls", help="list the documents")
     listed.add_argument("-k", type=int, default=100, metavar="N", help="at most so many (100)")
-    for each in (add, update, remove, read, listed):
+    overview = actions.add_parser("overview", help="show what the corpora hold and where")
+    overview.add_argument(
+        "--view",
+        choices=_VIEWS,
+        default="sections",
+        help="each corpus with some titles, totals, or directories (sections)",
+    )
+    overview.add_argument(
+        "--depth", type=int, default=1, metavar="N", help="of directories below the roots (1)"
+    )
+    suggest = actions.add_parser("suggest", help="find the directory where a document belongs")
+    suggest.add_argument("title", metavar="TITLE", help="of the new document")
+    suggest.add_argument("summary", nargs="?", default="", metavar="TEXT", help="what it says")
+    index = actions.add_parser("index", help="have a new directory indexed")
+    index.add_argument("directory", metavar="DIR", help="at or under roots of [documents]")
+    index.add_argument("--flat", action="store_true", help="without the directories below it")
+    index.add_argument("--pattern", default="", metavar="GLOB", help="of which files")
+    index.add_argument("--dry-run", action="store_true", help="only say what would be indexed")
+    for each in (add, update, remove, read, listed, overview, suggest, index):
         add_output_of_action(each)
 
 
@@ -71,6 +105,9 @@ def run(client: Client, options: argparse.Namespace) -> int:
         "rm": _remove,
         "read": _read,
         "ls": _list,
+        "overview": _overview,
+        "suggest": _suggest,
+        "index": _index,
     }
     return actions[options.action](client, options)
 
@@ -110,8 +147,9 @@ def _reference(client: Client, path: str) -> str:
     """Return the reference of the document at a path."""
     if not os.path.isabs(path):
         return f"{_CORPUS}/{path.removeprefix(f'{_CORPUS}/')}"
-    held = client.artifacts(_CORPUS, os.path.realpath(path), limit=1)
-    return f"{_CORPUS}/{held[0].artifact_id if held else path}"
+    real = os.path.realpath(path)
+    held = client.artifacts(_CORPUS, real, limit=1) or client.artifacts(None, real, limit=1)
+    return f"{held[0].corpus}/{held[0].artifact_id}" if held else f"{_CORPUS}/{path}"
 
 
 def _content(file: str) -> str:
@@ -141,3 +179,105 @@ def _lines(done: Mapping[str, Any]) -> str:
     lines += [f"digest: {done['digest']}"] if done["digest"] else []
     lines += [f"trash: {done['trash']}"] if done["trash"] else []
     return "\n".join(lines)
+
+
+# -- where documents lie ---------------------------------------------------------------------------
+
+
+def _overview(client: Client, options: argparse.Namespace) -> int:
+    corpora = client.status().corpora
+    seen: dict[str, Any] = {
+        "view": options.view,
+        "documents": sum(each.artifacts for each in corpora),
+        "chunks": sum(each.records for each in corpora),
+        "embeddings": sum(each.vectors for each in corpora),
+    }
+    if options.view == "sections":
+        seen["sources"] = [_section(client, each) for each in corpora]
+    elif options.view == "stats":
+        types: Counter[str] = Counter()
+        for each in corpora:
+            types.update(client.info(each.name).asset_types)
+        seen["asset_types"] = dict(types.most_common())
+    else:
+        seen["directories"] = _tree(client, corpora, options.depth)
+    printed(options, seen, lambda seen: "\n".join(_overview_lines(seen)))
+    return COMMITTED
+
+
+def _section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
+    some = client.artifacts(corpus.name, limit=_EXAMPLES)
+    return {
+        "source": corpus.name,
+        "kind": corpus.kind,
+        "paths": list(corpus.roots),
+        "documents": corpus.artifacts,
+        "state": corpus.state,
+        "writable": corpus.writable,
+        "examples": [each.name for each in some],
+    }
+
+
+def _tree(client: Client, corpora: Sequence[CorpusStatus], depth: int) -> list[dict[str, Any]]:
+    if depth < 1:
+        raise QueryError(f"--depth {depth}", "a number of levels from 1")
+    found: Counter[str] = Counter()
+    for corpus in corpora:
+        roots = [os.path.realpath(root) for root in corpus.roots]
+        found += counted(_pointers(client, corpus.name), roots, depth)
+    return [{"path": path, "documents": found[path]} for path in sorted(found)]
+
+
+def _pointers(client: Client, corpus: str) -> Iterator[str]:
+    after = ""
+    while page := client.artifacts(corpus, after=after, limit=_PAGE):
+        yield from (each.pointer for each in page)
+        after = f"{corpus}/{page[-1].artifact_id}"
+
+
+def _overview_lines(seen: Mapping[str, Any]) -> Iterator[str]:
+    for source in seen.get("sources", ()):
+        some = f", such as {'; '.join(source['examples'])}" if source["examples"] else ""
+        state = f"{source['state']}, writable" if source["writable"] else source["state"]
+        yield f"{source['source']} ({source['kind']}, {state}): {source['documents']:,}{some}"
+        yield f"  in {', '.join(source['paths'])}"
+    for directory in seen.get("directories", ()):
+        yield f"{directory['documents']:>7,}  {directory['path']}"
+    for name, count in seen.get("asset_types", {}).items():
+        yield f"{count:>7,}  {name}"
+    counts = ", ".join(f"{seen[name]:,} {name}" for name in ("documents", "chunks", "embeddings"))
+    yield counts
+
+
+def _suggest(client: Client, options: argparse.Namespace) -> int:
+    """Print the directories of similar documents; where there are none, the roots of documents."""
+    corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
+    if not corpora:
+        note("irc: there is no corpus of documents (irc add NAME files DIRECTORY)")
+        return UNKNOWN
+    text = f"{options.title} {options.summary}".strip()
+    answer = client.search(Query(text, tuple(each.name for each in corpora)))
+    found = [asdict(each) for each in suggested(answer.results, corpora)]
+    printed(options, found, lambda found: "\n".join(map(_suggestion, found)))
+    return COMMITTED
+
+
+def _suggestion(found: Mapping[str, Any]) -> str:
+    more = ", writable" if found["writable"] else ""
+    return (
+        f"{found['confidence']:.2f}  {found['path']}  ({found['source']}{more}: {found['reason']})"
+    )
+
+
+def _index(client: Client, options: argparse.Namespace) -> int:
+    directory = os.path.abspath(os.path.expanduser(options.directory))
+    told = client.doc_index(directory, not options.flat, options.pattern, options.dry_run)
+    printed(options, told, lambda told: "\n".join(_indexed_lines(told)))
+    return COMMITTED
+
+
+def _indexed_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    state = "is being indexed" if told["jobs"] else "would be indexed"
+    yield f"{told['directory']} {state} as {told['corpus']}: {told['files']:,} documents"
+    yield from (f"  {name}" for name in told["first"])
+    yield from (f"left out: {count:,} {why}" for why, count in told["left_out"].items())

@@ -84,7 +84,7 @@ class LibraryTools:
         source: Annotated[str, Field(description="only this corpus")] = "",
         asset_type: AssetType | None = None,
         timeframe: Annotated[
-            Timeframe | None, Field(description="only past sessions carry a time")
+            Timeframe | None, Field(description="only documents and past sessions carry a time")
         ] = None,
         start_date: date | None = None,
         end_date: Annotated[date | None, Field(description="included")] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from irclient.async_client import AsyncClient
+from irclient.library.places import counted
 from irclient.mcp.daemon import DaemonCaller, real_path
 from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, Tools, answered
@@ -93,10 +93,10 @@ async def _overview(client: AsyncClient, view: str, depth: int) -> Overview:
 
 
 async def _asset_types(client: AsyncClient, corpora: Sequence[CorpusStatus]) -> dict[str, int]:
-    counted: Counter[str] = Counter()
+    types: Counter[str] = Counter()
     for corpus in corpora:
-        counted.update((await client.info(corpus.name)).asset_types)
-    return dict(counted.most_common())
+        types.update((await client.info(corpus.name)).asset_types)
+    return dict(types.most_common())
 
 
 async def _source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
@@ -114,23 +114,12 @@ async def _source(client: AsyncClient, corpus: CorpusStatus) -> LibrarySource:
 async def _tree(
     client: AsyncClient, corpora: Sequence[CorpusStatus], depth: int
 ) -> list[Directory]:
-    counted: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for corpus in corpora:
         roots = [await real_path(root) for root in corpus.roots]
-        async for held in _all_of(client, corpus.name):
-            for root in roots:
-                counted.update(_directories(held.pointer, root, depth))
-    return [Directory(path=as_place(path), documents=counted[path]) for path in sorted(counted)]
-
-
-def _directories(pointer: str, root: str, depth: int) -> Iterator[str]:
-    """Yield the directories that a path lies in, from its root down to a depth."""
-    if not pointer.startswith(root + "/"):
-        return
-    parts = os.path.relpath(os.path.dirname(pointer), root).split("/")
-    below = [] if parts == ["."] else parts[:depth]
-    for end in range(len(below) + 1):
-        yield os.path.join(root, *below[:end])
+        pointers = [each.pointer async for each in _all_of(client, corpus.name)]
+        found += counted(pointers, roots, depth)
+    return [Directory(path=as_place(path), documents=found[path]) for path in sorted(found)]
 
 
 async def _all_of(client: AsyncClient, corpus: str) -> AsyncIterator[IndexedArtifact]:

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from irclient.async_client import AsyncClient
+from irclient.library.places import DOCUMENT_KINDS, suggested
 from irclient.mcp.daemon import DaemonCaller, real_path, report
 from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, RESCANS, Tools, answered
-from irclient.results import JobProgress
-from irclient.types import Hit, Query
+from irclient.results import CorpusStatus, JobProgress
+from irclient.types import Query
 
 SUGGEST = """\
 Find the directory where a new document belongs, next to similar ones. Use it before you save \
 something worth keeping: then write it there as a file, and it is in the library within a second. \
-Into the managed directory AddToLibrary writes."""
+Where `writable` is true AddToLibrary writes, too, and into the managed directory."""
 INDEX = """\
 Look again at a directory of the library at once, and wait until it is done. Rarely needed, as \
-changes are followed by themselves. A directory outside the library has to be added by the user."""
+changes are followed by themselves. A directory outside the library is added only where the user \
+allows that; try with dry_run first, which says what would be indexed."""
 
 
-_NAMED = 3
-_SUGGESTIONS = 5
-_DOCUMENT_KINDS = ("files", "reports")
 _POLL_S = 0.2
 # A job goes on by itself; an MCP client may give up on a call that takes longer.
 _WAIT_S = 30.0
@@ -44,6 +41,7 @@ class Suggestion(BaseModel, frozen=True):
     source: str
     confidence: float
     reason: str
+    writable: bool
 
 
 class Suggestions(BaseModel, frozen=True):
@@ -54,12 +52,22 @@ class Suggestions(BaseModel, frozen=True):
 
 
 class Indexed(BaseModel, frozen=True):
-    """What a scan of a directory's corpora found."""
+    """What a scan of a directory's corpora found; of a new one the number of its documents."""
 
     directory: str
     sources: list[str]
     finished: bool
     reports: list[str]
+    files: int | None = None
+    left_out: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _NewDirectory:
+    path: str
+    recursive: bool
+    pattern: str
+    dry_run: bool
 
 
 class DirectoryTools:
@@ -86,20 +94,60 @@ class DirectoryTools:
         return answered("\n".join([*lines, found.note]), found)
 
     async def index(
-        self, context: Context[Any, Any], directory: str
+        self,
+        context: Context[Any, Any],
+        directory: str,
+        recursive: Annotated[bool, Field(description="of a new directory")] = True,
+        pattern: Annotated[str, Field(description="a glob, for a new directory")] = "",
+        dry_run: Annotated[bool, Field(description="only say what would be indexed")] = False,
     ) -> Annotated[CallToolResult, Indexed]:
-        """Request a scan of a directory's corpora and wait for it."""
+        """Request a scan of a directory's corpora, or add a new one, and wait for it."""
         real = await real_path(directory)
-        names, jobs = await self._daemon.ask(lambda client: _requested(client, real), context)
-        if not jobs:
+        corpora = await self._daemon.ask(lambda client: _meeting(client, real), context)
+        names = [each.name for each in corpora]
+        if not any(each.kind in DOCUMENT_KINDS for each in corpora):
+            try:
+                return await self._add(context, _NewDirectory(real, recursive, pattern, dry_run))
+            except ToolError:  # it may be one of skills, or of packages
+                if not corpora:
+                    raise
+        if pattern or not recursive:
             raise ToolError(
-                f"{directory} is not in the library. Ask the user to add it:"
-                f" `irc add NAME files {directory}`. GetLibraryOverview shows what is in it."
+                f"{directory} is in the library already, as {', '.join(names)}: recursive and"
+                " pattern are for a new directory. Leave them out to look at it again."
             )
+        jobs = [] if dry_run else await self._daemon.ask(lambda c: _built(c, names), context)
         reports, finished = await self._followed(jobs, context)
         indexed = Indexed(directory=real, sources=names, finished=finished, reports=reports)
+        if dry_run:
+            return answered(f"It is in the library already, as {', '.join(names)}.", indexed)
         state = "Done" if finished else "Still going on, and it will end by itself"
         return answered(f"{state}: {'; '.join(reports) or 'nothing reported yet'}", indexed)
+
+    async def _add(
+        self, context: Context[Any, Any], new: _NewDirectory
+    ) -> Annotated[CallToolResult, Indexed]:
+        """Add a directory as a corpus of its own, or say what that would be."""
+        done = await self._daemon.ask(
+            lambda client: client.doc_index(new.path, new.recursive, new.pattern, new.dry_run),
+            context,
+        )
+        reports, finished = await self._followed(list(done.jobs), context)
+        if done.jobs and finished:  # the corpus is known now
+            jobs = await self._daemon.ask(lambda client: client.build(done.corpus), context)
+            reports, finished = await self._followed(jobs, context)
+        indexed = Indexed(
+            directory=new.path,
+            sources=[done.corpus],
+            finished=finished,
+            reports=reports,
+            files=done.files,
+            left_out=dict(done.left_out),
+        )
+        state = "Would be indexed" if new.dry_run else "Indexed"
+        left_out = "; ".join(f"{count:,} {why}" for why, count in done.left_out.items())
+        text = f"{state} as {done.corpus}: {done.files:,} documents"
+        return answered(f"{text} (left out: {left_out})" if left_out else text, indexed)
 
     async def _followed(
         self, jobs: list[int], context: Context[Any, Any]
@@ -125,45 +173,36 @@ async def _progress(client: AsyncClient, jobs: list[int]) -> list[JobProgress]:
 
 
 async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
-    corpora = [each for each in (await client.status()).corpora if each.kind in _DOCUMENT_KINDS]
+    corpora = [each for each in (await client.status()).corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
         note = "There is no corpus of documents: ask the user for `irc add NAME files DIRECTORY`."
         return Suggestions(suggestions=[], note=note)
     answer = await client.search(Query(text, tuple(each.name for each in corpora)))
-    found = list(_near(answer.results)) or [
-        Suggestion(path=root, source=each.name, confidence=0.0, reason="nothing is similar")
-        for each in corpora
-        for root in each.roots
+    suggestions = [
+        Suggestion(
+            path=as_place(each.path),
+            source=each.source,
+            confidence=each.confidence,
+            reason=one_line(each.reason),
+            writable=each.writable,
+        )
+        for each in suggested(answer.results, corpora)
     ]
     note = "Write the file there; it is in the library within a second."
-    return Suggestions(suggestions=found[:_SUGGESTIONS], note=note)
+    return Suggestions(suggestions=suggestions, note=note)
 
 
-def _near(hits: tuple[Hit, ...]) -> Iterator[Suggestion]:
-    """Yield the directories of hits, the one with the most evidence first."""
-    together: defaultdict[tuple[str, str], list[Hit]] = defaultdict(list)
-    for hit in hits:
-        together[os.path.dirname(hit.pointer), hit.corpus].append(hit)
-    weights = {place: sum(hit.score for hit in near) for place, near in together.items()}
-    most = max(weights.values(), default=0.0) or 1.0
-    for place in sorted(weights, key=lambda place: (-weights[place], place)):
-        names = ", ".join(one_line(hit.name) for hit in together[place][:_NAMED])
-        yield Suggestion(
-            path=as_place(place[0]),
-            source=place[1],
-            confidence=round(weights[place] / most, 2),
-            reason=f"near {names}",
-        )
-
-
-async def _requested(client: AsyncClient, directory: str) -> tuple[list[str], list[int]]:
-    """Request a scan of each corpus with a root above or below a directory."""
-    names = [
-        corpus.name
+async def _meeting(client: AsyncClient, directory: str) -> list[CorpusStatus]:
+    """Return the corpora with a root above or below a directory."""
+    return [
+        corpus
         for corpus in (await client.status()).corpora
         if any([_meet(await real_path(root), directory) for root in corpus.roots])
     ]
-    return names, [job for name in names for job in await client.build(name)]
+
+
+async def _built(client: AsyncClient, names: list[str]) -> list[int]:
+    return [job for name in names for job in await client.build(name)]
 
 
 def _meet(one: str, other: str) -> bool:

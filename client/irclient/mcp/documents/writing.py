@@ -72,7 +72,9 @@ class WritingTools:
         context: Context[Any, Any],
         title: Annotated[str, Field(description="one line; its file is named after it")],
         content: Annotated[str, Field(description="Markdown or plain text")],
-        directory: Annotated[str, Field(description="below the managed directory")] = "",
+        directory: Annotated[
+            str, Field(description="below the managed directory, or absolute")
+        ] = "",
         source: Annotated[str, Field(description="where the content comes from")] = "",
         tags: Annotated[tuple[str, ...], Field(description="single words or names")] = (),
     ) -> Annotated[CallToolResult, Stored]:

@@ -1,0 +1,1 @@
+"""Where the documents of the corpora lie, made of what the daemon answered; it is asked nothing."""

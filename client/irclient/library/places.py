@@ -1,0 +1,78 @@
+"""Directories of documents: how many lie in each, and which are near a new one."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from irclient.results import CorpusStatus
+from irclient.types import Hit
+
+DOCUMENT_KINDS = ("files", "reports")
+_SUGGESTED = 5
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySuggestion:
+    """A directory for a new document, of which corpus it is, and why it may belong there.
+
+    `confidence` is the share of the best one's evidence; `writable`: whether the daemon writes
+    documents there.
+    """
+
+    path: str
+    source: str
+    confidence: float
+    reason: str
+    writable: bool
+
+
+def suggested(
+    hits: Sequence[Hit], corpora: Sequence[CorpusStatus]
+) -> tuple[DirectorySuggestion, ...]:
+    """Return the directories of hits, the one with the most evidence first, five at most.
+
+    Where nothing was found they are the roots of the corpora of documents.
+    """
+    writable = {each.name: each.writable for each in corpora}
+    near = tuple(_near(hits, writable)) or tuple(
+        DirectorySuggestion(root, each.name, 0.0, "nothing is similar", each.writable)
+        for each in corpora
+        if each.kind in DOCUMENT_KINDS
+        for root in each.roots
+    )
+    return near[:_SUGGESTED]
+
+
+def _near(hits: Sequence[Hit], writable: Mapping[str, bool]) -> Iterator[DirectorySuggestion]:
+    together: defaultdict[tuple[str, str], list[Hit]] = defaultdict(list)
+    for hit in hits:
+        together[os.path.dirname(hit.pointer), hit.corpus].append(hit)
+    weights = {place: sum(hit.score for hit in near) for place, near in together.items()}
+    most = max(weights.values(), default=0.0) or 1.0
+    for place in sorted(weights, key=lambda place: (-weights[place], place)):
+        names = ", ".join(hit.name for hit in together[place][:_NAMED])
+        share = round(weights[place] / most, 2)
+        yield DirectorySuggestion(*place, share, f"near {names}", writable.get(place[1], False))
+
+
+def counted(pointers: Iterable[str], roots: Sequence[str], depth: int) -> Counter[str]:
+    """Count the documents in each directory and below it, from the roots down to a depth."""
+    found: Counter[str] = Counter()
+    for pointer in pointers:
+        for root in roots:
+            found.update(_directories(pointer, root, depth))
+    return found
+
+
+def _directories(pointer: str, root: str, depth: int) -> Iterator[str]:
+    """Yield the directories that a path lies in, from its root down to a depth."""
+    if not pointer.startswith(root + "/"):
+        return
+    parts = os.path.relpath(os.path.dirname(pointer), root).split("/")
+    below = [] if parts == ["."] else parts[:depth]
+    for end in range(len(below) + 1):
+        yield os.path.join(root, *below[:end])
