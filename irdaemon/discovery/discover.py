@@ -16,7 +16,14 @@ from typing import Any
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
-from irdaemon.discovery.query import ANALYSED_CHARS, Embed, analysed, embedded, narrowed
+from irdaemon.discovery.query import (
+    ANALYSED_CHARS,
+    Embed,
+    analysed,
+    check_whole_artifacts,
+    embedded,
+    narrowed,
+)
 from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
@@ -126,10 +133,11 @@ def discover(
 
     One that nothing answers is asked once more with the words that no corpus holds respelled.
 
-    Raises NotFound for an unknown corpus, QueryError for an unknown field, Unavailable where a
-    model is missing.
+    Raises NotFound for an unknown corpus, QueryError for an unknown field and for several passages
+    of an artifact, Unavailable where a model is missing.
     """
     started = time.perf_counter()
+    check_whole_artifacts(query)
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     trace = _discovered(run, has_task)
@@ -194,7 +202,8 @@ def search(
     started = time.perf_counter()
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     rankings = _rankings(run, query)
-    hits = tuple(islice(joined(merged(rankings, choosing)), query.k))
+    candidates = merged(rankings, choosing)
+    hits = tuple(islice(joined(candidates, by_passage=query.passages > 1), query.k))
     found = Merged(rankings, hits)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
     reason = "ranked" if hits else _why_empty(found, query)

@@ -79,6 +79,7 @@ def search_daemon(
     surfaces: Iterable[str] = (),
     fusion: str = "standard",
     surface_weights: Mapping[str, float] | None = None,
+    per_artifact: bool = True,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`."""
     asked = Query(
@@ -90,11 +91,19 @@ def search_daemon(
         surfaces=tuple(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
+        passages=passages_of(per_artifact, k),
     )
     from irclient.client import Client  # what asks no daemon loads no ZeroMQ
 
     with Client() as client:
         return client.search(asked).results
+
+
+def passages_of(per_artifact: bool, k: int) -> int:
+    """Return how many passages of an artifact `k` hits may hold. Raises QueryError."""
+    if not isinstance(per_artifact, bool):
+        raise QueryError(f"per_artifact must be True or False, not {per_artifact!r:.60}")
+    return 1 if per_artifact else k
 
 
 def _names_served() -> list[str]:

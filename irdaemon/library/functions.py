@@ -16,7 +16,7 @@ from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
 from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits, tuned
 from irdaemon.embed.rerankers import NOT_CONFIGURED
-from irdaemon.library.bound_search import BoundSearch, BoundSearches
+from irdaemon.library.bound_search import BoundSearch, BoundSearches, passages_of
 from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import FromScores, ScoreTexts
@@ -49,8 +49,11 @@ def search(
     mmr_lambda: float = UNTUNED.mmr_lambda,
     rrf_k: float = UNTUNED.rrf_k,
     rerank: ScoreTexts | None = None,
+    per_artifact: bool = True,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection.
+
+    Without `per_artifact` the `k` best records, however many of them are of one artifact.
 
     `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names. `rerank` is a
     function (query, texts) -> scores from 0 to 1, which reads the first candidates of each corpus
@@ -69,6 +72,7 @@ def search(
         fusion=fusion,
         weights=surface_weights or {},
         rerank=rerank is not None,
+        passages=passages_of(per_artifact, k),
     )
     choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
     tuning = tuned(alpha, mmr_lambda, rrf_k)
