@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from irdaemon.library.built import Built, build, open_corpus
     from irdaemon.library.corpus_source import CorpusSource
     from irdaemon.library.docs_tool import DocsTool, docs_tool
+    from irdaemon.library.floors import calibrate
     from irdaemon.library.functions import (
         as_retriever,
         disclose,
@@ -77,6 +78,7 @@ _HOMES = {
         "RetrievalResult",
     ),
     "irdaemon.library.docs_tool": ("DocsTool", "docs_tool"),
+    "irdaemon.library.floors": ("calibrate",),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",
@@ -128,6 +130,7 @@ __all__ = [
     "WholeText",
     "as_retriever",
     "build",
+    "calibrate",
     "disclose",
     "discover",
     "docs_tool",

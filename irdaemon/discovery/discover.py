@@ -25,10 +25,9 @@ from irdaemon.discovery.query import (
     narrowed,
 )
 from irdaemon.discovery.respell import in_words, respelled
-from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import UNTUNED, Question, retrieve
-from irdaemon.retrieve.rerank import reranked
+from irdaemon.retrieve.rerank import NOT_REREAD, Rereading, reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.selection.dedupe import joined
@@ -55,11 +54,12 @@ class Models:
     """The models a query may need.
 
     `embed(text, embedder id)` gives the query's vector, or None where that embedder is not ready.
-    `tuning` is how the legs are fused.
+    `rereading` is how a query that asks for it has the best read again, `tuning` how the legs are
+    fused.
     """
 
     embed: Embed
-    reranker: Reranker = NOT_CONFIGURED
+    rereading: Rereading = NOT_REREAD
     tuning: Tuning = UNTUNED
 
 
@@ -231,7 +231,7 @@ def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
             for index, question in _questions(run.snapshot, query, run.models.tuning)
         ]
     return tuple(
-        _ranking(index, question, run.choosing.asked(query, index.corpus), run.models.reranker)
+        _ranking(index, question, run.choosing.asked(query, index.corpus), run.models.rereading)
         for index, question in asked
     )
 
@@ -249,15 +249,15 @@ def _questions(
 
 
 def _ranking(
-    index: CorpusIndex, question: Question, query: Query, reranker: Reranker
+    index: CorpusIndex, question: Question, query: Query, rereading: Rereading
 ) -> CorpusRanking:
     """Retrieve from one corpus, and compare what was found with its floor."""
     retrieved = retrieve(index, question)
     if query.rerank:
         with stage("rerank"):
-            retrieved = reranked(retrieved, query.text, reranker)
+            retrieved = reranked(retrieved, query.text, rereading, question.tuning.fetch_k)
     with stage("threshold"):
-        return ranking_of(index, question, retrieved, query)
+        return ranking_of(index, question, retrieved, query, rereading.key)
 
 
 def _why_empty(merged: Merged, query: Query) -> str:

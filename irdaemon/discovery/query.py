@@ -167,7 +167,7 @@ def analysed(query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUN
         vector=None,
         mode=query.mode,
         # Duplicates are joined later, so more is needed than is asked for.
-        k=2 * query.k + 5,
+        k=max(2 * query.k + 5, tuning.fetch_k or 0),
         where=query.where,
         surfaces=frozenset(query.surfaces),
         fusion=query.fusion or tuning.fusion,
