@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         select,
     )
     from irdaemon.library.fuse import fuse_hits
+    from irdaemon.library.tools import make_search, search_tool
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -71,6 +72,7 @@ _HOMES = {
         "select",
     ),
     "irdaemon.library.fuse": ("fuse_hits",),
+    "irdaemon.library.tools": ("make_search", "search_tool"),
     "irdaemon.library.agentic": (
         "AgenticRetrieval",
         "AgenticRetrievalPipeline",
@@ -98,6 +100,7 @@ _MODULES = {
     "eval": "irdaemon.evaluate",
     "eval_gen": "irdaemon.evaluate.generate",
     "inmemory": "irdaemon.library.inmemory",
+    "tools": "irdaemon.library.tools",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -135,10 +138,12 @@ __all__ = [
     "discover",
     "docs_tool",
     "fuse_hits",
+    "make_search",
     "open_corpus",
     "records_for_artifact",
     "retrievers",
     "search",
+    "search_tool",
     "select",
     "strategy_from_spec",
     "strategy_to_spec",

@@ -140,6 +140,7 @@ def test_a_cross_encoders_floor_is_found_again_by_its_name(tools, monkeypatch):
     answer = ir.discover(tools, OUTSIDE, rerank="cross-encoder:some/model")
     assert floor_of(answer)["at_least"] == floor.at_least
     assert Encoder.made == 1
+    reranking._named.cache_clear()
     assert tools.engine.info("tools")["floors"][floor.mode]["at_least"] == floor.at_least
     assert Encoder.made == 1
     reranking._named.cache_clear()

@@ -126,3 +126,29 @@ def test_a_query_of_the_default_travels_without_its_passages():
     sent = Query(TEXT, passages=3).to_dict()
     assert sent["passages"] == 3
     assert Query.from_dict(sent).passages == 3
+
+
+def test_the_records_of_one_kind_come_in_plan_order_with_their_places(packages):
+    every = ir.records_for_artifact(packages, "harbour")
+    assert [each["surface_index"] for each in every] == list(range(len(every)))
+    assert every[0]["kind"] == "description"
+    chunks = ir.records_for_artifact(packages, "harbour", surface_kind="readme_chunk")
+    assert chunks == every[1:]
+    assert [each["metadata"]["chunk_index"] for each in chunks] == list(range(len(chunks)))
+    assert ir.records_for_artifact(packages, "sign", surface_kind="readme_chunk") == []
+
+
+def test_blend_puts_a_rare_word_no_lower_than_meaning_alone_does():
+    items = {
+        "rare": "zxqv service config",
+        **{f"common {n}": f"deploy systemd unit number{n}" for n in range(4)},
+        "often": "deploy systemd unit deploy systemd unit",
+    }
+    made = built(items, ir.WholeText())
+
+    def place(**asked):
+        return [hit.artifact_id for hit in ir.search(made, "deploy unit zxqv", **asked)].index(
+            "rare"
+        )
+
+    assert place(mode="dense") >= place(fusion="blend") >= place(mode="lexical") == 0
