@@ -72,11 +72,14 @@ def _check_ranking(query: Query) -> None:
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
             f"modes: {', '.join(MODES)}",
         )
-    if query.fusion and query.fusion not in FUSIONS:
+    if query.fusion and not (isinstance(query.fusion, str) and query.fusion in FUSIONS):
         raise QueryError(
-            f"unknown fusion {query.fusion!r}{did_you_mean(query.fusion, FUSIONS)}",
+            f"unknown fusion {query.fusion!r:.60}{did_you_mean(str(query.fusion), FUSIONS)}",
             f"fusions: {', '.join(FUSIONS)}",
         )
+    if not isinstance(query.weights, Mapping):
+        wanted = "a mapping of surface kinds to numbers"
+        raise QueryError(f"the weights of surfaces must be {wanted}, not {query.weights!r:.60}")
     for kind, weight in query.weights.items():
         if not _is_weight(weight):
             raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")

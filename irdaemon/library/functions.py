@@ -15,7 +15,7 @@ from irclient.errors import QueryError
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
 from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
-from irdaemon.library.bound_search import BoundSearch, BoundSearches, passages_of
+from irdaemon.library.bound_search import BoundSearch, BoundSearches, kinds_of, passages_of
 from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
@@ -75,7 +75,7 @@ def search(
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=tuple(surfaces),
+        surfaces=kinds_of(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
         rerank=rerank is not None,
@@ -145,7 +145,7 @@ def discover(
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=tuple(surfaces),
+        surfaces=kinds_of(surfaces),
         select=spec,
         level=disclose_level,
         expand=expand,

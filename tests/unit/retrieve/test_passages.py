@@ -67,13 +67,6 @@ def test_beside_surfaces_of_other_kinds_the_place_counts_them_too(packages):
     assert {hit.surface_index for hit in described} == {0}
 
 
-def test_without_a_description_the_chunks_begin_the_plan():
-    made = built({"": {"name": "", "description": "", "readme": GUIDE}}, ir.Package(120, 20))
-    hits = ir.search(made, TEXT, k=50, per_artifact=False)
-    assert len(hits) > 1
-    assert all(hit.surface_index == hit.fields["chunk_index"] for hit in hits)
-
-
 def test_equal_passages_of_duplicates_are_one_hit_that_lists_the_other(guides):
     hits = ir.search(guides, TEXT, k=50, per_artifact=False)
     places = [hit.surface_index for hit in hits if hit.artifact_id in ("long", "copy")]
@@ -108,6 +101,25 @@ def test_a_weight_acts_on_records_that_are_not_joined_to_artifacts():
 def test_a_number_of_passages_that_is_none_is_refused(guides, wrong):
     with pytest.raises(QueryError, match="passages must be a whole number from 1 to 1,000"):
         guides.search(Query(TEXT, passages=wrong))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"surface_weights": [1.0]}, "weights of surfaces must be a mapping of surface kinds"),
+        ({"surface_weights": {"chunk": float("nan")}}, "weight of 'chunk' must be a number from 0"),
+        ({"surface_weights": {"chunk": True}}, "weight of 'chunk' must be a number from 0"),
+        ({"surfaces": "chunk"}, "surfaces must be a list of texts, not 'chunk'"),
+        ({"surfaces": 3}, "surfaces must be a list of texts, not 3"),
+        ({"surfaces": [3]}, "surfaces must be a list of texts"),
+        ({"fusion": ["rrf"]}, "unknown fusion"),
+        ({"filter": [1]}, "a filter is a mapping"),
+    ],
+)
+def test_an_argument_of_another_form_is_refused_by_its_name(guides, options, said):
+    for call in (ir.search, ir.discover):
+        with pytest.raises(QueryError, match=said):
+            call(guides, TEXT, **options)
 
 
 @pytest.mark.parametrize("wrong", [0, 1, None, "no"])
