@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from irdaemon.library.built import Built, build, open_corpus
     from irdaemon.library.corpus_source import CorpusSource
     from irdaemon.library.docs_tool import DocsTool, docs_tool
+    from irdaemon.library.floors import calibrate
     from irdaemon.library.functions import (
         as_retriever,
         disclose,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         select,
     )
     from irdaemon.library.fuse import fuse_hits
+    from irdaemon.library.tools import make_search, search_tool
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -70,6 +72,7 @@ _HOMES = {
         "select",
     ),
     "irdaemon.library.fuse": ("fuse_hits",),
+    "irdaemon.library.tools": ("make_search", "search_tool"),
     "irdaemon.library.agentic": (
         "AgenticRetrieval",
         "AgenticRetrievalPipeline",
@@ -77,6 +80,7 @@ _HOMES = {
         "RetrievalResult",
     ),
     "irdaemon.library.docs_tool": ("DocsTool", "docs_tool"),
+    "irdaemon.library.floors": ("calibrate",),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",
@@ -96,6 +100,7 @@ _MODULES = {
     "eval": "irdaemon.evaluate",
     "eval_gen": "irdaemon.evaluate.generate",
     "inmemory": "irdaemon.library.inmemory",
+    "tools": "irdaemon.library.tools",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -128,14 +133,17 @@ __all__ = [
     "WholeText",
     "as_retriever",
     "build",
+    "calibrate",
     "disclose",
     "discover",
     "docs_tool",
     "fuse_hits",
+    "make_search",
     "open_corpus",
     "records_for_artifact",
     "retrievers",
     "search",
+    "search_tool",
     "select",
     "strategy_from_spec",
     "strategy_to_spec",

@@ -83,13 +83,18 @@ class Tuning:
 
     `fusion` is used for queries that name none. `alpha` (0 to 1) is the share of the cosine in the
     fusions `alpha` and `alpha+mmr`, `mmr_lambda` (0 to 1) that of relevance against likeness in
-    `mmr` and `alpha+mmr`, and `rrf_k` the constant that `rrf` adds to ranks.
+    `mmr` and `alpha+mmr`, and `rrf_k` the constant that `rrf` adds to ranks. `k1` and `b` are the
+    numbers of BM25. `fetch_k` is how many records each leg brings, and how many candidates a
+    reranker reads; None for as many as usual.
     """
 
     fusion: str = "standard"
     alpha: float = 0.7
     mmr_lambda: float = 0.7
     rrf_k: float = 60.0
+    k1: float = 1.5
+    b: float = 0.75
+    fetch_k: int | None = None
 
 
 WatchMode = Literal["inotify", "observer", "polling", "missing"]

@@ -21,6 +21,7 @@ NAMED_OTHERWISE = {
     "unit/irclient/agents/test_plugin.py": "the files in plugin/, which are no module",
     "unit/irclient/test_command_line.py": "`irc` without a daemon: places, conditions, answers",
     "unit/ledger/test_upgrade.py": "ledgers of every earlier format",
+    "unit/retrieve/test_passages.py": "several records of an artifact, from retrieval to hits",
     "unit/retrieve/test_ranking.py": "index, retrieval and discovery together",
     "unit/source/packages/test_installed.py": "what installers leave, through several modules",
     "unit/source/packages/test_scan.py": "what a whole scan finds, by walk, layout and change",

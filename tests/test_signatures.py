@@ -15,6 +15,8 @@ EXEMPT = {
     "irdaemon.library.bound_search.search_daemon": "ir.search",
     "irdaemon.library.functions.search": "ir.search",
     "irdaemon.library.functions.select": "ir.select",
+    "irdaemon.library.tools.make_search": "ir.make_search",
+    "irdaemon.library.tools.search": "ir.tools.search",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
     "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",

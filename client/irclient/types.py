@@ -78,6 +78,7 @@ class Query(Plain):
     waits, at most `wait_ms`, until it includes every change made before it was asked for. With a
     `budget_ms` above 0 it comes from the best tier that usually takes no longer. With `rounds`
     (1 to 8) the parts of the query that nothing found serves are asked again, in so many at most.
+    `passages` is how many records of one artifact a search may answer with, each as a hit.
     """
 
     text: str
@@ -96,15 +97,18 @@ class Query(Plain):
     wait_ms: float = 1000.0
     budget_ms: float = 0.0
     rounds: int | None = None
+    passages: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, without a fusion where none is chosen.
+        """Return the fields as plain data, `fusion` and `passages` only where they are chosen.
 
-        Daemons of before know no empty one.
+        Daemons of before know no empty fusion, and no passages.
         """
         plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
         if not self.fusion:
             del plain["fusion"]
+        if self.passages == 1:
+            del plain["passages"]
         return plain
 
     @classmethod

@@ -16,12 +16,18 @@ from typing import Any
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
-from irdaemon.discovery.query import ANALYSED_CHARS, Embed, analysed, embedded, narrowed
+from irdaemon.discovery.query import (
+    ANALYSED_CHARS,
+    Embed,
+    analysed,
+    check_whole_artifacts,
+    embedded,
+    narrowed,
+)
 from irdaemon.discovery.respell import in_words, respelled
-from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import UNTUNED, Question, retrieve
-from irdaemon.retrieve.rerank import reranked
+from irdaemon.retrieve.rerank import NOT_REREAD, Rereading, reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.selection.dedupe import joined
@@ -48,11 +54,12 @@ class Models:
     """The models a query may need.
 
     `embed(text, embedder id)` gives the query's vector, or None where that embedder is not ready.
-    `tuning` is how the legs are fused.
+    `rereading` is how a query that asks for it has the best read again, `tuning` how the legs are
+    fused.
     """
 
     embed: Embed
-    reranker: Reranker = NOT_CONFIGURED
+    rereading: Rereading = NOT_REREAD
     tuning: Tuning = UNTUNED
 
 
@@ -126,10 +133,11 @@ def discover(
 
     One that nothing answers is asked once more with the words that no corpus holds respelled.
 
-    Raises NotFound for an unknown corpus, QueryError for an unknown field, Unavailable where a
-    model is missing.
+    Raises NotFound for an unknown corpus, QueryError for an unknown field and for several passages
+    of an artifact, Unavailable where a model is missing.
     """
     started = time.perf_counter()
+    check_whole_artifacts(query)
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     trace = _discovered(run, has_task)
@@ -194,7 +202,8 @@ def search(
     started = time.perf_counter()
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     rankings = _rankings(run, query)
-    hits = tuple(islice(joined(merged(rankings, choosing)), query.k))
+    candidates = merged(rankings, choosing)
+    hits = tuple(islice(joined(candidates, by_passage=query.passages > 1), query.k))
     found = Merged(rankings, hits)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
     reason = "ranked" if hits else _why_empty(found, query)
@@ -222,7 +231,7 @@ def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
             for index, question in _questions(run.snapshot, query, run.models.tuning)
         ]
     return tuple(
-        _ranking(index, question, run.choosing.asked(query, index.corpus), run.models.reranker)
+        _ranking(index, question, run.choosing.asked(query, index.corpus), run.models.rereading)
         for index, question in asked
     )
 
@@ -240,15 +249,15 @@ def _questions(
 
 
 def _ranking(
-    index: CorpusIndex, question: Question, query: Query, reranker: Reranker
+    index: CorpusIndex, question: Question, query: Query, rereading: Rereading
 ) -> CorpusRanking:
     """Retrieve from one corpus, and compare what was found with its floor."""
     retrieved = retrieve(index, question)
     if query.rerank:
         with stage("rerank"):
-            retrieved = reranked(retrieved, query.text, reranker)
+            retrieved = reranked(retrieved, query.text, rereading, question.tuning.fetch_k)
     with stage("threshold"):
-        return ranking_of(index, question, retrieved, query)
+        return ranking_of(index, question, retrieved, query, rereading.key)
 
 
 def _why_empty(merged: Merged, query: Query) -> str:

@@ -18,7 +18,7 @@ from irdaemon.retrieve import RRF_K, Candidate
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.strategies import AUTO, Selector
 from irdaemon.selection.threshold import CorpusRanking
-from irdaemon.types import Hit, Query, Tuning
+from irdaemon.types import Hit, Query
 
 MERGES = ("confidence", "rrf", "score")
 _WEIGHTED = ("rrf", "score")
@@ -85,15 +85,6 @@ def check_rrf_k(rrf_k: Any) -> None:
     """Raise QueryError for what is no constant of reciprocal ranks."""
     if not is_number(rrf_k) or not 0 < rrf_k < float("inf"):
         raise QueryError(f"rrf_k must be a number above 0, not {rrf_k!r}")
-
-
-def tuned(alpha: float, mmr_lambda: float, rrf_k: float) -> Tuning:
-    """Return the numbers of the fusions. Raises QueryError for one that is none."""
-    for name, value in (("alpha", alpha), ("mmr_lambda", mmr_lambda)):
-        if not is_share(value):
-            raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
-    check_rrf_k(rrf_k)
-    return Tuning(alpha=alpha, mmr_lambda=mmr_lambda, rrf_k=rrf_k)
 
 
 def is_share(value: Any) -> bool:

@@ -45,6 +45,7 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
     if not _is_weight(query.budget_ms):
         raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
     _check_rounds(query.rounds)
+    _check_passages(query.passages)
     check_level(query.level)
     parse_expand(query.expand)
     check_filter(query.where)
@@ -71,11 +72,14 @@ def _check_ranking(query: Query) -> None:
             f"unknown mode {query.mode!r}{did_you_mean(query.mode, MODES)}",
             f"modes: {', '.join(MODES)}",
         )
-    if query.fusion and query.fusion not in FUSIONS:
+    if query.fusion and not (isinstance(query.fusion, str) and query.fusion in FUSIONS):
         raise QueryError(
-            f"unknown fusion {query.fusion!r}{did_you_mean(query.fusion, FUSIONS)}",
+            f"unknown fusion {query.fusion!r:.60}{did_you_mean(str(query.fusion), FUSIONS)}",
             f"fusions: {', '.join(FUSIONS)}",
         )
+    if not isinstance(query.weights, Mapping):
+        wanted = "a mapping of surface kinds to numbers"
+        raise QueryError(f"the weights of surfaces must be {wanted}, not {query.weights!r:.60}")
     for kind, weight in query.weights.items():
         if not _is_weight(weight):
             raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
@@ -87,6 +91,21 @@ def _check_rounds(rounds: Any) -> None:
     whole = isinstance(rounds, int) and not isinstance(rounds, bool)
     if rounds is not None and not (whole and 1 <= rounds <= MAX_ROUNDS):
         raise QueryError(f"rounds must be a whole number from 1 to {MAX_ROUNDS}, not {rounds!r}")
+
+
+def _check_passages(passages: Any) -> None:
+    whole = isinstance(passages, int) and not isinstance(passages, bool)
+    if not (whole and 1 <= passages <= MAX_K):
+        raise QueryError(f"passages must be a whole number from 1 to {MAX_K:,}, not {passages!r}")
+
+
+def check_whole_artifacts(query: Query) -> None:
+    """Raise QueryError for a query that asks for several passages of one artifact."""
+    if query.passages > 1:
+        raise QueryError(
+            "passages is for search: discover commits to whole artifacts",
+            "use search, or disclose what discover found",
+        )
 
 
 def check_wait(wait_ms: Any) -> None:
@@ -151,11 +170,12 @@ def analysed(query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUN
         vector=None,
         mode=query.mode,
         # Duplicates are joined later, so more is needed than is asked for.
-        k=2 * query.k + 5,
+        k=max(2 * query.k + 5, tuning.fetch_k or 0),
         where=query.where,
         surfaces=frozenset(query.surfaces),
         fusion=query.fusion or tuning.fusion,
         tuning=tuning,
+        passages=query.passages,
         weights=query.weights,
         trust=0.0,
         unknown=sum(token not in known for token in tokens),

@@ -67,6 +67,7 @@ class QueryVector(NamedTuple):
 EMBEDDERS: dict[str, str] = {
     "hashing": "irdaemon.embed.hashing:Hashing",
     "light": "irdaemon.embed.hashing:Hashing",
+    "hash": "irdaemon.embed.hashing:Hashing",
     "wordllama": "irdaemon.embed.wordllama:WordLlama",
 }
 

@@ -73,8 +73,9 @@ class CrossEncoder:
             return np.zeros(0, np.float32)
         pairs = [(query[:_CHARS], text[:_CHARS]) for text in texts]
         logits = np.asarray(self._model.predict(pairs, activation_fn=_same), np.float32)
-        probabilities: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).astype(np.float32)
-        return probabilities
+        probabilities = 1 / (1 + np.exp(-np.clip(logits, -60, 60)))
+        probabilities[np.isnan(logits)] = 0  # a pair without a score must not be the best
+        return np.asarray(probabilities, np.float32)
 
 
 def _same(logits: object) -> object:

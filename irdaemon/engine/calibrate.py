@@ -15,7 +15,7 @@ from irdaemon.engine.state import State
 from irdaemon.evaluate import load_cases
 from irdaemon.index import CorpusIndex, drifted
 from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
-from irdaemon.selection.floor import of_this_formula
+from irdaemon.selection.floor import of_this_formula, reranked_mode
 
 
 def calibrate_if_due(state: State, corpus: Corpus) -> None:
@@ -23,13 +23,15 @@ def calibrate_if_due(state: State, corpus: Corpus) -> None:
     index = state.snapshot.corpora[corpus.name]
     whole = index.last_reconcile is not None and not index.unembedded
     enough = index.rows.n_artifacts >= FEWEST_ARTIFACTS
-    if state.options.calibrating and whole and enough and _floors_are_due(index, corpus):
+    if state.options.calibrating and whole and enough and _floors_are_due(state, index, corpus):
         state.request(Job("calibrate", corpus.name))
 
 
-def _floors_are_due(index: CorpusIndex, corpus: Corpus) -> bool:
+def _floors_are_due(state: State, index: CorpusIndex, corpus: Corpus) -> bool:
     usable = len(of_this_formula(index.floors)) == len(index.floors)
-    return not usable or drifted(index, _digest(corpus.cases))
+    key = state.models.rereading.key
+    lacking = bool(key) and reranked_mode("hybrid", key) not in index.floors
+    return not usable or lacking or drifted(index, _digest(corpus.cases))
 
 
 def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
@@ -40,8 +42,8 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
     def vector(text: str) -> QueryVector | None:
         return state.embedders.fresh_vector(text, index.embedder)
 
-    reranker = state.models.reranker if state.models.reranker.id else None
-    trial = try_out(state.snapshot, corpus.name, vector, context.pause, reranker)
+    rereading = state.models.rereading if state.models.rereading.key else None
+    trial = try_out(state.snapshot, corpus.name, vector, context.pause, rereading)
     if trial is None:
         return "too small to calibrate"
     # Noted even where it cannot be used, so that it is tried again only once it has changed.

@@ -27,6 +27,7 @@ from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.retrieve.rerank import Rereading
 from irdaemon.types import Tuning
 
 Notify = Callable[[str, Mapping[str, Any]], None]
@@ -77,7 +78,7 @@ class State:
         self.corruption: Corruption | None = None
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
-            self.embedders.vector, _reranker(options.reranker), options.tuning
+            self.embedders.vector, Rereading.by(_reranker(options.reranker)), options.tuning
         )
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()

@@ -22,14 +22,17 @@ from numpy.typing import NDArray
 
 from irdaemon.index.postings import Postings
 from irdaemon.index.rows import Rows
+from irdaemon.types import Tuning
 
-K1 = 1.5
-B = 0.75
+K1 = Tuning().k1
+B = Tuning().b
 
 _MEAN_STEP = 1.02
 # The tail is taken into the base at this many records, or this share of all.
 _TAIL = 1_000
 _TAIL_SHARE = 0.02
+# Below the step of 32-bit numbers of this size: no count lies above.
+_LEAST_LEFT = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,22 @@ class Lexical:
             scores *= self.rows.present
         return scores
 
+    def ranked_with(self, terms: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
+        """Score every record as `ranked` does, with other numbers than the postings are made with.
+
+        Their values are turned back into counts for it, so it costs several times as much.
+        """
+        scores = np.zeros(len(self.rows.present), np.float32)
+        for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
+            for postings in (self.base, self.tail):
+                records, values = postings.of_term(term)
+                lengths = self.rows.lengths.array[records]
+                counts = _counts(values, _norm(lengths, self.mean_length))
+                # A term may be noted with a count of zero, and with a k1 of zero so is the rest.
+                norm = np.maximum(_norm(lengths, self.mean_length, k1, b), _LEAST_LEFT)
+                scores[records] += weight * _saturated(counts, norm, k1)
+        return scores * self.rows.present
+
     def weights(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the idf of terms, by id; one that no record holds weighs as much as any can."""
         df = np.zeros(len(terms), np.int64)
@@ -123,13 +142,18 @@ class Lexical:
         return float((idf * _saturated(held, _norm(length, self.mean_length))).sum())
 
 
-def _norm(length: float | NDArray[np.float64], mean: float) -> Any:
-    return K1 * (1 - B + B * length / mean)
+def _norm(length: float | NDArray[np.float64], mean: float, k1: float = K1, b: float = B) -> Any:
+    return k1 * (1 - b + b * length / mean)
 
 
-def _saturated(counts: NDArray[np.float32], norm: Any) -> NDArray[np.float32]:
-    saturated: NDArray[np.float32] = (counts * (K1 + 1) / (counts + norm)).astype(np.float32)
+def _saturated(counts: NDArray[np.float32], norm: Any, k1: float = K1) -> NDArray[np.float32]:
+    saturated: NDArray[np.float32] = (counts * (k1 + 1) / (counts + norm)).astype(np.float32)
     return saturated
+
+
+def _counts(saturated: NDArray[np.float32], norm: Any) -> Any:
+    """Return the counts that `_saturated` made these values of."""
+    return saturated * norm / np.maximum(K1 + 1 - saturated, _LEAST_LEFT)
 
 
 def _mean_length(rows: Rows) -> float:

@@ -79,6 +79,7 @@ def search_daemon(
     surfaces: Iterable[str] = (),
     fusion: str = "standard",
     surface_weights: Mapping[str, float] | None = None,
+    per_artifact: bool = True,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`."""
     asked = Query(
@@ -87,14 +88,31 @@ def search_daemon(
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=tuple(surfaces),
+        surfaces=kinds_of(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
+        passages=passages_of(per_artifact, k),
     )
     from irclient.client import Client  # what asks no daemon loads no ZeroMQ
 
     with Client() as client:
         return client.search(asked).results
+
+
+def passages_of(per_artifact: bool, k: int) -> int:
+    """Return how many passages of an artifact `k` hits may hold. Raises QueryError."""
+    if not isinstance(per_artifact, bool):
+        raise QueryError(f"per_artifact must be True or False, not {per_artifact!r:.60}")
+    return 1 if per_artifact else k
+
+
+def kinds_of(surfaces: Iterable[str] | None) -> tuple[str, ...]:
+    """Return kinds of surfaces, none for all. Raises QueryError for what is no list of them."""
+    if isinstance(surfaces, str) or not isinstance(surfaces, Iterable | None):
+        raise QueryError(
+            f"surfaces must be a list of texts, not {surfaces!r:.60}", 'surfaces=["description"]'
+        )
+    return tuple(surfaces or ())
 
 
 def _names_served() -> list[str]:

@@ -178,7 +178,7 @@ class CorpusSource:
 
 def _named(tools: Mapping[str, Any]) -> list[object]:
     """Return definitions by name as ones that hold their names."""
-    given = ((name, as_definition(each)) for name, each in tools.items())
+    given = ((name, as_definition(each, name)) for name, each in tools.items())
     return [{"name": name, **each} if isinstance(each, Mapping) else each for name, each in given]
 
 

@@ -10,26 +10,28 @@ from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
 from irdaemon.discovery.query import ranking_only, validated
 from irdaemon.embed import QueryVector
-from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker
 from irdaemon.index import Snapshot
 from irdaemon.library.built import Built
+from irdaemon.library.reranking import NOT_RERANKED, Reranking
 from irdaemon.retrieve import UNTUNED
+from irdaemon.retrieve.rerank import NOT_REREAD
 from irdaemon.types import Hit, Query, Selection, Tuning
 
 
 class SeveralCorpora:
     """Corpora of ledgers of their own, in the order in which they are named.
 
-    `tuning` is how the legs of each are fused, `reranker` reads again where a query asks for it.
+    `tuning` is how the legs of each are fused, `reranking` what is read again where a
+    query asks for it.
     """
 
     def __init__(
         self,
         corpora: Sequence[Built],
         tuning: Tuning = UNTUNED,
-        reranker: Reranker = NOT_CONFIGURED,
+        reranking: Reranking = NOT_RERANKED,
     ):
-        self._tuning, self._reranker = tuning, reranker
+        self._tuning, self._reranking = tuning, reranking
         self._by_name = {built.name: built for built in corpora}
         if not corpora:
             raise QueryError("no corpus is named", "give at least one")
@@ -49,7 +51,8 @@ class SeveralCorpora:
     def _answered(self, run: discovery.Run, query: Query, choosing: Choosing) -> Selection:
         check_choosing(choosing, self._by_name)
         valid = validated(query, choosing.selector)
-        models = discovery.Models(self._vector, self._reranker, self._tuning)
+        rereading = self._reranking.of(self._by_name) if query.rerank else NOT_REREAD
+        models = discovery.Models(self._vector, rereading, self._tuning)
         found = run(self._snapshot(), valid, models, 0, choosing).selection
         signals = dict(found.signals)
         if len(self._by_name) > 1:

@@ -14,12 +14,12 @@ from typing import Any, TypeGuard
 from irclient.errors import QueryError
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
-from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits, tuned
-from irdaemon.embed.rerankers import NOT_CONFIGURED
-from irdaemon.library.bound_search import BoundSearch, BoundSearches
+from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
+from irdaemon.library.bound_search import BoundSearch, BoundSearches, kinds_of, passages_of
 from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
-from irdaemon.library.reranking import FromScores, ScoreTexts
+from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
+from irdaemon.library.tuning import tuned
 from irdaemon.retrieve import RRF_K, UNTUNED
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
@@ -48,13 +48,23 @@ def search(
     alpha: float = UNTUNED.alpha,
     mmr_lambda: float = UNTUNED.mmr_lambda,
     rrf_k: float = UNTUNED.rrf_k,
-    rerank: ScoreTexts | None = None,
+    rerank: ScoreTexts | str | None = None,
+    rerank_text: str | TextOfHit = "surface",
+    rerank_max_chars: int = RERANK_CHARS,
+    fetch_k: int | None = None,
+    bm25: Mapping[str, float] | None = None,
+    per_artifact: bool = True,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection.
 
-    `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names. `rerank` is a
-    function (query, texts) -> scores from 0 to 1, which reads the first candidates of each corpus
-    again: they then stand in its order, its score being their evidence.
+    Without `per_artifact` the `k` best records, however many of them are of one artifact.
+
+    `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names, `bm25` those of
+    the ranking by words, {"k1": 1.5, "b": 0.75}. `rerank` is a function (query, texts) -> scores
+    from 0 to 1, or the name of a model, "cross-encoder[:MODEL]". It reads the first candidates of
+    each corpus again: they then stand in its order, its score being their evidence. It reads the
+    "surface" that matched, the first `rerank_max_chars` of the whole "artifact", or what a function
+    (corpus, hit) gives. `fetch_k` is how many records each leg brings, and how many are read again.
 
     Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
@@ -65,14 +75,16 @@ def search(
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=tuple(surfaces),
+        surfaces=kinds_of(surfaces),
         fusion=fusion,
         weights=surface_weights or {},
         rerank=rerank is not None,
+        passages=passages_of(per_artifact, k),
     )
     choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
-    tuning = tuned(alpha, mmr_lambda, rrf_k)
-    return _asked(corpus, choosing, tuning, rerank).search(asked, choosing).results
+    tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
+    reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
+    return _asked(corpus, choosing, tuning, reranking).search(asked, choosing).results
 
 
 def select(
@@ -113,7 +125,11 @@ def discover(
     alpha: float = UNTUNED.alpha,
     mmr_lambda: float = UNTUNED.mmr_lambda,
     rrf_k: float = UNTUNED.rrf_k,
-    rerank: ScoreTexts | None = None,
+    rerank: ScoreTexts | str | None = None,
+    rerank_text: str | TextOfHit = "surface",
+    rerank_max_chars: int = RERANK_CHARS,
+    fetch_k: int | None = None,
+    bm25: Mapping[str, float] | None = None,
 ) -> Selection:
     """Search, select and disclose: few hits, or none with a typed reason.
 
@@ -129,7 +145,7 @@ def discover(
         k=k,
         mode=mode,
         where=filter or {},
-        surfaces=tuple(surfaces),
+        surfaces=kinds_of(surfaces),
         select=spec,
         level=disclose_level,
         expand=expand,
@@ -138,8 +154,9 @@ def discover(
         rerank=rerank is not None,
     )
     choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
-    tuning = tuned(alpha, mmr_lambda, rrf_k)
-    return _asked(corpus, choosing, tuning, rerank).discover(asked, choosing)
+    tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
+    reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
+    return _asked(corpus, choosing, tuning, reranking).discover(asked, choosing)
 
 
 def disclose(
@@ -248,14 +265,13 @@ def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
 
 
 def _asked(
-    corpus: Corpora, choosing: Choosing, tuning: Tuning, rerank: ScoreTexts | None
+    corpus: Corpora, choosing: Choosing, tuning: Tuning, reranking: Reranking
 ) -> SeveralCorpora:
     """Return what is asked: the corpora of a list, or one alone."""
-    reranker = NOT_CONFIGURED if rerank is None else FromScores(rerank)
     if _are_several(corpus):
-        return SeveralCorpora([_built(each) for each in corpus], tuning, reranker)
+        return SeveralCorpora([_built(each) for each in corpus], tuning, reranking)
     _check_single(choosing)
-    return SeveralCorpora([_built(corpus)], tuning, reranker)
+    return SeveralCorpora([_built(corpus)], tuning, reranking)
 
 
 def _check_single(choosing: Choosing) -> None:

@@ -1,29 +1,44 @@
-"""A function that reads candidates again, as the reranker of a search."""
+"""Reranking by the call: what reads candidates again, what it reads of them, and its name.
+
+Floors are kept by that name, so that none is applied to scores of another scale. A function has it
+from its attribute `rerank_id`, else `model_name`, else from where it is defined; one that is made
+anew each time (a lambda, a closure, a bound method, a partial) has none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from inspect import ismethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irclient.errors import QueryError
+from irclient.errors import NotFound, QueryError
+from irdaemon.disclosure.expand import stitched
+from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker, check_reranker, make_reranker
+from irdaemon.library.built import Built
+from irdaemon.retrieve import Candidate
+from irdaemon.retrieve.rerank import Rereading, floor_key, surface_text
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.types import Hit
 
 # From a query and texts: for each how well it answers, from 0 to 1.
 ScoreTexts = Callable[[str, Sequence[str]], Sequence[float]]
+# From a corpus and a hit: what is read of it.
+TextOfHit = Callable[[Built, Hit], str]
+RERANK_TEXTS = ("surface", "artifact")
+# What a cross-encoder takes in of a text is less.
+RERANK_CHARS = 2_000
 
 
 class FromScores:
     """Rerank by a function; what it returns is checked."""
 
-    id = "function"
-
     def __init__(self, function: ScoreTexts):
-        if not callable(function):
-            raise QueryError(
-                f"rerank is a function (query, texts) -> scores, not {function!r:.60}",
-                "in the daemon a reranker is configured by its name",
-            )
+        self.id = name_of(function)
         self._function = function
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -38,3 +53,103 @@ class FromScores:
                 "put other scores through a logistic first",
             )
         return given
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """What a call asks to be read again: by what, None for not at all, and which text of each.
+
+    `text` is "surface", "artifact" or a function; of a whole artifact the first `chars` characters
+    are read.
+    """
+
+    rerank: ScoreTexts | str | None = None
+    text: str | TextOfHit = "surface"
+    chars: int = RERANK_CHARS
+
+    def checked(self) -> Reranking:
+        """Return it. Raises QueryError for what is no reranker or no text; loads no model."""
+        if isinstance(self.rerank, str):
+            check_reranker(self.rerank)
+        elif self.rerank is not None and not callable(self.rerank):
+            raise QueryError(
+                f"rerank must be a function or a name, not {self.rerank!r:.60}",
+                "a function (query, texts) -> scores, cross-encoder[:MODEL], or module:attr",
+            )
+        if not callable(self.text) and self.text not in RERANK_TEXTS:
+            near = did_you_mean(self.text, RERANK_TEXTS) if isinstance(self.text, str) else ""
+            raise QueryError(
+                f"unknown rerank_text {self.text!r:.60}{near}",
+                f"texts: {', '.join(RERANK_TEXTS)}, or a function (corpus, hit) -> text",
+            )
+        if isinstance(self.chars, bool) or not isinstance(self.chars, int) or self.chars < 1:
+            raise QueryError(
+                f"rerank_max_chars must be a whole number from 1 up, not {self.chars!r:.60}"
+            )
+        return self
+
+    def of(self, corpora: Mapping[str, Built]) -> Rereading:
+        """Return how candidates of these corpora are read again.
+
+        Raises Unavailable where a model or its package is not on this machine.
+        """
+        reranker = self._reranker()
+        return Rereading(reranker, self._text_of(corpora), self._key(reranker.id))
+
+    def _reranker(self) -> Reranker:
+        if self.rerank is None:
+            return NOT_CONFIGURED
+        return _named(self.rerank) if isinstance(self.rerank, str) else FromScores(self.rerank)
+
+    def _text_of(self, corpora: Mapping[str, Built]) -> Callable[[Candidate], str]:
+        if self.text == "surface":
+            return surface_text
+        if isinstance(self.text, str):
+            return lambda found: self._whole(corpora[found.index.corpus], found)
+        return lambda found: self._own(corpora[found.index.corpus], found)
+
+    def _whole(self, built: Built, found: Candidate) -> str:
+        """Return the text of an artifact; of its surface, where it is held no more."""
+        try:
+            records = built.engine.records(f"{built.name}/{found.card.artifact_id}")
+        except NotFound:
+            records = []
+        return stitched(records)[: self.chars] or surface_text(found)
+
+    def _own(self, built: Built, found: Candidate) -> str:
+        assert callable(self.text)
+        (hit,) = built.own((found.hit(True),))
+        text = self.text(built, hit)
+        if not isinstance(text, str):
+            raise QueryError(f"rerank_text must give a text, not {text!r:.60}")
+        return text
+
+    def _key(self, reranker: str) -> str:
+        """Return the name that floors are kept by, "" where a part of it has none."""
+        if self.text == "surface":
+            return floor_key(reranker)
+        if isinstance(self.text, str):
+            whole = self.chars == RERANK_CHARS
+            return floor_key(reranker, self.text if whole else f"{self.text}@{self.chars}")
+        named = name_of(self.text)
+        return floor_key(reranker, f"{named}()") if named else ""
+
+
+NOT_RERANKED = Reranking()
+
+
+def name_of(function: Any) -> str:
+    """Return a name of a function that holds in every process, "" where it has none."""
+    for attribute in ("rerank_id", "model_name"):
+        if given := getattr(function, attribute, None):
+            return str(given)
+    name = getattr(function, "__qualname__", "")
+    if not name or "<" in name or ismethod(function):
+        return ""
+    return f"{getattr(function, '__module__', '')}.{name}"
+
+
+@cache
+def _named(name: str) -> Reranker:
+    """Return the reranker of a name; its model is loaded once."""
+    return make_reranker(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -29,7 +29,7 @@ _LAG = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A retrieved artifact: its place in its index, and its scores in the legs.
+    """A retrieved artifact or passage of one: its place in its index, and its scores in the legs.
 
     `card` is what the index shows of it. `score` is what it is selected on: its evidence, less what
     it lags behind the first (see `_selected_on`). `covered` is the share of its name that the query
@@ -52,6 +52,11 @@ class Candidate:
     def content(self) -> str:
         """Return the hash of its content, by which duplicates are recognised."""
         return self.card.content
+
+    @property
+    def surface_index(self) -> int:
+        """Return the place of its record in its artifact's plan."""
+        return int(self.index.rows.surfaces.array[self.position])
 
     @property
     def summary(self) -> str:
@@ -77,7 +82,7 @@ class Candidate:
             summary=self.summary if summarised else "",
             pointer=card.pointer,
             fields={**card.fields, **rows.shown[self.position].fields},
-            surface_index=int(rows.surfaces.array[self.position]),
+            surface_index=self.surface_index,
         )
 
 
@@ -96,7 +101,10 @@ class Retrieved:
 
 
 def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
-    """Return the `k` best artifacts of a corpus: filtered, ranked, fused, each once."""
+    """Return the `k` best artifacts of a corpus: filtered, ranked, fused, each once.
+
+    Each as often as `passages` says, where that is more.
+    """
     with stage("filter"):
         mask = _mask(index, question)
     eligible = index.rows.n_records if mask is None else int(np.count_nonzero(mask))
@@ -126,30 +134,30 @@ def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
 def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Candidate, ...]:
     """Return the `k` best artifacts, those called by name first, each by its best record.
 
-    Ties go by id.
+    Where several passages of an artifact are asked for, each is a candidate of its own, and the
+    best of one called by name comes first. Ties go by id, then in plan order.
     """
     scores = np.round(fused(index, question, legs), _EXACT).tolist()
-    best: dict[int, int] = {}
-    for place, owner in enumerate(index.rows.artifact_of.array[legs.positions].tolist()):
-        if owner not in best or scores[place] > scores[best[owner]]:
-            best[owner] = place
-    leading = _leading(best, scores, legs.named, question.k)
-    cards = {owner: index.rows.cards[owner] for owner in leading}
+    owners = index.rows.artifact_of.array[legs.positions].tolist()
+    best = _best_places(owners, scores, question.passages)
+    called = {best[owner][0] for owner in legs.named if owner in best}
+    places = [place for own in best.values() for place in own]
+    leading = _leading(places, scores, called, question.k)
+    cards = {owners[place]: index.rows.cards[owners[place]] for place in leading}
     order = sorted(
         leading,
-        key=lambda o: (o not in legs.named, -scores[best[o]], cards[o].artifact_id),
+        key=lambda at: (at not in called, -scores[at], cards[owners[at]].artifact_id, at),
     )
     order = order[: question.k]
     grounds = evidence(question.mode, question.trust, legs.cosine, legs.bm25)
-    own = [1.0 if owner in legs.named else float(grounds[best[owner]]) for owner in order]
-    selected_on = _selected_on(own, [scores[best[owner]] for owner in order])
+    own = [1.0 if place in called else float(grounds[place]) for place in order]
+    selected_on = _selected_on(own, [scores[place] for place in order])
 
-    def candidate(rank: int, owner: int) -> Candidate:
-        place = best[owner]
+    def candidate(rank: int, place: int) -> Candidate:
         return Candidate(
             index,
-            owner,
-            cards[owner],
+            owners[place],
+            cards[owners[place]],
             int(legs.positions[place]),
             selected_on[rank],
             own[rank],
@@ -160,17 +168,30 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
             question.text,
         )
 
-    return tuple(candidate(rank, owner) for rank, owner in enumerate(order))
+    return tuple(candidate(rank, place) for rank, place in enumerate(order))
+
+
+def _best_places(
+    owners: Sequence[int], scores: Sequence[float], passages: int
+) -> dict[int, list[int]]:
+    """Return by artifact the places of its best records, the best first, at most `passages`."""
+    places: dict[int, list[int]] = {}
+    for place, owner in enumerate(owners):
+        places.setdefault(owner, []).append(place)
+    return {
+        owner: sorted(own, key=lambda place: -scores[place])[:passages] if len(own) > 1 else own
+        for owner, own in places.items()
+    }
 
 
 def _leading(
-    best: Mapping[int, int], scores: Sequence[float], named: Collection[int], k: int
+    places: list[int], scores: Sequence[float], called: Collection[int], k: int
 ) -> list[int]:
-    """Return the artifacts that may be among the first `k`: those that tie, and those named."""
-    if len(best) <= k:
-        return list(best)
-    least = sorted((scores[place] for place in best.values()), reverse=True)[k - 1]
-    return [owner for owner, place in best.items() if scores[place] >= least or owner in named]
+    """Return the places that may be among the first `k`: those that tie, and those called."""
+    if len(places) <= k:
+        return places
+    least = sorted((scores[place] for place in places), reverse=True)[k - 1]
+    return [place for place in places if scores[place] >= least or place in called]
 
 
 def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
+from irdaemon.index.lexical import K1, B
 from irdaemon.retrieve.evidence import Scores
 from irdaemon.retrieve.question import Question
 from irdaemon.runtime.profile import stage
@@ -71,14 +72,22 @@ def score_legs(
     index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, named: list[int]
 ) -> Legs:
     """Score the records that `mask` lets through (None: all) by both legs."""
-    depth = max(TOP, 5 * question.k)
+    usual = max(TOP, 5 * question.k)
+    fetched = question.tuning.fetch_k or usual
+    depth = max(usual, fetched)
     with stage("lexical"):
         bm25 = _lexical(index, question, mask)
         matching = np.flatnonzero(bm25 > 0)
         matching = matching[_top(bm25[matching], depth)]
+        lexical_top = np.sort(bm25[matching])[-TOP:]
+        if fetched < depth:  # what is usual for a query is seen by more than it brings
+            matching = matching[_top(bm25[matching], fetched)]
     with stage("dense"):
         scored, cosine = _dense(index, question, mask, depth)
         nearest = _top(cosine, depth)
+        dense_top = np.sort(cosine[nearest])[-TOP:]
+        if fetched < depth:
+            nearest = _top(cosine, fetched)
     positions = _united(scored[nearest], matching)
     if named:
         theirs = np.isin(index.rows.artifact_of.array, named) & index.rows.present
@@ -89,8 +98,8 @@ def score_legs(
         positions=positions,
         cosine=_cosines(index, question, positions),
         bm25=bm25[positions],
-        dense_top=np.sort(cosine[nearest])[-TOP:],
-        lexical_top=np.sort(bm25[matching])[-TOP:],
+        dense_top=dense_top,
+        lexical_top=lexical_top,
         nearest=scored[nearest],
         matching=matching,
         covered=index.names.covered(terms, index.rows.artifact_of.array[positions]),
@@ -113,7 +122,11 @@ def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Sc
 def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
     if question.mode == "dense":
         return np.zeros(len(index.rows.present), np.float32)
-    scores = index.lexical.ranked((*question.terms, *question.unstemmed))
+    terms, tuning = (*question.terms, *question.unstemmed), question.tuning
+    if (tuning.k1, tuning.b) == (K1, B):
+        scores = index.lexical.ranked(terms)
+    else:
+        scores = index.lexical.ranked_with(terms, tuning.k1, tuning.b)
     return scores if mask is None else np.where(mask, scores, 0)
 
 

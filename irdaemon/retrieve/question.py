@@ -24,6 +24,7 @@ class Question:
     words as they are typed. `vector` is None when no dense leg takes part; `trust` (0 to 1) is how
     much of the query its embedder knows.
     `weights` multiply the fused score of surfaces, by kind; `tuning` has the fusions' numbers.
+    `passages` is how many records of one artifact may be candidates.
     """
 
     text: str
@@ -41,3 +42,4 @@ class Question:
     unstemmed: tuple[int, ...] = ()
     typed: tuple[int, ...] = ()
     tuning: Tuning = UNTUNED
+    passages: int = 1

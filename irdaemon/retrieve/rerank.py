@@ -2,24 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from irdaemon.embed.rerankers import DEPTH, Reranker
+from irdaemon.embed.rerankers import DEPTH, NOT_CONFIGURED, Reranker
 from irdaemon.retrieve import Candidate, Retrieved
 
 
-def reranked(retrieved: Retrieved, query: str, reranker: Reranker) -> Retrieved:
-    """Return what was retrieved with its first candidates in the reranker's order.
+def surface_text(candidate: Candidate) -> str:
+    """Return the beginning of the text of a candidate's surface."""
+    return candidate.index.rows.shown[candidate.position].summary
 
-    A candidate's evidence is then the reranker's score of the beginning of its surface's text.
-    Artifacts called by their exact name stay first; candidates that were not read stay behind.
+
+@dataclass(frozen=True, slots=True)
+class Rereading:
+    """How the best candidates are read again: by which model, and what it reads of each.
+
+    `key` names both, as floors are kept for it; "" where there is no name that would do.
     """
-    first, rest = retrieved.candidates[:DEPTH], retrieved.candidates[DEPTH:]
+
+    reranker: Reranker = NOT_CONFIGURED
+    text_of: Callable[[Candidate], str] = surface_text
+    key: str = ""
+
+    @classmethod
+    def by(cls, reranker: Reranker) -> Rereading:
+        """Return how a reranker reads the surfaces."""
+        return cls(reranker, key=floor_key(reranker.id))
+
+
+NOT_REREAD = Rereading()
+
+
+def floor_key(reranker: str, text: str = "") -> str:
+    """Return the name for a reranker and what it reads, "" being the surface; no two have one."""
+    named = reranker.replace("+", "%2B")
+    return f"{named}+{text}" if named and text else named
+
+
+def reranked(
+    retrieved: Retrieved, query: str, rereading: Rereading, depth: int | None = None
+) -> Retrieved:
+    """Return what was retrieved with its first `depth` candidates in the reranker's order.
+
+    A candidate's evidence is then the reranker's score; equal texts are read once. Artifacts called
+    by their exact name stay first; candidates that were not read stay behind.
+    """
+    depth = depth or DEPTH
+    first, rest = retrieved.candidates[:depth], retrieved.candidates[depth:]
     if not first:
         return retrieved
-    texts = [each.index.rows.shown[each.position].summary for each in first]
-    scores = reranker.scores(query, texts).tolist()
-    read = [_rescored(each, score) for each, score in zip(first, scores, strict=True)]
+    texts = [rereading.text_of(each) for each in first]
+    distinct = list(dict.fromkeys(texts))
+    given = rereading.reranker.scores(query, distinct).tolist()
+    scores = dict(zip(distinct, given, strict=True))
+    read = [_rescored(each, scores[text]) for each, text in zip(first, texts, strict=True)]
     read.sort(key=lambda each: (-each.score, each.card.artifact_id))
     least = read[-1].score
     behind = [replace(each, score=min(each.score, least)) for each in rest]

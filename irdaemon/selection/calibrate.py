@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from irclient.types import MODES
 from irdaemon.embed import QueryVector
-from irdaemon.embed.rerankers import DEPTH, Reranker
+from irdaemon.embed.rerankers import DEPTH
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import Question, retrieve
+from irdaemon.retrieve import Candidate, Question, retrieve
+from irdaemon.retrieve.rerank import Rereading
 from irdaemon.selection.floor import FORMULA, Strength, confidence_of, reranked_mode, trusted
 from irdaemon.selection.negatives import REQUESTS, negatives
 from irdaemon.selection.prompts import TypedPrompt, typed_prompts
@@ -69,7 +70,8 @@ class Labelled:
 class Trial:
     """What answerable and unanswerable queries find in a corpus; `negatives` is of the latter.
 
-    `prompts` is what those typed in its sessions find in others. With `labelled`, `inside` and
+    `prompts` is what those typed in its sessions find in others, `reread` what is found with the
+    best read again by what `reread_by` names. With `labelled`, `inside` and
     `elsewhere` are labelled queries; `labels` is the digest of the file that they are from, whether
     there was enough in it or not.
     """
@@ -79,6 +81,7 @@ class Trial:
     elsewhere: tuple[Strength, ...]
     prompts: tuple[Strength, ...] = ()
     reread: Trial | None = None
+    reread_by: str = ""
     labelled: bool = False
     labels: str = ""
 
@@ -88,41 +91,58 @@ def try_out(
     name: str,
     embed: EmbedText,
     pause: Callable[[], None] = lambda: None,
-    reranker: Reranker | None = None,
+    rereading: Rereading | None = None,
 ) -> Trial | None:
     """Ask a corpus what it can and what it cannot answer; None for one that is too small.
 
     `pause` is called between queries: a caller in the background can let others go first.
-    With a reranker fewer are asked again, through it.
+    With a rereading fewer are asked again, through it.
     """
     index = snapshot.corpora[name]
     if index.rows.n_artifacts < FEWEST_ARTIFACTS:
         return None
     asker = _Asker(snapshot, index, embed)
-    others = [each for each in snapshot.corpora.values() if each is not index]
-
-    def answers(strengths: Iterator[Strength]) -> tuple[Strength, ...]:
-        found = []
-        for strength in strengths:
-            found.append(strength)
-            pause()
-        return tuple(found)
-
     reread = None
-    if reranker is not None:
-        again = _Rereader(asker, reranker)
-        reread = Trial(
-            inside=answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD))),
-            negatives=answers(map(again.strength, REQUESTS[:_REREAD])),
-            elsewhere=answers(map(again.strength, _sentences_of(others, _REREAD))),
-        )
+    if rereading is not None:
+        reread = try_rereading(snapshot, name, embed, pause, rereading)
     return Trial(
-        inside=answers(map(asker.held_out, _probes(index, _INSIDE))),
-        negatives=answers(map(asker.strength, negatives())),
-        elsewhere=answers(map(asker.strength, _sentences_of(others, _ELSEWHERE))),
-        prompts=answers(map(asker.in_other_sessions, typed_prompts(index))),
+        inside=_answers(map(asker.held_out, _probes(index, _INSIDE)), pause),
+        negatives=_answers(map(asker.strength, negatives()), pause),
+        elsewhere=_answers(
+            map(asker.strength, _sentences_beside(snapshot, index, _ELSEWHERE)), pause
+        ),
+        prompts=_answers(map(asker.in_other_sessions, typed_prompts(index)), pause),
         reread=reread,
+        reread_by=rereading.key if rereading else "",
     )
+
+
+def try_rereading(
+    snapshot: Snapshot,
+    name: str,
+    embed: EmbedText,
+    pause: Callable[[], None],
+    rereading: Rereading,
+) -> Trial | None:
+    """Ask a corpus as `try_out` does, and have the best of what it finds read again."""
+    index = snapshot.corpora[name]
+    if index.rows.n_artifacts < FEWEST_ARTIFACTS:
+        return None
+    again = _Rereader(_Asker(snapshot, index, embed), rereading)
+    return Trial(
+        inside=_answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD)), pause),
+        negatives=_answers(map(again.strength, REQUESTS[:_REREAD]), pause),
+        elsewhere=_answers(map(again.strength, _sentences_beside(snapshot, index, _REREAD)), pause),
+        reread_by=rereading.key,
+    )
+
+
+def _answers(strengths: Iterator[Strength], pause: Callable[[], None]) -> tuple[Strength, ...]:
+    found = []
+    for strength in strengths:
+        found.append(strength)
+        pause()
+    return tuple(found)
 
 
 def with_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
@@ -146,9 +166,14 @@ def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[st
         by_prompts = {mode: _floor(mode, typed, index, recipe, now) for mode in MODES}
         made |= {mode: floor for mode, floor in by_prompts.items() if trusted(floor)}
     if trial.reread is not None:
-        mode = reranked_mode("hybrid")
-        made[mode] = _floor(mode, trial.reread, index, recipe, now)
+        reread = reread_floor(replace(trial.reread, labels=trial.labels), index, recipe, now)
+        made[reread.mode] = reread
     return made
+
+
+def reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
+    """Return the floor that a trial of `try_rereading` gives."""
+    return _floor(reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
 
 
 def _by_prompts(trial: Trial) -> Trial:
@@ -239,7 +264,9 @@ def _sentences(text: str) -> list[str]:
     return long or [text]
 
 
-def _sentences_of(others: Sequence[CorpusIndex], wanted: int) -> Iterator[str]:
+def _sentences_beside(snapshot: Snapshot, index: CorpusIndex, wanted: int) -> Iterator[str]:
+    """Yield sentences out of the other corpora."""
+    others = [each for each in snapshot.corpora.values() if each is not index]
     for other in others:
         present = [other.rows.shown[at] for at in other.rows.positions()]
         ordered = sorted(present, key=lambda shown: shown.digest)
@@ -284,8 +311,8 @@ class _Asker:
             bm25=max(found.bm25, self._bm25_of_left(probe)),
         )
 
-    def nearest(self, text: str, without: Probe | None = None) -> list[str]:
-        """Return the texts that a reranker would read, not those a probe was made of."""
+    def nearest(self, text: str, without: Probe | None = None) -> list[Candidate]:
+        """Return the candidates that a reranker would read, not those a probe was made of."""
         tokens = list(dict.fromkeys(tokenize(text)))
         vector = self._embed(text)
         question = Question(
@@ -302,7 +329,7 @@ class _Asker:
         if without is not None:
             hidden = rows.cards[rows.artifact_of.array[without.position]].content
         found = retrieve(self._index, question).candidates
-        return [rows.shown[c.position].summary for c in found if c.content != hidden]
+        return [each for each in found if each.content != hidden]
 
     def _strength(
         self, text: str, vector: QueryVector | None, seen: NDArray[np.bool_] | None = None
@@ -339,18 +366,23 @@ class _Asker:
 class _Rereader:
     """Ask a corpus through a reranker: how strong the best that it reads is."""
 
-    def __init__(self, asker: _Asker, reranker: Reranker):
+    def __init__(self, asker: _Asker, rereading: Rereading):
         self._asker = asker
-        self._reranker = reranker
+        self._rereading = rereading
 
     def strength(self, text: str) -> Strength:
         """Return the best score that the reranker gives."""
-        return self._best(text, self._asker.nearest(text))
+        return self._best(text, self._texts(self._asker.nearest(text)))
 
     def held_out(self, probe: Probe) -> Strength:
         """Return the best score where the query's own surface has only the words left."""
-        return self._best(probe.asking, [*self._asker.nearest(probe.asking, probe), probe.left])
+        others = self._texts(self._asker.nearest(probe.asking, probe))
+        return self._best(probe.asking, [*others, probe.left])
+
+    def _texts(self, candidates: Iterable[Candidate]) -> list[str]:
+        return [self._rereading.text_of(each) for each in candidates]
 
     def _best(self, query: str, texts: list[str]) -> Strength:
-        best = float(self._reranker.scores(query, texts).max()) if texts else 0.0
+        scores = self._rereading.reranker.scores(query, texts) if texts else np.zeros(1)
+        best = float(scores.max())
         return Strength(best, 0.0, 0.0)

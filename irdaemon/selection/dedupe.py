@@ -23,15 +23,21 @@ NEARLY = 0.9
 
 
 def joined(
-    candidates: Iterable[Candidate], *, near: bool = False, summarised: bool = True
+    candidates: Iterable[Candidate],
+    *,
+    near: bool = False,
+    summarised: bool = True,
+    by_passage: bool = False,
 ) -> Iterator[Hit]:
     """Yield a hit for each content, at its best rank, the others in `duplicates`.
 
-    Where few of many hits will be shown, their summaries can be left for then.
+    With `by_passage` the records of a content are kept apart. Where few of many hits will be shown,
+    their summaries can be left for then.
     """
-    groups: dict[str, list[Candidate]] = {}
+    groups: dict[tuple[str, int], list[Candidate]] = {}
     for candidate in candidates:
-        groups.setdefault(candidate.content, []).append(candidate)
+        record = candidate.surface_index if by_passage else 0
+        groups.setdefault((candidate.content, record), []).append(candidate)
     kept = _near_joined(list(groups.values())) if near else groups.values()
     return (_representative(group, summarised) for group in kept)
 

@@ -57,12 +57,16 @@ _RERANKED = (1.4, 0.0, -1.3)
 
 def of_this_formula(floors: Mapping[str, Floor]) -> dict[str, Floor]:
     """Return the floors that the formulas of this version can use, by mode."""
-    return {mode: floor for mode, floor in floors.items() if floor.formula == FORMULA}
+    return {
+        mode: floor
+        for mode, floor in floors.items()
+        if floor.formula == FORMULA and floor.mode == mode
+    }
 
 
-def reranked_mode(mode: str) -> str:
-    """Return under which mode floors for reranked answers are kept."""
-    return f"{mode}+rerank"
+def reranked_mode(mode: str, reread_by: str) -> str:
+    """Return under which mode floors are kept for answers that were read again by what is named."""
+    return f"{mode}+rerank:{reread_by}"
 
 
 def trusted(floor: Floor) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from irdaemon.index import CorpusIndex
-from irdaemon.retrieve import Candidate, Question, Retrieved
+from irdaemon.retrieve import UNTUNED, Candidate, Question, Retrieved
 from irdaemon.retrieve.rerank import best_score
 from irdaemon.selection.floor import (
     PLAIN,
@@ -110,10 +110,13 @@ class CorpusRanking:
 
 
 def ranking_of(
-    index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query
+    index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query, reread_by: str = ""
 ) -> CorpusRanking:
-    """Return what was retrieved from a corpus, compared with the floor that the query asks for."""
-    floor, why = _floor(index, query)
+    """Return what was retrieved from a corpus, compared with the floor that the query asks for.
+
+    `reread_by` names what read a reranked query's candidates again: its floors are no other's.
+    """
+    floor, why = _floor(index, question, query, reread_by)
     if floor is not None and _in_another_language(question):
         # Its vector means little, and its words are no measure of what it asks for.
         question, floor = replace(question, trust=0.0, unknown=0), replace(floor, at_least=_EVEN)
@@ -159,16 +162,21 @@ def _holds_identifier(ranking: CorpusRanking) -> bool:
     return any(term in held and lexical.frequency(term) <= _FEW for term in wanted)
 
 
-def _floor(index: CorpusIndex, query: Query) -> tuple[Floor | None, str]:
+def _floor(
+    index: CorpusIndex, question: Question, query: Query, reread_by: str
+) -> tuple[Floor | None, str]:
     if query.select.min_score is None:
         return None, "none: not asked for"
     if query.select.min_score != AUTO:
         return None, "given"
     if query.weights:
         return None, f"{_PLAIN}: surfaces are weighted"
-    floor = of_this_formula(index.floors).get(
-        reranked_mode(query.mode) if query.rerank else query.mode
-    )
+    if (question.tuning.k1, question.tuning.b) != (UNTUNED.k1, UNTUNED.b):
+        return None, f"{_PLAIN}: BM25 has other numbers"
+    if query.rerank and not reread_by:
+        return None, f"{_PLAIN}: nothing names the reranker"
+    mode = reranked_mode(query.mode, reread_by) if query.rerank else query.mode
+    floor = of_this_formula(index.floors).get(mode)
     if floor is None:
         why = "still building" if index.building else "not calibrated"
         return None, f"{_PLAIN}: {why}"

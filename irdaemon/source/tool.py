@@ -35,13 +35,17 @@ def is_tool(tool: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(name, str) and bool(name.strip())
 
 
-def as_definition(tool: object) -> object:
-    """Return the definition that an object's attributes are; anything else as it is."""
-    name = getattr(tool, "name", None)
-    if isinstance(tool, Mapping) or not isinstance(name, str):
+def as_definition(tool: object, called: str | None = None) -> object:
+    """Return the definition that an object's attributes are; anything else as it is.
+
+    `called` is the name of an object that describes itself and has none.
+    """
+    if isinstance(tool, (str, Mapping)):  # a text has a `title`, too
         return tool
     found = {key: getattr(tool, key, None) for key in ("title", "description", *_SCHEMAS)}
-    return {"name": name, **{key: value for key, value in found.items() if value is not None}}
+    told = {key: value for key, value in found.items() if value is not None}
+    name = getattr(tool, "name", called if told else None)
+    return {"name": name, **told} if isinstance(name, str) else tool
 
 
 def _artifact(tool: Mapping[str, Any], server: str, nth: int) -> Artifact:

@@ -56,6 +56,7 @@ def served():
         garden.mkdir(parents=True)
         (garden / "compost.md").write_text(
             "# Compost\n\n## Layers\n\nBrown and green, turned weekly.\n"
+            "\n## Smell\n\nA heap that smells is too wet.\n"
         )
         (garden / "roses.md").write_text("# Roses\n\nPrune the roses in March.\n")
         (garden.parent / "prune.py").write_text("def prune(tree): return tree.leaves\n")
@@ -297,6 +298,17 @@ def test_the_library_is_searched_and_a_hit_is_read_by_its_path(garden, library):
     for path in (hits[0]["document_path"], "~/notes/garden/compost.md", hits[0]["document_id"]):
         read = structured(library, "ReadFromLibrary", path=path)
         assert read["text"].startswith("# Compost"), path
+
+
+def test_a_search_gives_as_many_passages_of_a_document_as_are_asked_for(garden, library):
+    asked = {"query": "turn the compost weekly?", "source": "notes"}
+
+    def chunks(**more):
+        hits = structured(library, "SearchLibrary", **asked, **more)["hits"]
+        return [h["chunk_id"] for h in hits if h["document_id"] == "notes/garden/compost.md"]
+
+    assert len(chunks()) == 1
+    assert len(set(chunks(passages_per_document=5))) > 1
 
 
 def test_a_search_narrows_by_source_kind_mode_and_number(garden, library):

@@ -36,6 +36,7 @@ def query(options: argparse.Namespace) -> Query:
         wait_ms=options.wait_ms,
         budget_ms=options.budget_ms,
         rounds=getattr(options, "rounds", None),
+        passages=getattr(options, "passages", 1),
     )
 
 
@@ -61,6 +62,17 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="F",
         help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
+    )
+
+
+def add_passages(parser: argparse.ArgumentParser) -> None:
+    """Add how many passages of one document to show."""
+    parser.add_argument(
+        "--passages",
+        type=int,
+        default=1,
+        metavar="N",
+        help="show up to N passages of the same document, each as a hit (1)",
     )
 
 

@@ -63,8 +63,9 @@ def test_a_function_that_gives_no_row_for_each_text_is_refused(rows):
         given_embedder(rows)
 
 
-def test_light_is_another_name_of_hashing():
-    corpus = built("light")
+@pytest.mark.parametrize("name", ["light", "hash", "hashing"])
+def test_light_is_another_name_of_hashing(name):
+    corpus = built(name)
     assert corpus.engine.snapshot.corpora["words"].embedder == "hashing-512"
     corpus.close()
 

@@ -44,6 +44,43 @@ def test_scores_are_those_of_bm25s_but_for_the_rounded_mean_length(items, query)
     assert [ours[id] for id in items] == expected
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    st.dictionaries(st.text("abc", min_size=1), texts, min_size=1, max_size=8),
+    texts,
+    st.sampled_from([(1.2, 0.5), (0.0, 0.0), (3.0, 1.0), (1.5, 0.75)]),
+)
+def test_scores_by_other_numbers_are_those_of_the_formula(items, query, numbers):
+    k1, b = numbers
+    index = built(items).snapshot.corpora["m"]
+    found, rows = index.lexical, index.rows
+    terms = sorted({term for at in rows.positions() for term in rows.counts_of(at)})[:4]
+    scores = found.ranked_with(terms, k1, b)
+    idf = found.weights(np.array(terms, np.int64))
+    for at in rows.positions():
+        held, length = rows.counts_of(at), float(rows.lengths.array[at])
+        norm = k1 * (1 - b + b * length / found.mean_length)
+        expected = sum(
+            float(weight) * held[term] * (k1 + 1) / (held[term] + norm)
+            for term, weight in zip(terms, idf, strict=True)
+            if held.get(term)
+        )
+        assert scores[at] == pytest.approx(expected, rel=1e-4)
+    if numbers == (lexical.K1, lexical.B):
+        assert scores == pytest.approx(found.ranked(terms), rel=1e-4)
+
+
+def test_what_is_gone_has_no_score_by_other_numbers_either():
+    items = {f"note {n}": f"pdf {WORDS[n % 5]}" for n in range(20)}
+    made = built(items)
+    del items["note 3"]
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    index, known = made.snapshot.corpora["m"], made.snapshot.vocabulary
+    scores = index.lexical.ranked_with([known["pdf"]], 1.2, 0.5)
+    assert np.count_nonzero(scores) == index.rows.n_records == 19
+
+
 def built(items):
     made = engine(mapped(items))
     made.request(Job("reconcile", "m"))

@@ -6,7 +6,8 @@ import pytest
 
 from irclient import places, quick
 from irclient.cli.conditions import parse_where
-from irclient.cli.main import main
+from irclient.cli.main import main, program
+from irclient.cli.query import query
 from irclient.errors import QueryError, Unavailable
 from irclient.invisible import safe
 from irclient.quick import plain_discover
@@ -197,3 +198,16 @@ def test_only_a_plain_discover_takes_the_short_way(words, asked):
     found = plain_discover(words)
     assert (found and (found["words"], found["corpora"], found["json"])) == asked
     assert found is None or found["text"] == " ".join(found["words"])
+
+
+@pytest.mark.parametrize(("more", "asked"), [([], 1), (["--passages", "4"], 4)])
+def test_a_search_asks_for_as_many_passages_of_a_document_as_the_option_says(more, asked):
+    words = ["search", "x", *more]
+    assert query(program(words).parse_args(words)).passages == asked
+
+
+def test_discover_has_no_option_for_passages(capsys):
+    words = ["discover", "x", "--passages", "4"]
+    with pytest.raises(SystemExit):
+        program(words).parse_args(words)
+    assert "--passages" in capsys.readouterr().err

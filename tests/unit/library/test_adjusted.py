@@ -105,3 +105,50 @@ def test_a_hit_has_the_metadata_of_the_surface_that_matched(tmp_path):
     assert records[hit.fields["chunk_index"]]["surface_index"] == hit.surface_index
     assert ir.records_for_artifact(corpus, hit.artifact_id, surface_kind="deps") == []
     corpus.close()
+
+
+class Slotted:
+    __slots__ = ("description", "inputSchema")
+
+    def __init__(self, description, schema):
+        self.description, self.inputSchema = description, schema
+
+
+def first_of(tools, **more):
+    source = ir.CorpusSource.from_mcp_tools(tools, **more)
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    (record,) = ir.records_for_artifact(corpus, "fetch")
+    (hit,) = ir.search(corpus, "fetch")
+    corpus.close()
+    return record, hit.fields["param_names"], hit.corpus
+
+
+def test_a_tool_is_the_same_in_every_form_that_definitions_have():
+    schema = {"type": "object", "properties": {"url": {"type": "string"}}}
+    said = {"name": "fetch", "description": "fetch a page"}
+    named = Tool("fetch", "fetch a page")
+    named.inputSchema = schema
+    forms = [
+        [named],
+        {"fetch": Slotted("fetch a page", schema)},
+        {"fetch": {"description": "fetch a page", "parameters": schema}},
+        lambda: [{**said, "input_schema": schema}],
+    ]
+    expected = first_of([{**said, "inputSchema": schema}])
+    assert [first_of(form) for form in forms] == [expected] * len(forms)
+    assert expected[1] == ["url"]
+
+
+def test_a_tool_of_a_function_may_lack_a_description_and_its_corpus_has_the_name_given():
+    record, parameters, corpus = first_of(lambda: [{"name": "fetch"}], name="mine")
+    assert (record["text"], parameters, corpus) == ("fetch", [], "mine")
+
+
+def test_tools_take_further_fields_by_a_function():
+    source = replace(
+        ir.CorpusSource.from_mcp_tools(TOOLS), metadata_of=lambda id, raw: {"server": f"for {id}"}
+    )
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    (hit,) = ir.search(corpus, "send a mail", filter={"server": "for send_mail"})
+    assert hit.artifact_id == "send_mail"
+    corpus.close()

@@ -188,3 +188,21 @@ def test_two_opened_corpora_are_asked_as_one(state, notes):
     assert {hit.corpus for hit in hits} == {"notes", "tools"}
     for name in ("notes", "tools"):
         ir.open_corpus(name).close()
+
+
+FETCHED = [
+    {"id": "s1", "text": "no session is judged twice", "project": "docs"},
+    {"id": "s2", "text": "a dark theme", "project": "page"},
+]
+
+
+def test_records_of_a_named_function_are_built_again_by_another_program(state):
+    named = "tests.unit.library.test_built:FETCHED"
+    options = {"metadata_keys": ["project"]}
+    source = ir.CorpusSource.from_records(named, name="records", options=options)
+    build(source)
+    built = ir.open_corpus("records").rebuild()
+    assert built.report == "0 written, 0 removed, 2 unchanged, 0 failed"
+    hits = ir.search(built, "judged twice", mode="lexical", filter={"project": "docs"})
+    assert [hit.artifact_id for hit in hits] == ["s1"]
+    built.close()

@@ -1,6 +1,7 @@
 """A reranker reads the best candidates again, under a floor of its own."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -55,11 +56,11 @@ def test_the_rerankers_word_is_the_order_and_the_evidence(reading):
 
 def test_reranked_answers_have_a_floor_of_their_own(reading):
     floors = reading.snapshot.corpora["tools"].floors
-    assert set(floors) == {"hybrid", "dense", "lexical", "hybrid+rerank"}
+    assert set(floors) == {"hybrid", "dense", "lexical", "hybrid+rerank:shared"}
     answer = reading.discover(Query("what is the capital of australia", rerank=True))
     assert answer.abstained
     told = answer.signals["per_source"]["tools"]
-    assert told["floor"]["at_least"] == floors["hybrid+rerank"].at_least
+    assert told["floor"]["at_least"] == floors["hybrid+rerank:shared"].at_least
     assert reading.discover(Query("parse my invoices", rerank=True)).results
 
 
@@ -104,3 +105,67 @@ def test_a_cross_encoder_gives_probabilities(monkeypatch):
 def test_an_unknown_reranker_is_refused_with_the_nearest_name():
     with pytest.raises(QueryError, match="did you mean 'cross-encoder'"):
         check_reranker("cros-encoder")
+
+
+class Other(Shared):
+    """Scores alike, under another name."""
+
+    id = "other"
+
+
+def test_a_floor_of_another_reranker_is_not_applied_and_a_new_one_is_found(tmp_path):
+    from irdaemon.strategy import Skill
+
+    def opened(name):
+        corpora = [mapped(TOOLS, "tools", Skill())]
+        reranker = f"tests.unit.retrieve.test_rerank:{name}"
+        return Engine(Ledger(str(tmp_path / "l")), corpora, EngineOptions(reranker=reranker))
+
+    def floor_of(made):
+        answer = made.discover(Query("parse my invoices", rerank=True))
+        return answer.signals["per_source"]["tools"]["floor"]["kind"]
+
+    first = opened("Shared")
+    first.request(Job("reconcile", "tools"))
+    first.drain()
+    assert floor_of(first) == "auto"
+    first.ledger.close()
+    second = opened("Other")
+    assert floor_of(second) == "plain: not calibrated"
+    second.request(Job("reconcile", "tools"))
+    second.drain()
+    assert floor_of(second) == "auto"
+    assert "hybrid+rerank:other" in second.snapshot.corpora["tools"].floors
+    second.ledger.close()
+
+
+def test_with_labelled_queries_a_rerankers_floor_is_found_once_and_not_after_every_scan(tmp_path):
+    from irdaemon.strategy import Skill
+
+    (tmp_path / "cases.jsonl").write_text('{"query": "parse my invoices", "gold": ["x"]}\n')
+    cases = str(tmp_path / "cases.jsonl")
+    corpus = replace(mapped(TOOLS, "tools", Skill()), cases=cases)
+    jobs = []
+    made = Engine(
+        Ledger(IN_MEMORY),
+        [corpus],
+        EngineOptions(reranker="tests.unit.retrieve.test_rerank:Shared"),
+        notify=lambda topic, data: jobs.append(data.get("kind")),
+    )
+    for _ in range(3):
+        made.request(Job("reconcile", "tools"))
+        made.drain()
+    assert jobs.count("calibrate") == 1
+
+
+def test_a_pair_without_a_score_is_the_worst(monkeypatch):
+    class Model:
+        def __init__(self, name, **options):
+            pass
+
+        def predict(self, pairs, activation_fn=None):
+            return np.array([float("nan"), -900.0, 900.0])
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(CrossEncoder=Model))
+    scores = make_reranker("cross-encoder:some/model").scores("q", ["a", "b", "c"])
+    assert scores == pytest.approx([0, 0, 1])

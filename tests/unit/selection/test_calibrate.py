@@ -10,6 +10,7 @@ from irclient.types import MODES
 from irdaemon.embed import query_vector
 from irdaemon.embed.hashing import Hashing
 from irdaemon.engine.queue import Job
+from irdaemon.retrieve.rerank import Rereading
 from irdaemon.selection.calibrate import (
     FEWEST_ARTIFACTS,
     FEWEST_LABELLED,
@@ -98,10 +99,10 @@ class Fixed:
 
 
 def test_with_a_reranker_its_scores_have_a_floor_of_their_own(snapshot):
-    trial = try_out(snapshot, "tools", embed, reranker=Fixed())
+    trial = try_out(snapshot, "tools", embed, rereading=Rereading.by(Fixed()))
     assert {s.cosine for s in trial.reread.inside} == {0.25}
     assert len(trial.reread.inside) < len(trial.inside)
-    assert "hybrid+rerank" in floors(trial, snapshot.corpora["tools"], "r", 0.0)
+    assert "hybrid+rerank:fixed" in floors(trial, snapshot.corpora["tools"], "r", 0.0)
 
 
 def labels(snapshot, inside, outside):

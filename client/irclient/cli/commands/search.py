@@ -6,7 +6,7 @@ import argparse
 
 from irclient.cli.answer import add_paths, print_answer
 from irclient.cli.asking import asked
-from irclient.cli.query import add_query_options
+from irclient.cli.query import add_passages, add_query_options
 from irclient.client import Client
 
 HELP = "ranked candidates, without selection"
@@ -24,14 +24,18 @@ irc search -c notes --mode lexical rsync
 # the paths alone, for another program
 irc search --paths "database backups"
 
+# up to three passages of each document
+irc search --passages 3 "database backups"
+
 # fifty candidates since September, as data
 irc search -k 50 --where 'timestamp>=2026-09-01' --json "failing tests"
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add a query."""
+    """Add a query, and how much of each document to show."""
     add_query_options(parser)
+    add_passages(parser)
     add_paths(parser)
 
 

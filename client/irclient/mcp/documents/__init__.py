@@ -89,8 +89,9 @@ class LibraryTools:
         start_date: date | None = None,
         end_date: Annotated[date | None, Field(description="included")] = None,
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        passages_per_document: Annotated[int, Field(ge=1, le=10)] = 1,
     ) -> Annotated[CallToolResult, RankedPassages]:
-        """Answer with ranked passages, at most one of each document."""
+        """Answer with ranked passages, one of each document unless more are asked for."""
         search = LibrarySearch(
             query=query,
             mode=mode,
@@ -100,6 +101,7 @@ class LibraryTools:
             start=start_date,
             end=end_date,
             limit=limit,
+            passages=passages_per_document,
         )
         found = await self._daemon.ask(lambda client: searched(client, search), context)
         return answered(found.as_text(), found)

@@ -23,7 +23,7 @@ _MODES = {"hybrid": "hybrid", "semantic": "dense", "keyword": "lexical"}
 
 
 class RankedPassage(BaseModel, frozen=True):
-    """The best passage of one document."""
+    """A passage of a document."""
 
     chunk_id: str
     document_id: str
@@ -55,7 +55,10 @@ class RankedPassages(BaseModel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class LibrarySearch:
-    """What to search for. `timeframe` goes before the dates, of which both are included."""
+    """What to search for. `timeframe` goes before the dates, of which both are included.
+
+    `limit` counts passages, of which at most `passages` are of one document.
+    """
 
     query: str
     mode: str = "hybrid"
@@ -65,6 +68,7 @@ class LibrarySearch:
     start: date | None = None
     end: date | None = None
     limit: int = 10
+    passages: int = 1
 
 
 async def searched(client: AsyncClient, search: LibrarySearch) -> RankedPassages:
@@ -76,10 +80,17 @@ async def searched(client: AsyncClient, search: LibrarySearch) -> RankedPassages
         if not corpora:
             return RankedPassages(hits=[], note=f"Nothing here has the field {' or '.join(where)}.")
     wanted = Query(
-        search.query, tuple(corpora), k=search.limit, mode=_MODES[search.mode], where=where
+        search.query,
+        tuple(corpora),
+        k=search.limit,
+        mode=_MODES[search.mode],
+        where=where,
+        passages=search.passages,
     )
     answer = await client.search(wanted)
-    hits = [await _passage(client, hit, search.query) for hit in answer.results]
+    references = dict.fromkeys(map(_reference, answer.results))
+    held = {each: await _records(client, each) for each in references}
+    hits = [_passage(hit, held[_reference(hit)], search.query) for hit in answer.results]
     return RankedPassages(
         hits=hits,
         note="" if hits else f"Nothing was found: {WHY.get(answer.reason, answer.reason)}.",
@@ -108,13 +119,17 @@ async def _knowing(client: AsyncClient, corpora: list[str], fields: set[str]) ->
     return [name for name in names if fields <= set((await client.info(name)).fields)]
 
 
-async def _passage(client: AsyncClient, hit: Hit, query: str) -> RankedPassage:
-    reference = f"{hit.corpus}/{hit.artifact_id}"
-    record = await _record(client, reference, hit.surface_index)
+def _reference(hit: Hit) -> str:
+    return f"{hit.corpus}/{hit.artifact_id}"
+
+
+def _passage(hit: Hit, held: list[StoredRecord], query: str) -> RankedPassage:
+    """Return the passage of a hit, empty of what its record tells where that has changed since."""
+    record = next((each for each in held if each.surface_index == hit.surface_index), _NO_RECORD)
     content = plain(record.text or hit.summary)
     return RankedPassage(
         chunk_id=record.record_id,
-        document_id=as_place(reference),
+        document_id=as_place(_reference(hit)),
         document_path=as_place(hit.pointer),
         title=one_line(hit.name),
         content=content,
@@ -125,10 +140,9 @@ async def _passage(client: AsyncClient, hit: Hit, query: str) -> RankedPassage:
     )
 
 
-async def _record(client: AsyncClient, reference: str, surface_index: int) -> StoredRecord:
-    """Return the record that matched; an empty one where it has changed since."""
+async def _records(client: AsyncClient, reference: str) -> list[StoredRecord]:
+    """Return the records of a document, none where it is gone."""
     try:
-        records = await client.records(reference)
+        return await client.records(reference)
     except NotFound:
-        return _NO_RECORD
-    return next((each for each in records if each.surface_index == surface_index), _NO_RECORD)
+        return []
