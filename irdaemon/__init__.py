@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from irdaemon.library.docs_tool import DocsTool, docs_tool
     from irdaemon.library.functions import (
         as_retriever,
+        coverage,
         disclose,
         discover,
         records_for_artifact,
@@ -62,6 +63,7 @@ _HOMES = {
     "irdaemon.library.corpus_source": ("CorpusSource",),
     "irdaemon.library.functions": (
         "as_retriever",
+        "coverage",
         "disclose",
         "discover",
         "records_for_artifact",
@@ -128,6 +130,7 @@ __all__ = [
     "WholeText",
     "as_retriever",
     "build",
+    "coverage",
     "disclose",
     "discover",
     "docs_tool",

@@ -29,6 +29,7 @@ from irclient.types import Disclosure, Query, Selection, as_query
 if TYPE_CHECKING:
     from irclient.results import (
         ChangedArtifact,
+        CorpusCoverage,
         CorpusInfo,
         EntryFailure,
         Evaluation,
@@ -153,6 +154,13 @@ class AsyncClient:
     async def audit(self, corpus: str | None = None) -> list[ChangedArtifact]:
         """Return the artifacts whose text changed since it was last disclosed, with a diff."""
         return await self._run(ops.AUDIT, {"corpus": corpus})
+
+    async def coverage(self, corpus: str | None = None) -> list[CorpusCoverage]:
+        """Return how much of what lies below the roots of a corpus, or of all, is indexed.
+
+        The daemon walks their directories, which may take longer than the usual timeout.
+        """
+        return await self._run(ops.COVERAGE, {"corpus": corpus})
 
     async def info(self, corpus: str) -> CorpusInfo:
         """Return what is known of one corpus."""

@@ -115,6 +115,26 @@ class ChangedArtifact(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class CorpusCoverage(Result):
+    """How much of what lies below a corpus' roots is indexed, by a walk of its own.
+
+    `on_disk` counts what may be an item: `indexed`, `missing`, and what is `excluded`, by reason
+    (reasons that begin with "directory: " count directories that were not looked into). `ratio` is
+    indexed / (indexed + missing), None where nothing could be compared; `missing_paths` are the
+    first thousand. `unchecked` says what could not be walked, "" where all was.
+    """
+
+    corpus: str
+    on_disk: int = 0
+    indexed: int = 0
+    missing: int = 0
+    ratio: float | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    missing_paths: Sequence[str] = ()
+    unchecked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ShownItem(Result):
     """An item (CORPUS/ID) that a session was shown, and when."""
 

@@ -143,6 +143,11 @@ def audit(engine: Engine, args: Args) -> Any:
     return engine.audit(args.get("corpus"))
 
 
+def coverage(engine: Engine, args: Args) -> Any:
+    """Return how much of what lies below the roots of a corpus, or of all, is indexed."""
+    return engine.coverage(args.get("corpus"))
+
+
 def info(engine: Engine, args: Args) -> Any:
     """Return what is known of a corpus."""
     return engine.info(args.get("corpus", ""))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.document import document
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings
@@ -29,6 +30,7 @@ _VENDORED = PRUNED | {"vendor", "vendored", "third_party", "site-packages", "dis
 _PROJECT_LEVELS = (2, 3)
 _MARKDOWN = ".md"
 _HIDDEN = "hidden or vendored directory"
+_CAPITALS = "named in capitals"
 _DOCS = (("docs",), ("misc", "docs"))
 
 
@@ -77,6 +79,16 @@ class Reports:
         project = _project(parts[:-1])
         return Reading((document(entry, {"path": entry.key, "project": project}, self._max_bytes),))
 
+    def expected(self) -> Expected:
+        """Return which files should be entries; see irdaemon.source.expected."""
+        return Expected(_why_no_report, self._why_not_into)
+
+    def _why_not_into(self, seen: SeenPath) -> str | None:
+        parts = tuple(seen.relative.split(os.sep))
+        if seen.name.startswith(".") or seen.name in self._left_out:
+            return _HIDDEN if _project(parts[:-1]) else None
+        return "" if _leads_to_docs(parts) else None
+
     def _look(
         self, root: Root, top: str, entries: dict[str, Entry], left_out: LeftOut
     ) -> list[Problem]:
@@ -123,11 +135,19 @@ class Reports:
         return next((_parts(path, top) for top in tops if at_or_under(path, top)), ())
 
 
+def _why_no_report(seen: SeenPath) -> str | None:
+    if not _project(tuple(seen.relative.split(os.sep))[:-1]):
+        return None
+    if _is_report(seen.name):
+        return ""
+    return _CAPITALS if seen.name.lower().endswith(_MARKDOWN) else "not Markdown"
+
+
 def _count(names: list[str], left_out: LeftOut) -> None:
     """Count files in docs folders that are no reports."""
     for name in names:
         if name.lower().endswith(_MARKDOWN):
-            left_out.counts["named in capitals"] += 1
+            left_out.counts[_CAPITALS] += 1
         else:
             left_out.by_suffix("not Markdown", name)
 

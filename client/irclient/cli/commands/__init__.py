@@ -27,6 +27,7 @@ COMMANDS = (
     "artifacts",
     "status",
     "audit",
+    "coverage",
     "top",
     "add",
     "rm",
