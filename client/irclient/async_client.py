@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         FoundDocument,
         IndexedArtifact,
         JobProgress,
+        MaintenanceTask,
         PingReply,
         SecretLocation,
         ShownItem,
@@ -171,6 +172,15 @@ class AsyncClient:
     ) -> list[int]:
         """Request a whole scan of a corpus, or of all; return the numbers of the jobs."""
         return await self._run(ops.BUILD, {"corpus": corpus, "full": full, "prune": prune})
+
+    async def maintain(
+        self, corpus: str | None = None, dry_run: bool = False
+    ) -> list[MaintenanceTask]:
+        """Request the upkeep of a corpus, or of all, that is due; return all that was considered.
+
+        With `dry_run` nothing is requested.
+        """
+        return await self._run(ops.MAINTAIN, {"corpus": corpus, "dry_run": dry_run})
 
     async def hint(self, path: str) -> list[int]:
         """Request a scan of one path below a corpus' root; return the numbers of the jobs."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         FoundDocument,
         IndexedArtifact,
         JobProgress,
+        MaintenanceTask,
         PingReply,
         SecretLocation,
         ShownItem,
@@ -171,6 +172,13 @@ class Client:
     ) -> list[int]:
         """Request a whole scan of a corpus, or of all; return the numbers of the jobs."""
         return self._run(ops.BUILD, {"corpus": corpus, "full": full, "prune": prune})
+
+    def maintain(self, corpus: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
+        """Request the upkeep of a corpus, or of all, that is due; return all that was considered.
+
+        With `dry_run` nothing is requested.
+        """
+        return self._run(ops.MAINTAIN, {"corpus": corpus, "dry_run": dry_run})
 
     def hint(self, path: str) -> list[int]:
         """Request a scan of one path below a corpus' root; return the numbers of the jobs."""

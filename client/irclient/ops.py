@@ -121,6 +121,9 @@ INFO: Op[results.CorpusInfo] = Op("info", {"corpus": str}, "CorpusInfo")
 BUILD: Op[list[int]] = Op(
     "build", {**_CORPUS, "full": bool, "prune": bool}, "int", many=True, repeatable=False
 )
+MAINTAIN: Op[list[results.MaintenanceTask]] = Op(
+    "maintain", {**_CORPUS, "dry_run": bool}, "MaintenanceTask", many=True, repeatable=False
+)
 HINT: Op[list[int]] = Op("hint", {"path": str}, "int", many=True, repeatable=False)
 IMPRESSIONS: Op[list[results.ShownItem]] = Op(
     "impressions", {"session": str, "references": list}, "ShownItem", many=True
@@ -177,7 +180,18 @@ OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
-        *(SECRETS, AUDIT, COVERAGE, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS, ADD, RM, RELOAD),
-        *(WAIT, DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE),
+        *(SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT, IMPRESSIONS, PROGRESS),
+        *(
+            ADD,
+            RM,
+            RELOAD,
+            WAIT,
+            DISCOVER_IN,
+            REGISTER_DOCS,
+            DROP_DOCS,
+            DOC_ADD,
+            DOC_UPDATE,
+            DOC_REMOVE,
+        ),
     )
 }

@@ -135,6 +135,21 @@ class CorpusCoverage(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class MaintenanceTask(Result):
+    """A piece of upkeep: `work` is `scan`, `embed`, `calibrate` or `compact`.
+
+    `due` is whether it is to be done now, and `reason` why, or why not. `corpus` is "" for what
+    concerns all; `job` is the number of the job that was requested, 0 for none.
+    """
+
+    corpus: str
+    work: str
+    due: bool = False
+    reason: str = ""
+    job: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ShownItem(Result):
     """An item (CORPUS/ID) that a session was shown, and when."""
 
@@ -207,9 +222,10 @@ class WrittenDocument(Result):
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 
-    `last_reconcile` is None before the first whole scan. `state` is `building`, `degraded`,
-    `embedding`, `re-embedding` or `ready`; `problems` are `{path, reason}`; `skipped` counts what
-    was passed over, by reason.
+    `last_reconcile` is None before the first whole scan. `state` is `building`, `unscanned`
+    (indexed by hand, and not yet), `degraded`, `embedding`, `re-embedding` or `ready`;
+    `problems` are `{path, reason}`; `skipped` counts what was passed over, by reason; `reindex`
+    is what has it scanned by itself: `change`, `interval`, or `manual` for nothing.
     """
 
     name: str
@@ -224,6 +240,7 @@ class CorpusStatus(Result):
     state: str = ""
     problems: Sequence[Mapping[str, str]] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    reindex: str = "change"
 
 
 @dataclass(frozen=True, slots=True)

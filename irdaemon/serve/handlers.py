@@ -160,6 +160,11 @@ def build(engine: Engine, args: Args) -> Any:
     return [engine.request(Job("reconcile", name, scan)) for name in names]
 
 
+def maintain(engine: Engine, args: Args) -> Any:
+    """Request the upkeep of a corpus, or of all, that is due; return all that was considered."""
+    return engine.maintain(args.get("corpus"), args.get("dry_run", False))
+
+
 def hint(engine: Engine, args: Args) -> Any:
     """Request a scan of a path in every corpus that it may belong to; return the numbers."""
     jobs = jobs_for_hint(args.get("path", ""), tuple(engine.corpora.values()))

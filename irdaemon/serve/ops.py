@@ -62,6 +62,7 @@ OPS: Mapping[str, ServedOp] = {
     "coverage": ServedOp(handlers.coverage, "walking", rules.listed_corpus, rules.own_rows),
     "info": ServedOp(handlers.info, "slow", rules.one_corpus),
     "build": ServedOp(handlers.build, "quick", rules.built_corpus),
+    "maintain": ServedOp(handlers.maintain, "slow", rules.built_corpus),
     # Resolving a path may touch a slow disk.
     "hint": ServedOp(handlers.hint, "slow", rules.no_hint),
     "impressions": ServedOp(handlers.impressions, "quick", rules.referenced),

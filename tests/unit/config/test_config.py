@@ -4,7 +4,8 @@ import os
 import pytest
 
 from irdaemon.config.config import ConfigError, load_config, parse_config
-from irdaemon.config.corpus import make_corpus, newly_found, waited_for
+from irdaemon.config.corpus import corpora_of, make_corpus, newly_found, waited_for
+from irdaemon.config.reindex import Reindex
 from irdaemon.config.template import initial_config
 
 PATH = "/etc/x/irdaemon.toml"
@@ -93,6 +94,34 @@ def test_what_is_redacted_and_whether_links_lead_out_is_said_per_corpus():
     (unsaid,) = parse_config("[corpora.n]\nkind = 'files'\nroots = ['/n']\n", PATH).corpora
     assert (said.redact, said.follow_links) == ("all", True)
     assert (unsaid.redact, unsaid.follow_links) == ("", None)
+
+
+def test_a_corpus_says_what_has_it_scanned_and_by_default_each_change_does():
+    files = "[corpora.n]\nkind = 'files'\nroots = ['/n']\n"
+    for text, reindex in (
+        ("", Reindex("change")),
+        ("reindex = 'manual'\n", Reindex("manual")),
+        ("reindex = 'interval'\n", Reindex("interval", 86_400.0)),
+        ("reindex = 'interval'\nreindex_minutes = 90\n", Reindex("interval", 5_400.0)),
+    ):
+        (made,) = corpora_of(parse_config("known = false\n" + files + text, PATH))
+        assert made.reindex == reindex
+
+
+def test_when_a_corpus_is_scanned_cannot_be_misspelt_or_said_in_vain():
+    table = "[corpora.skills]\n"
+    assert "did you mean 'manual'" in refused(f"{table}reindex = 'manuel'\n")
+    assert "reindex_minutes must be above 0" in refused(f"{table}reindex_minutes = 5\n")
+    interval = f"{table}reindex = 'interval'\n"
+    assert "reindex_minutes must be above 0" in refused(f"{interval}reindex_minutes = 0\n")
+    assert "must be a number" in refused(f"{interval}reindex_minutes = 'often'\n")
+
+
+@pytest.mark.parametrize("hours", ["22-6", "24:00-06:00", "06:00-06:00", "always"])
+def test_quiet_hours_are_two_different_times_of_the_day(hours):
+    message = refused(f"[schedule]\nquiet = '{hours}'\n")
+    assert f"irdaemon.toml:2: quiet must be like 22:00-06:00, not '{hours}'" in message
+    assert parse_config("[schedule]\nquiet = '2:30-6:00'\n", PATH).schedule.quiet == "2:30-6:00"
 
 
 def test_redaction_cannot_be_switched_off_or_misspelt():

@@ -32,6 +32,7 @@ COMMANDS = (
     "add",
     "rm",
     "build",
+    "maintain",
     "hint",
     "docs",
     "impressions",
