@@ -7,6 +7,7 @@ from irdaemon.config.config import ConfigError, load_config, parse_config
 from irdaemon.config.corpus import corpora_of, make_corpus, newly_found, waited_for
 from irdaemon.config.reindex import Reindex
 from irdaemon.config.template import initial_config
+from irdaemon.strategy import Chunked
 
 PATH = "/etc/x/irdaemon.toml"
 
@@ -106,6 +107,22 @@ def test_a_corpus_says_what_has_it_scanned_and_by_default_each_change_does():
     ):
         (made,) = corpora_of(parse_config("known = false\n" + files + text, PATH))
         assert made.reindex == reindex
+
+
+@pytest.mark.parametrize("kind", ["skills", "packages", "reports", "files", "sessions"])
+def test_every_kind_follows_changes_by_default(kind):
+    (made,) = corpora_of(parse_config(f"known = false\n[corpora.{kind}]\nroots = ['/n']\n", PATH))
+    assert made.reindex.follows_changes
+
+
+def test_what_is_written_of_a_corpus_is_what_it_is_made_of():
+    text = (
+        "known = false\n[corpora.n]\nkind = 'files'\nroots = ['/n']\nreindex = 'interval'\n"
+        "reindex_minutes = 720\nstrategy = {name = 'Chunked', params = {chunk_size = 900}}\n"
+    )
+    (made,) = corpora_of(parse_config(text, PATH))
+    assert isinstance(made.strategy, Chunked)
+    assert (made.strategy.chunk_size, made.reindex) == (900, Reindex("interval", 43_200.0))
 
 
 def test_when_a_corpus_is_scanned_cannot_be_misspelt_or_said_in_vain():

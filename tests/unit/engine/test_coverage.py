@@ -153,7 +153,7 @@ def test_a_report_is_told_from_what_else_docs_folders_hold(tmp_path):
     write(tmp_path, "g/p/docs/c.png", "g/p/docs/node_modules/d.md", "g/p/src/e.md", "f.md")
     running = indexed(corpus("reports", tmp_path))
     (found,) = running.coverage("c")
-    assert (found.indexed, found.missing, found.on_disk) == (2, 0, 4)
+    assert (found.indexed, found.missing, found.on_disk, found.ratio) == (2, 0, 4, 1.0)
     assert found.excluded == {
         "named in capitals": 1,
         "not Markdown": 1,
@@ -162,6 +162,14 @@ def test_a_report_is_told_from_what_else_docs_folders_hold(tmp_path):
     write(tmp_path, "g/p/docs/research/deep/h.md")
     (found,) = running.coverage("c")
     assert found.missing_paths == [str(tmp_path / "g/p/docs/research/deep/h.md")]
+
+
+def test_reports_below_the_docs_folders_themselves_are_expected_where_they_are_looked_for(tmp_path):
+    write(tmp_path, "g/p/docs/a.md", "g/p/docs/research/b.md")
+    assert covered(corpus("reports", tmp_path)).indexed == 2
+    found = covered(corpus("reports", tmp_path, recursive=False))
+    assert (found.indexed, found.missing) == (1, 0)
+    assert found.excluded == {"directory: below a docs folder": 1}
 
 
 def test_a_directory_with_manifests_is_one_package(tmp_path):
