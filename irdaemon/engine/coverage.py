@@ -93,15 +93,18 @@ class _Comparison:
         return "; ".join(walk.problems)
 
     def _judge(self, seen: SeenPath, expected: Expected) -> None:
-        reason = expected.file(seen)
-        if reason is None and seen.path not in self.held.entries:
-            return
-        entry = resolved(expected.entry(seen))
+        entry = expected.entry(seen)
+        if seen.is_link:
+            entry = resolved(entry)
         if entry in self.met:
+            return
+        holds = self.held.entries.get(entry)
+        # What is indexed need not be judged, which takes most of the time.
+        reason = "" if holds else expected.file(seen)
+        if reason is None and holds is None:
             return
         self.met.add(entry)
         self.on_disk += 1
-        holds = self.held.entries.get(entry)
         if holds:
             self.indexed += 1
         elif why := reason or self._why_not(entry, holds is not None):
@@ -159,7 +162,8 @@ class _RootWalk:
                 continue
             self.entered.add(directory)
             for entry in self._listed(directory):
-                seen = SeenPath(entry.path, os.path.join(above, entry.name), top)
+                relative = os.path.join(above, entry.name)
+                seen = SeenPath(entry.path, relative, top, entry.is_symlink())
                 if _is_directory(entry):
                     if real := self._looked_into(entry, seen):
                         pending.append((real, seen.relative))
@@ -175,7 +179,7 @@ class _RootWalk:
 
     def _looked_into(self, entry: os.DirEntry[str], seen: SeenPath) -> str:
         """Return the real path of a directory to look into, "" for one that is left out."""
-        real = resolved(entry.path) if entry.is_symlink() else entry.path
+        real = resolved(entry.path) if seen.is_link else entry.path
         reason = self.expected.directory(seen)
         if reason == "" and real != entry.path and not self._follows(entry.path, real):
             reason = "a link that is not followed"

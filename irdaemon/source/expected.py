@@ -20,12 +20,14 @@ class SeenPath:
     """A file or directory met below a root.
 
     `path` is in a real directory, `relative` is the path below the root by which it was reached,
-    and `top` the real path of that root. Of a root that is a file, `path` is `top`.
+    and `top` the real path of that root. Of a root that is a file, `path` is `top`. `is_link` is
+    whether it is a symbolic link itself.
     """
 
     path: str
     relative: str
     top: str
+    is_link: bool = False
 
     @property
     def name(self) -> str:

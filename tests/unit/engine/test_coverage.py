@@ -122,6 +122,13 @@ def test_links_are_followed_as_the_corpus_has_it_and_each_directory_counts_once(
     assert (followed.indexed, followed.missing) == (2, 0)
 
 
+def test_a_file_and_a_link_to_it_are_one_item(tmp_path):
+    write(tmp_path, "a.md")
+    os.symlink(tmp_path / "a.md", tmp_path / "b.md")
+    found = covered(corpus("files", tmp_path))
+    assert (found.on_disk, found.indexed, found.missing) == (1, 1, 0)
+
+
 def test_a_skill_is_one_item_whatever_lies_beside_it(tmp_path):
     write_skill(tmp_path / "one", "fill a form")
     write(tmp_path, "one/scripts/run.py", "two/notes.md")
