@@ -176,7 +176,12 @@ def _ranks(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
 
 
 def measured(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasures:
-    """Measure a ranking, ids best first and each once, at its first k places."""
+    """Measure a ranking, ids best first and each once, at its first k places.
+
+    Raises QueryError for a k that is no whole number above 0.
+    """
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise QueryError(f"k must be a whole number of at least 1, not {k!r}")
     top = set(ranked[:k])
     return GradedMeasures(
         graded_ndcg(ranked, query.gains, k),

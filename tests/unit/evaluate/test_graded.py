@@ -1,6 +1,8 @@
 """Graded relevance: levels, watched artifacts, and what a change of indexing makes worse."""
 
+import json
 import math
+from dataclasses import asdict
 
 import pytest
 
@@ -114,3 +116,30 @@ def test_corpora_built_in_two_ways_are_compared():
 def test_a_comparison_of_nothing_or_of_one_query_twice_is_refused(searchers, queries):
     with pytest.raises(QueryError):
         compare_indexings(searchers, queries)
+
+
+def test_a_corpus_compared_with_itself_has_no_regression_and_the_outcome_is_plain_data():
+    same = Ranking("weak", "near", "core", "strong")
+    found = compare_indexings({"one": same, "other": same}, [GRAPHS], k=3)
+    assert found.regressions() == ()
+    assert found.measures["one"] == found.measures["other"]
+    plain = json.loads(json.dumps(asdict(found)))
+    measures = plain["measures"]["one"][GRAPHS.text]
+    assert 0 < measures["ndcg"] < 1
+    assert (measures["false_positives"], measures["hard_recall"]) == (0.5, 0.0)
+
+
+def test_what_is_named_or_ranked_twice_counts_once():
+    twice = GradedQuery("x", {"a": "core", "b": "strong"}, ("x", "x"), ("b", "b"))
+    once, again = Ranking("a", "x", "b"), Ranking("a", "x", "a", "b")
+    found = compare_indexings({"once": once, "again": again}, [twice], k=3)
+    assert found.measures["again"] == found.measures["once"]
+    assert found.ranks["again"]["x"] == {"x": 2, "b": 3}
+    measures = found.measures["once"]["x"]
+    assert (measures.false_positives, measures.hard_recall) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.5])
+def test_a_number_of_places_that_is_none_is_refused(k):
+    with pytest.raises(QueryError, match="k must be a whole number of at least 1"):
+        compare_indexings({"a": Ranking()}, [GRAPHS], k=k)
