@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from irdaemon.library.floors import calibrate
     from irdaemon.library.functions import (
         as_retriever,
+        coverage,
         disclose,
         discover,
         records_for_artifact,
@@ -64,6 +65,7 @@ _HOMES = {
     "irdaemon.library.corpus_source": ("CorpusSource",),
     "irdaemon.library.functions": (
         "as_retriever",
+        "coverage",
         "disclose",
         "discover",
         "records_for_artifact",
@@ -134,6 +136,7 @@ __all__ = [
     "as_retriever",
     "build",
     "calibrate",
+    "coverage",
     "disclose",
     "discover",
     "docs_tool",

@@ -169,6 +169,7 @@ COVERED_BY = {
     "irdaemon.source.packages": "unit/source/packages/test_cargo.py",
     "irdaemon.source.packages.dist_files": "unit/source/packages/test_installed.py",
     "irdaemon.source.packages.dist_info": "unit/source/packages/test_installed.py",
+    "irdaemon.source.packages.expectation": "unit/engine/test_coverage.py",
     "irdaemon.source.packages.layout": "unit/source/packages/test_cargo.py",
     "irdaemon.source.packages.links": "unit/source/packages/test_cargo.py",
     "irdaemon.source.packages.load": "unit/source/packages/test_cargo.py",

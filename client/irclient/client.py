@@ -28,6 +28,7 @@ from irclient.types import Disclosure, Query, Selection, as_query
 if TYPE_CHECKING:
     from irclient.results import (
         ChangedArtifact,
+        CorpusCoverage,
         CorpusInfo,
         EntryFailure,
         Evaluation,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
+        MaintenanceTask,
         PingReply,
         SecretLocation,
         ShownItem,
@@ -155,6 +157,13 @@ class Client:
         """Return the artifacts whose text changed since it was last disclosed, with a diff."""
         return self._run(ops.AUDIT, {"corpus": corpus})
 
+    def coverage(self, corpus: str | None = None) -> list[CorpusCoverage]:
+        """Return how much of what lies below the roots of a corpus, or of all, is indexed.
+
+        The daemon walks their directories, which may take longer than the usual timeout.
+        """
+        return self._run(ops.COVERAGE, {"corpus": corpus})
+
     def info(self, corpus: str) -> CorpusInfo:
         """Return what is known of one corpus."""
         return self._run(ops.INFO, {"corpus": corpus})
@@ -164,6 +173,13 @@ class Client:
     ) -> list[int]:
         """Request a whole scan of a corpus, or of all; return the numbers of the jobs."""
         return self._run(ops.BUILD, {"corpus": corpus, "full": full, "prune": prune})
+
+    def maintain(self, corpus: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
+        """Request the upkeep of a corpus, or of all, that is due; return all that was considered.
+
+        With `dry_run` nothing is requested.
+        """
+        return self._run(ops.MAINTAIN, {"corpus": corpus, "dry_run": dry_run})
 
     def hint(self, path: str) -> list[int]:
         """Request a scan of one path below a corpus' root; return the numbers of the jobs."""

@@ -117,9 +117,13 @@ STATUS: Op[results.Status] = Op("status", {"profile": bool}, "Status")
 FAILURES: Op[list[results.EntryFailure]] = Op("failures", _CORPUS, "EntryFailure", many=True)
 SECRETS: Op[list[results.SecretLocation]] = Op("secrets", _CORPUS, "SecretLocation", many=True)
 AUDIT: Op[list[results.ChangedArtifact]] = Op("audit", _CORPUS, "ChangedArtifact", many=True)
+COVERAGE: Op[list[results.CorpusCoverage]] = Op("coverage", _CORPUS, "CorpusCoverage", many=True)
 INFO: Op[results.CorpusInfo] = Op("info", {"corpus": str}, "CorpusInfo")
 BUILD: Op[list[int]] = Op(
     "build", {**_CORPUS, "full": bool, "prune": bool}, "int", many=True, repeatable=False
+)
+MAINTAIN: Op[list[results.MaintenanceTask]] = Op(
+    "maintain", {**_CORPUS, "dry_run": bool}, "MaintenanceTask", many=True, repeatable=False
 )
 HINT: Op[list[int]] = Op("hint", {"path": str}, "int", many=True, repeatable=False)
 IMPRESSIONS: Op[list[results.ShownItem]] = Op(
@@ -183,7 +187,8 @@ OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
-        *(SECRETS, AUDIT, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS, ADD, RM, RELOAD, WAIT),
+        *(SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT, IMPRESSIONS, PROGRESS),
+        *(ADD, RM, RELOAD, WAIT),
         *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

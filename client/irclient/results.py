@@ -115,6 +115,41 @@ class ChangedArtifact(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class CorpusCoverage(Result):
+    """How much of what lies below a corpus' roots is indexed, by a walk of its own.
+
+    `on_disk` counts what may be an item: `indexed`, `missing`, and what is `excluded`, by reason
+    (reasons that begin with "directory: " count directories that were not looked into). `ratio` is
+    indexed / (indexed + missing), None where nothing could be compared; `missing_paths` are the
+    first thousand. `unchecked` says what could not be walked, "" where all was.
+    """
+
+    corpus: str
+    on_disk: int = 0
+    indexed: int = 0
+    missing: int = 0
+    ratio: float | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    missing_paths: Sequence[str] = ()
+    unchecked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceTask(Result):
+    """A piece of upkeep: `work` is `scan`, `embed`, `calibrate` or `compact`.
+
+    `due` is whether it is to be done now, and `reason` why, or why not. `corpus` is "" for what
+    concerns all; `job` is the number of the job that was requested, 0 for none.
+    """
+
+    corpus: str
+    work: str
+    due: bool = False
+    reason: str = ""
+    job: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ShownItem(Result):
     """An item (CORPUS/ID) that a session was shown, and when."""
 
@@ -204,9 +239,11 @@ class IndexedDirectory(Result):
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 
-    `last_reconcile` is None before the first whole scan. `state` is `building`, `degraded`,
-    `embedding`, `re-embedding` or `ready`; `problems` are `{path, reason}`; `skipped` counts what
-    was passed over, by reason; `writable`: whether clients may write documents into its roots.
+    `last_reconcile` is None before the first whole scan. `state` is `building`, `unscanned`
+    (indexed by hand, and not yet), `degraded`, `embedding`, `re-embedding` or `ready`;
+    `problems` are `{path, reason}`; `skipped` counts what was passed over, by reason; `reindex`
+    is what has it scanned by itself: `change`, `interval`, or `manual` for nothing. `writable`:
+    whether clients may write documents into its roots.
     """
 
     name: str
@@ -222,6 +259,7 @@ class CorpusStatus(Result):
     problems: Sequence[Mapping[str, str]] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     writable: bool = False
+    reindex: str = "change"
 
 
 @dataclass(frozen=True, slots=True)

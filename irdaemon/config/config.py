@@ -17,6 +17,7 @@ import platformdirs
 from irclient.types import FUSIONS
 from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
+from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, quiet_hours
 from irdaemon.config.sections import (
     CORPUS_KEYS,
     KNOWN_KINDS,
@@ -195,6 +196,9 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
             0 <= value < float("inf")
         ):
             raise where.error(name, key, f"{key} must be finite and not negative")
+        if (name, key) == ("schedule", "quiet") and quiet_hours(value) is None:
+            hint = "two different times of the local clock"
+            raise where.error(name, key, f"quiet must be like 22:00-06:00, not {value!r}", hint)
         if name == "search" and (wrong := _wrong_in_search(key, value)):
             raise where.error(name, key, wrong)
     if table.get("shared"):
@@ -247,10 +251,27 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
         redact=_level(table, values.pop("redact", ""), where),
         follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
         writable=_writable(table, kind, values.pop("writable", False), where),
+        reindex=_reindex(table, values, where),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
         problem=problem,
     )
+
+
+def _reindex(table: str, values: dict[str, Any], where: ConfigText) -> Reindex:
+    """Take out of a corpus' values what has it scanned by itself."""
+    on = where.typed(table, "reindex", values.pop("reindex", CHANGE), str)
+    if on not in TRIGGERS:
+        known = f"reindex can be {', '.join(TRIGGERS)}"
+        message = f"unknown value {on!r} of reindex{did_you_mean(on, TRIGGERS)}"
+        raise where.error(table, "reindex", message, known)
+    if "reindex_minutes" not in values:
+        return Reindex(on)
+    minutes = where.typed(table, "reindex_minutes", values.pop("reindex_minutes"), float)
+    if on != INTERVAL or not 0 < minutes < float("inf"):
+        message = 'reindex_minutes must be above 0, and goes with reindex = "interval"'
+        raise where.error(table, "reindex_minutes", message)
+    return Reindex(on, 60 * minutes)
 
 
 def _level(table: str, value: Any, where: ConfigText) -> str:

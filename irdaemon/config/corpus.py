@@ -19,6 +19,7 @@ from irdaemon.config.config import (
     LimitsConfig,
 )
 from irdaemon.config.quota import Quota
+from irdaemon.config.reindex import Reindex
 from irdaemon.embed import check_embedder
 from irdaemon.embed.rerankers import check_reranker
 from irdaemon.runtime.memory import MB
@@ -64,7 +65,7 @@ class Corpus:
     roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
     they are this machine's known places of the kind, and not written down. `managed` is the
     managed directory, and `writable` are roots of the person's own, in which clients may write
-    documents, of `document_bytes` at most.
+    documents, of `document_bytes` at most. `reindex` is what has it scanned by itself.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Corpus:
     managed: str = ""
     writable: tuple[str, ...] = ()
     document_bytes: int = 0
+    reindex: Reindex = field(default_factory=Reindex)
 
     @cached_property
     def recipe(self) -> str:
@@ -213,6 +215,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         Quota(config.limits.artifacts, config.limits.memory_mb * MB),
         found,
         *_written_to(given, config),
+        given.reindex,
     )
 
 

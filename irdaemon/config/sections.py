@@ -12,13 +12,14 @@ from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from irdaemon.config.clients import ClientConfig
+from irdaemon.config.reindex import Reindex
 
 # Kinds whose directories are found by themselves; the corpus is called after the kind.
 KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages sessions".split())
 # What every corpus' table may hold; further keys are options of its source.
 CORPUS_KEYS = (
     "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",
-    "writable",
+    "writable", "reindex", "reindex_minutes",
 )  # fmt: skip
 
 
@@ -29,9 +30,10 @@ class CorpusConfig:
     `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
     secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
     the roots (None: as its kind has it); `writable` whether clients may write documents there.
-    `options` are the keys that only its source knows; `lines`
-    holds the line of each, "" for the table itself, for errors that are found later. `problem` is
-    a control character that makes it unusable, "" for none: the other corpora are served.
+    `reindex` is what has it scanned by itself.
+    `options` are the keys that only its source knows; `lines` holds the line of each, "" for the
+    table itself, for errors that are found later. `problem` is a control character that makes it
+    unusable, "" for none: the other corpora are served.
     """
 
     name: str
@@ -44,6 +46,7 @@ class CorpusConfig:
     redact: str = ""
     follow_links: bool | None = None
     writable: bool = False
+    reindex: Reindex = field(default_factory=Reindex)
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
@@ -93,11 +96,16 @@ class WatchConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleConfig:
-    """How often upkeep runs, in minutes; 0 turns a job off."""
+    """How often upkeep runs, in minutes; 0 turns a job off.
+
+    `quiet`: the hours of the day, as 22:00-06:00 by the local clock, in which compaction and the
+    scans of corpora with reindex = "interval" run; empty for any time.
+    """
 
     reconcile_minutes: float = 15.0
     retry_minutes: float = 60.0
     compact_minutes: float = 24 * 60.0
+    quiet: str = ""
 
 
 @dataclass(frozen=True, slots=True)

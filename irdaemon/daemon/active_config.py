@@ -11,6 +11,7 @@ from typing import Any
 from irdaemon.config.config import Config, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, newly_found, waited_for, wanted
 from irdaemon.config.edit import add_corpus, remove_corpus
+from irdaemon.config.reindex import ALWAYS, quiet_hours
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
 from irdaemon.index import Images
@@ -20,6 +21,8 @@ from irdaemon.types import Tuning
 from irdaemon.watch import Settings
 
 log = logging.getLogger(__name__)
+
+_DAY_S = 24 * 60 * 60.0
 
 
 class ActiveConfig:
@@ -111,9 +114,15 @@ def engine_options(config: Config) -> EngineOptions:
         hnsw_above=config.index.hnsw_above,
         embedder_idle_s=60 * config.index.idle_minutes,
         reranker=config.reranker,
-        policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
+        policy=Policy(
+            60 * config.health.stale_minutes,
+            60 * config.schedule.reconcile_minutes,
+            _DAY_S if config.schedule.quiet else 0.0,
+        ),
         queued_paths=config.limits.queued_paths,
         tuning=Tuning(config.search.fusion, config.search.alpha, config.search.mmr_lambda),
+        quiet=quiet_hours(config.schedule.quiet) or ALWAYS,
+        compact_every_s=60 * config.schedule.compact_minutes,
     )
 
 

@@ -33,6 +33,7 @@ from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
 from irdaemon.engine.health import ProcessHealth
 from irdaemon.engine.host import NO_OPTIONS
+from irdaemon.engine.maintenance import scan_is_due
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
@@ -183,7 +184,8 @@ class Daemon:
         log.info("serving at %s", self._socket)
         indexes = self.engine.snapshot.corpora
         for name in sorted(indexes, key=lambda name: indexes[name].rows.n_artifacts):
-            self.engine.request(Job("reconcile", name))  # the small ones wait for no large one
+            if scan_is_due(self.engine.state, self.engine.corpora[name]):
+                self.engine.request(Job("reconcile", name))  # the small ones wait for no large one
         self._supervisor.start()
 
     def _tick(self) -> None:
@@ -323,8 +325,9 @@ class Daemon:
     # -- watching --------------------------------------------------------------------------------
 
     def _on_changes(self, paths: tuple[str, ...]) -> None:
-        """Request a scan of what changed from every corpus that it concerns."""
-        corpora = tuple(self.engine.corpora.values())
+        """Request a scan of what changed from every corpus that it concerns and that follows."""
+        every = self.engine.corpora.values()
+        corpora = tuple(corpus for corpus in every if corpus.reindex.follows_changes)
         for job in jobs_for_changes(paths, corpora, self._watcher.links()):
             with contextlib.suppress(IRError):  # a corpus that was just removed
                 self.engine.request(job)

@@ -7,7 +7,9 @@ import threading
 from typing import TYPE_CHECKING
 
 from irdaemon.config.config import ScheduleConfig
+from irdaemon.config.reindex import INTERVAL
 from irdaemon.engine import Engine
+from irdaemon.engine.maintenance import scan_is_due
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+
+# How long after its time something may begin that is due at an interval of its own.
+_LOOKS_EVERY_MINUTES = 1.0
 
 
 class Schedule:
@@ -26,6 +31,7 @@ class Schedule:
         self._intervals = intervals
         self._scheduler: BackgroundScheduler | None = None
         self._stopped = False
+        self._put_off = False
         self._changing = threading.Lock()
 
     def start(self) -> None:
@@ -38,6 +44,7 @@ class Schedule:
             timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None}
         )
         for request, minutes in (
+            (self.look, _LOOKS_EVERY_MINUTES),
             (self.reconcile_all, self._intervals.reconcile_minutes),
             (self.retry_failures, self._intervals.retry_minutes),
             (self.compact, self._intervals.compact_minutes),
@@ -69,14 +76,26 @@ class Schedule:
                 self._scheduler = None
 
     def reconcile_all(self) -> None:
-        """Request a whole scan of every corpus, so that a missed event is made good."""
-        for name in tuple(self._engine.corpora):
-            self._engine.request(Job("reconcile", name, ScanRequest(routine=True)))
+        """Request a whole scan of what follows changes, so that a missed event is made good."""
+        for corpus in tuple(self._engine.corpora.values()):
+            if corpus.reindex.follows_changes:
+                self._engine.request(Job("reconcile", corpus.name, ScanRequest(routine=True)))
+
+    def look(self) -> None:
+        """Request what is due at an interval of its own, or was put off until the quiet hours."""
+        state = self._engine.state
+        for corpus in tuple(self._engine.corpora.values()):
+            if corpus.reindex.on == INTERVAL and scan_is_due(state, corpus):
+                self._engine.request(Job("reconcile", corpus.name))
+        if self._put_off and state.options.quiet.hold(state.clock()):
+            self._put_off = False
+            self._engine.request(Job("compact"))
 
     def retry_failures(self) -> None:
         """Request another try at everything that failed."""
         self._engine.request(Job("retry"))
 
     def compact(self) -> None:
-        """Request that unused rows are dropped and the file is folded."""
-        self._engine.request(Job("compact"))
+        """Request that unused rows are dropped and the file is folded, in the quiet hours."""
+        self._put_off = True
+        self.look()

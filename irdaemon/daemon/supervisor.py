@@ -90,7 +90,10 @@ class SupervisorThread(threading.Thread):
         corpora = self._engine.corpora
         if corpora is not self._watched:
             self._watcher.set_roots(
-                root for corpus in corpora.values() for root in corpus.source.roots()
+                root
+                for corpus in corpora.values()
+                if corpus.reindex.follows_changes
+                for root in corpus.source.roots()
             )
             self._watched = corpora
         self._watcher.tick(now)

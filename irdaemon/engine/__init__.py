@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.engine import maintenance
 from irdaemon.engine.host import Host
 from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import EngineOptions, Notify, State
@@ -48,10 +50,11 @@ class Engine:
         self.status, self.health, self.info = reader.status, reader.health, reader.info
         self.artifacts, self.failures = reader.artifacts, reader.failures
         self.secrets, self.evaluate, self.wait = reader.secrets, reader.evaluate, reader.wait
-        self.judged = reader.judged
+        self.judged, self.coverage = reader.judged, reader.coverage
         self.step, self.drain = writer.step, writer.drain
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions
+        self.maintain = partial(maintenance.maintain, state)
         self.progress, self.stop = state.work.progress, state.work.stop
         self.unload_idle = state.embedders.release_idle
 

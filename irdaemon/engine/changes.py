@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import MANUAL
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.opening import at_or_under, resolved
@@ -20,7 +21,9 @@ from irdaemon.source.opening import at_or_under, resolved
 def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     """Return a scan of one path for each corpus with a root above it.
 
-    Raises QueryError for what is no absolute path, NotFound where it lies below no root.
+    A corpus that is scanned at intervals takes a hint, one that is indexed by hand does not. Raises
+    QueryError for what is no absolute path and where only such a corpus has it, NotFound where it
+    lies below no root.
     """
     if not os.path.isabs(path) or "\0" in path:
         raise QueryError(
@@ -30,7 +33,11 @@ def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
     inside = [corpus for corpus in corpora if _is_below(real, corpus.real_roots().values())]
     if not inside:
         raise NotFound(f"{path!r:.200} lies below no root", "irc status shows what is watched")
-    return jobs_for_changes((real,), inside, {})
+    hinted = [corpus for corpus in inside if corpus.reindex.on != MANUAL]
+    if not hinted:
+        name = inside[0].name
+        raise QueryError(f"the corpus {name!r} is indexed by hand only", f"irc build {name}")
+    return jobs_for_changes((real,), hinted, {})
 
 
 def _is_below(path: str, tops: Iterable[str]) -> bool:

@@ -7,10 +7,11 @@ time, else `ok`. One pure function from facts to a judgement; `status` gathers t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from irclient.types import Plain
+from irdaemon.config.reindex import INTERVAL, MANUAL, Reindex
 from irdaemon.engine.lag import Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.source.tree import at_or_under
@@ -28,10 +29,14 @@ _KINDS = {"reconcile": "scan", "embed": "embedding", "calibrate": "calibration"}
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How many seconds a change may wait, and how often whole scans are due (0: never)."""
+    """How many seconds a change may wait, and how often whole scans are due (0: never).
+
+    A scan at an interval may have to wait `put_off_s` longer, for the quiet hours.
+    """
 
     stale_s: float = 600.0
     scan_every_s: float = 0.0
+    put_off_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class Facts:
 
     `roots` are its roots by their real paths. `scanned_at` is when the last whole scan ended,
     `missing` why its embedder cannot be used, and `overlong` how many lines were passed over.
+    `reindex` is what has it scanned: only what follows changes has to be watched.
     """
 
     name: str
@@ -50,6 +56,7 @@ class Facts:
     failures: tuple[Failure, ...] = ()
     missing: str = ""
     overlong: int = 0
+    reindex: Reindex = field(default_factory=Reindex)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +184,10 @@ def _offline(facts: Facts, process: ProcessHealth, now: float) -> Iterator[Unwat
         if not roots or problem.path in roots or problem.path in roots.values()
     }
     for watch in _watches(facts, process):
-        if watch.mode == "missing":
+        if watch.mode == "missing" and facts.reindex.follows_changes:
             unseen.setdefault(roots.get(watch.path, watch.path), watch.reason)
     settled = facts.scanned_at is not None and now - facts.scanned_at > _WATCHED_WITHIN_S
-    if process.watched is not None and settled:
+    if process.watched is not None and settled and facts.reindex.follows_changes:
         watched = {watch.path for watch in process.watched}
         for path in roots.keys() - watched:
             unseen.setdefault(roots[path], "it is not watched")
@@ -196,7 +203,7 @@ def _stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
         yield f"the last {_KINDS.get(job.kind, job.kind)} failed: {job.reason}"
     if facts.missing:
         yield f"nothing is embedded: {facts.missing}"
-    due = policy.scan_every_s and 2 * policy.scan_every_s + policy.stale_s
+    due = _overdue_after(facts.reindex, policy)
     if due and facts.scanned_at is not None and now - facts.scanned_at > due:
         yield f"the last whole scan ended {lasting(now - facts.scanned_at)} ago"
     if marks.refused:
@@ -206,6 +213,15 @@ def _stale(facts: Facts, policy: Policy, now: float) -> Iterator[str]:
             f"{marks.missed_events:,} changes were found that no event had reported;"
             " the watches were set anew"
         )
+
+
+def _overdue_after(reindex: Reindex, policy: Policy) -> float:
+    """Return after how many seconds the next whole scan is overdue; 0 for never."""
+    if reindex.on == MANUAL:
+        return 0.0
+    if reindex.on == INTERVAL:
+        return 2 * reindex.every_s + policy.put_off_s + policy.stale_s
+    return policy.scan_every_s and 2 * policy.scan_every_s + policy.stale_s
 
 
 def _limits(facts: Facts, now: float) -> Iterator[str]:

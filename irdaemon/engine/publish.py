@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import MANUAL
 from irdaemon.embed.absent import Absent
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
@@ -66,7 +67,7 @@ class Publisher:
     def _shown(self, corpus: Corpus) -> CorpusIndex:
         embedder, kept = self._state.serving(corpus), self._state.ledger.corpora
         space = Space(kept.recipe_of(corpus.name), embedder.id, embedder.dim)
-        return index_corpus(self._state.ledger, corpus.name, space)
+        return _told(index_corpus(self._state.ledger, corpus.name, space), corpus)
 
     def _declare(self, corpus: Corpus) -> None:
         ledger, embedder = self._state.ledger, self._state.embedders.named(corpus.embedder)
@@ -119,7 +120,7 @@ class Publisher:
         embedder = state.serving(corpus)
         space = Space(corpus.recipe, embedder.id, embedder.dim)
         known = previous or self._imaged(corpus.name, space)
-        index = index_corpus(state.ledger, corpus.name, space, known, graph)
+        index = _told(index_corpus(state.ledger, corpus.name, space, known, graph), corpus)
         if known is None:
             self.drop_tombstones(index)
         return index
@@ -181,3 +182,8 @@ class Publisher:
     def _origin(self, index: CorpusIndex) -> Origin:
         dim = index.rows.vectors.buffer.shape[1]
         return Origin(self._state.ledger.identity(), index.corpus, index.embedder, dim)
+
+
+def _told(index: CorpusIndex, corpus: Corpus) -> CorpusIndex:
+    """Return an index that knows whether its corpus is scanned by hand only."""
+    return replace(index, by_hand=corpus.reindex.on == MANUAL)

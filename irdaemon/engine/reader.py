@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from irclient.results import CorpusCoverage
 from irclient.types import as_query
 from irdaemon.disclosure.audit import audit, pin_of
 from irdaemon.disclosure.disclose import check_level, disclose_artifact, disclose_hit
@@ -19,6 +20,7 @@ from irdaemon.discovery.merge import Choosing
 from irdaemon.discovery.query import asked, ranking_only, validated
 from irdaemon.discovery.rounds import in_rounds, judged
 from irdaemon.engine import status as overview
+from irdaemon.engine.coverage import coverage
 from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.health import Health
 from irdaemon.engine.queue import Job
@@ -202,6 +204,15 @@ class Reader:
         self._state.check_known(corpus)
         with self._state.reading() as ledger:
             return audit(ledger, self._state.corpora, corpus)
+
+    def coverage(self, corpus: str | None = None) -> list[CorpusCoverage]:
+        """Walk the roots of a corpus, or of all, and return how much of what is there is indexed.
+
+        Raises Unavailable where the request's time is up.
+        """
+        self._state.check_known(corpus)
+        names = [corpus] if corpus is not None else list(self._state.corpora)
+        return [coverage(self._state, name) for name in names]
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus."""

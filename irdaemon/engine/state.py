@@ -11,6 +11,7 @@ from typing import Any
 
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import ALWAYS, QuietHours
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
@@ -42,7 +43,9 @@ class EngineOptions:
     is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
     for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
     that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
-    were made already, by the names that corpora have for them; `tuning`: how legs are fused.
+    were made already, by the names that corpora have for them; `tuning`: how legs are fused;
+    `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
+    due, 0 for never.
     """
 
     images: Images | None = None
@@ -54,6 +57,8 @@ class EngineOptions:
     queued_paths: int = 0
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
     tuning: Tuning = field(default_factory=Tuning)
+    quiet: QuietHours = ALWAYS
+    compact_every_s: float = 0.0
 
 
 class State:

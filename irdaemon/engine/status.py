@@ -8,6 +8,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import MANUAL
 from irdaemon.engine.health import Facts, Health, health
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage, Ledger
@@ -68,6 +69,8 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
     if switching:
         waiting = rows.n_records - ledger.artifacts.counts(corpus.name, target.id).vectors
     embedding = _state(reconciled is None, bool(problems), waiting)
+    if reconciled is None and corpus.reindex.on == MANUAL and not state.work.scans(corpus.name):
+        embedding = "unscanned"
     return {
         "name": corpus.name,
         "kind": corpus.kind,
@@ -83,6 +86,7 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
         "problems": problems,
         "skipped": _skipped(state, ledger, corpus.name),
         "writable": bool(corpus.managed or corpus.writable),
+        "reindex": corpus.reindex.on,
     }
 
 
@@ -142,6 +146,7 @@ def _facts(state: State, ledger: Ledger, corpus: Corpus) -> Facts:
         failures=tuple(ledger.failures.all(corpus.name, _QUARANTINED_SHOWN)),
         missing=state.why_no_embedder(corpus),
         overlong=_overlong(ledger, corpus),
+        reindex=corpus.reindex,
     )
 
 

@@ -32,15 +32,19 @@ def save_image(context: JobContext, corpus: Corpus) -> str:
 
 
 def retry_failures(context: JobContext) -> str:
-    """Request a scan of each corpus that has failures, or whose embedder was missing."""
+    """Request a scan of each corpus that has failures, or whose embedder was missing.
+
+    What failed in a corpus that does not follow changes is read at its next scan.
+    """
     state = context.state
     state.embedders.try_absent_again()
     retried = state.ledger.failures.retry()
+    following = [each.name for each in state.corpora.values() if each.reindex.follows_changes]
     for corpus in state.corpora.values():
         embedder = state.embedders.named(corpus.embedder)
         if state.snapshot.corpora[corpus.name].embedder != embedder.id:
-            state.request(Job("reconcile", corpus.name))
-    for name in {failure.corpus for failure in state.ledger.failures.all()}:
+            state.request(Job("reconcile" if corpus.name in following else "embed", corpus.name))
+    for name in {failure.corpus for failure in state.ledger.failures.all()}.intersection(following):
         state.request(Job("reconcile", name))
     return f"{retried} failures to be tried again"
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import MANUAL
 from irdaemon.engine import upkeep
 from irdaemon.engine.calibrate import calibrate_corpus
 from irdaemon.engine.configured import described
@@ -122,7 +123,8 @@ class Writer:
         held = {name: index.rows.n_artifacts for name, index in indexes.items()}
         self.publisher.set_corpora(corpora)
         for corpus in corpora:
-            if corpus is not before.get(corpus.name):  # one that stays as it is
+            changed = corpus is not before.get(corpus.name)
+            if changed and corpus.reindex.on != MANUAL:
                 self._state.request(Job("reconcile", corpus.name))
         data = {"generation": self._state.snapshot.generation, "corpus": ""}
         self._state.notify("generation", data)

@@ -20,6 +20,12 @@ from irdaemon.evaluate.compare import Comparison, compare
 from irdaemon.evaluate.curve import distractor_robustness_curve
 from irdaemon.evaluate.generate import generate_abstentions, generate_cases
 from irdaemon.evaluate.gold import Catalogue
+from irdaemon.evaluate.graded import (
+    GradedQuery,
+    IndexingComparison,
+    compare_indexings,
+    graded_ndcg,
+)
 from irdaemon.evaluate.report import report
 from irdaemon.evaluate.runs import (
     Run,
@@ -37,12 +43,15 @@ __all__ = [
     "Catalogue",
     "Cell",
     "Comparison",
+    "GradedQuery",
+    "IndexingComparison",
     "Run",
     "Searcher",
     "Sweep",
     "answered",
     "calibrate_min_score",
     "compare",
+    "compare_indexings",
     "corpus_signature",
     "distractor_robustness_curve",
     "evaluate_discovery",
@@ -50,6 +59,7 @@ __all__ = [
     "floor_of",
     "generate_abstentions",
     "generate_cases",
+    "graded_ndcg",
     "load_cases",
     "outcome",
     "parse_cases",

@@ -50,7 +50,7 @@ class CorpusIndex:
     `embedder` names the vector space of the dense leg. `floors` are the calibrated floors that fit
     it, by mode. `last_reconcile` is None until the first whole scan has ended; `degraded` lists
     roots that could not be scanned. `vocabulary` is what its term ids are from, where that is not
-    its snapshot's.
+    its snapshot's. `by_hand` is whether only a person has it scanned.
     """
 
     corpus: str
@@ -64,6 +64,7 @@ class CorpusIndex:
     last_reconcile: float | None = None
     degraded: tuple[str, ...] = ()
     vocabulary: Mapping[str, int] | None = None
+    by_hand: bool = False
 
     @classmethod
     def imaged(cls, origin: Origin, image: Image) -> CorpusIndex:
@@ -99,11 +100,13 @@ class CorpusIndex:
     def building(self) -> bool:
         """Return whether much is still to come: the first whole scan, or most of the vectors.
 
-        Where there is no embedder no vectors will come.
+        Where there is no embedder no vectors will come, and where a person has to ask for the first
+        scan it does not come by itself.
         """
         embedding = self.embedder and not self.embedder.startswith(ABSENT)
         few_vectors = embedding and 2 * self.unembedded > self.rows.n_records
-        return self.last_reconcile is None or bool(few_vectors)
+        begun = not self.by_hand or bool(self.rows.n_records)
+        return (self.last_reconcile is None and begun) or bool(few_vectors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,11 @@ class Ledger:
             oldest = (inserted.lastrowid or 0) - _JOBS_KEPT
             self._store.run("DELETE FROM jobs WHERE id <= ?", oldest)
 
+    def last_job(self, kind: str) -> float | None:
+        """Return when the last job of a kind began, as far as is known; None where none is."""
+        row = self._store.one("SELECT max(started) FROM jobs WHERE kind = ?", kind)
+        return row[0] if row else None
+
     def forget_unused_terms(self) -> None:
         """Blank the terms that nothing stored holds any more."""
         used = np.zeros(len(self.terms.table()), np.bool_)

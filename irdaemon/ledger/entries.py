@@ -62,6 +62,17 @@ class Entries:
         )
         return KnownEntry(*row) if row else None
 
+    def paths(self, corpus: str) -> dict[str, bool]:
+        """Return the paths of all known entries, each with whether any there holds an artifact."""
+        return {
+            path: bool(holds)
+            for path, holds in self._store.all(
+                "SELECT path, max(EXISTS (SELECT 1 FROM artifacts WHERE entry = entries.id))"
+                " FROM entries WHERE corpus = ? GROUP BY path",
+                corpus,
+            )
+        }
+
     def known_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
         row = self._store.one(f"SELECT count(*) FROM entries WHERE {_UNDER}", *_under(corpus, top))

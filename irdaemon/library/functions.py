@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
+from irclient.results import CorpusCoverage
 from irdaemon.disclosure.disclose import with_passage
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
 from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
@@ -230,6 +231,16 @@ def records_for_artifact(
     built = _built(corpus)
     records = built.engine.records(f"{built.name}/{artifact_id}")
     return [each for each in records if surface_kind in (None, each["kind"])]
+
+
+def coverage(corpus: Built | str) -> CorpusCoverage:
+    """Walk a corpus' directories and return how much of what lies there is indexed.
+
+    The walk is not its source's own: what that overlooks is missing here.
+    """
+    built = _built(corpus)
+    (found,) = built.engine.coverage(built.name)
+    return found
 
 
 def as_retriever(corpus: Built | str, **defaults: Any) -> BoundSearch:

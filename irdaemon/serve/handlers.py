@@ -143,6 +143,11 @@ def audit(engine: Engine, args: Args) -> Any:
     return engine.audit(args.get("corpus"))
 
 
+def coverage(engine: Engine, args: Args) -> Any:
+    """Return how much of what lies below the roots of a corpus, or of all, is indexed."""
+    return engine.coverage(args.get("corpus"))
+
+
 def info(engine: Engine, args: Args) -> Any:
     """Return what is known of a corpus."""
     return engine.info(args.get("corpus", ""))
@@ -153,6 +158,11 @@ def build(engine: Engine, args: Args) -> Any:
     scan = ScanRequest(full=args.get("full", False), prune=args.get("prune", False))
     names = [args["corpus"]] if args.get("corpus") else list(engine.corpora)
     return [engine.request(Job("reconcile", name, scan)) for name in names]
+
+
+def maintain(engine: Engine, args: Args) -> Any:
+    """Request the upkeep of a corpus, or of all, that is due; return all that was considered."""
+    return engine.maintain(args.get("corpus"), args.get("dry_run", False))
 
 
 def hint(engine: Engine, args: Args) -> Any:

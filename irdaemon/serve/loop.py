@@ -35,6 +35,8 @@ _WORKERS: Mapping[Cost, int] = {
     "slow": 2,
     # Filtered queries: apart from the slow ones, so that an evaluation of minutes delays none.
     "heavy": 2,
+    # One walk at a time: it takes minutes and is seldom wanted.
+    "walking": 1,
     # These do nothing but wait for the writer.
     "waiting": 16,
 }

@@ -32,8 +32,8 @@ from irdaemon.serve.rules import Args, Filter, Rule
 log = logging.getLogger(__name__)
 
 # quick: answered by the loop. By workers: heavy may read all records or a client's documents, slow
-# reads files or the ledger, waiting mostly waits for the writer.
-Cost = Literal["quick", "heavy", "slow", "waiting"]
+# reads files or the ledger, walking walks whole trees, waiting mostly waits for the writer.
+Cost = Literal["quick", "heavy", "slow", "walking", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ OPS: Mapping[str, ServedOp] = {
     "failures": ServedOp(handlers.failures, "slow", rules.any_corpus, rules.own_rows),
     "secrets": ServedOp(handlers.secrets, "slow", rules.any_corpus, rules.own_rows),
     "audit": ServedOp(handlers.audit, "slow", rules.audited_corpus, rules.own_rows),
+    "coverage": ServedOp(handlers.coverage, "walking", rules.listed_corpus, rules.own_rows),
     "info": ServedOp(handlers.info, "slow", rules.one_corpus),
     "build": ServedOp(handlers.build, "quick", rules.built_corpus),
+    "maintain": ServedOp(handlers.maintain, "slow", rules.built_corpus),
     # Resolving a path may touch a slow disk.
     "hint": ServedOp(handlers.hint, "slow", rules.no_hint),
     "impressions": ServedOp(handlers.impressions, "quick", rules.referenced),
@@ -172,6 +174,8 @@ def cost(request: wire.Request) -> Cost:
         return "quick"
     if op.cost == "waiting" or args.get("fresh"):
         return "waiting"
+    if op.cost == "walking":
+        return "walking"
     discloses = (args.get("level", "metadata"), args.get("expand", "none")) != ("metadata", "none")
     if op.cost == "slow" or discloses or args.get("rerank"):
         return "slow"

@@ -71,6 +71,24 @@ def plugins_of(store: str) -> tuple[Plugin, ...]:
     return tuple(sorted(found, key=lambda plugin: (plugin.id, plugin.path)))
 
 
+def why_not_in_use(path: str, part: str) -> str:
+    """Return why a file is not of `part` (see `places_of`) of a plugin in use, "" where it may be.
+
+    A file in no store may be. What cannot be understood decides nothing.
+    """
+    store = store_of(path)
+    if not store:
+        return ""
+    try:
+        plugins = [(each.path, places_of(each, part)) for each in plugins_of(store)]
+    except SourceError:
+        return "of a plugin store that cannot be understood"
+    for top, places in plugins:
+        if os.path.dirname(path) == top or any(at_or_under(path, place) for place in places):
+            return ""
+    return "of a plugin that is not in use"
+
+
 def places_of(plugin: Plugin, part: str) -> tuple[str, ...]:
     """Return the files and directories a plugin keeps `part` in; never one outside its root.
 

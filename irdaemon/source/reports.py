@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.document import document
 from irdaemon.source.opening import resolved
-from irdaemon.source.options import checked, number, strings
+from irdaemon.source.options import checked, number, strings, switch
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
@@ -23,12 +24,14 @@ from irdaemon.source.tree import (
 )
 from irdaemon.types import Entry, Problem, Reading, Root, Scan
 
-_OPTIONS = {"exclude": list, "max_bytes": int}
+_OPTIONS = {"exclude": list, "recursive": bool, "max_bytes": int}
 _VENDORED = PRUNED | {"vendor", "vendored", "third_party", "site-packages", "dist", "build"}
 # A project lies two or three levels below the root: group/project, group/kind/project.
 _PROJECT_LEVELS = (2, 3)
 _MARKDOWN = ".md"
 _HIDDEN = "hidden or vendored directory"
+_CAPITALS = "named in capitals"
+_BELOW = "below a docs folder"
 _DOCS = (("docs",), ("misc", "docs"))
 
 
@@ -36,9 +39,9 @@ class Reports:
     """Enumerate and read the Markdown below `*/*/docs`, `*/*/misc/docs` and one level deeper.
 
     Left out are files named in capitals (README.md, CHANGELOG.md), hidden and vendored
-    directories. Options: `exclude`, names of further directories to leave out; `max_bytes`
-    (2,000,000), the largest file to read. A report's id is its path below the root; with several
-    roots, in the home directory.
+    directories. Options: `exclude`, names of further directories to leave out; `recursive` (true),
+    also look below the docs folders themselves; `max_bytes` (2,000,000), the largest file to read.
+    A report's id is its path below the root; with several roots, in the home directory.
     """
 
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
@@ -47,6 +50,7 @@ class Reports:
         given = checked("reports", options, _OPTIONS)
         self._roots = roots
         self._left_out = _VENDORED | frozenset(strings(given, "exclude"))
+        self._recursive = switch(given, "recursive", True)
         self._max_bytes = number(given, "max_bytes", 2_000_000)
 
     def roots(self) -> tuple[Root, ...]:
@@ -77,15 +81,29 @@ class Reports:
         project = _project(parts[:-1])
         return Reading((document(entry, {"path": entry.key, "project": project}, self._max_bytes),))
 
+    def expected(self) -> Expected:
+        """Return which files should be entries; see irdaemon.source.expected."""
+        return Expected(_why_no_report, self._why_not_into)
+
+    def _why_not_into(self, seen: SeenPath) -> str | None:
+        parts = tuple(seen.relative.split(os.sep))
+        if seen.name.startswith(".") or seen.name in self._left_out:
+            return _HIDDEN if _project(parts[:-1]) else None
+        if not self._recursive and _project(parts[:-1]):
+            return _BELOW
+        return "" if _leads_to_docs(parts) else None
+
     def _look(
         self, root: Root, top: str, entries: dict[str, Entry], left_out: LeftOut
     ) -> list[Problem]:
         def descend(entry: os.DirEntry[str]) -> bool:
             parts = _parts(entry.path, top)
             hidden = entry.name.startswith(".") or entry.name in self._left_out
-            if hidden and _project(parts[:-1]):
-                left_out.counts[_HIDDEN] += 1
-            return not hidden and _leads_to_docs(parts)
+            if not _project(parts[:-1]):
+                return not hidden and _leads_to_docs(parts)
+            if hidden or not self._recursive:
+                left_out.counts[_HIDDEN if hidden else _BELOW] += 1
+            return not hidden and self._recursive
 
         walk = Walk(Symlinks.of(self._roots))
         for directory, found in walk.directories(top, descend):
@@ -123,11 +141,19 @@ class Reports:
         return next((_parts(path, top) for top in tops if at_or_under(path, top)), ())
 
 
+def _why_no_report(seen: SeenPath) -> str | None:
+    if not _project(tuple(seen.relative.split(os.sep))[:-1]):
+        return None
+    if _is_report(seen.name):
+        return ""
+    return _CAPITALS if seen.name.lower().endswith(_MARKDOWN) else "not Markdown"
+
+
 def _count(names: list[str], left_out: LeftOut) -> None:
     """Count files in docs folders that are no reports."""
     for name in names:
         if name.lower().endswith(_MARKDOWN):
-            left_out.counts["named in capitals"] += 1
+            left_out.counts[_CAPITALS] += 1
         else:
             left_out.by_suffix("not Markdown", name)
 

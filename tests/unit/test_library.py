@@ -333,3 +333,13 @@ def test_an_id_that_is_no_text_is_left_out_and_the_rest_is_built():
     source = ir.CorpusSource.from_mapping({"a\ud800": "one", "b": "two \ud800"}, name="half")
     built = ir.build(source, store=":memory:", embedder="hashing")
     assert [hit.name for hit in ir.search(built, "two one")] == ["b"]
+
+
+def test_coverage_of_a_corpus_names_what_came_since_it_was_built(tmp_path):
+    (tmp_path / "a.md").write_text("how to fill a form")
+    notes = ir.build(ir.CorpusSource.from_files(tmp_path, name="covered"), store=":memory:")
+    assert ir.coverage(notes).ratio == 1.0
+    (tmp_path / "b.md").write_text("how to write a report")
+    found = ir.coverage("covered")
+    assert (found.indexed, found.missing_paths) == (1, [str(tmp_path / "b.md")])
+    assert ir.coverage(notes.rebuild()).missing == 0

@@ -119,7 +119,7 @@ def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
     assert sorted(never) == [
         *("add", "build", "doc_add", "doc_index", "doc_remove", "doc_update"),
-        *("drop_docs", "hint", "progress", "reload", "rm"),
+        *("drop_docs", "hint", "maintain", "progress", "reload", "rm"),
     ]
     guide = (ROOT / "docs/client.md").read_text("utf-8")
     (said,) = re.findall(r"([^.]*) and `call` are\s+never sent a second time", guide)

@@ -40,13 +40,30 @@ def status(state: dict[str, Any], width: int = UNCUT) -> str:
         f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
     above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
-    below = [*ledger(state.get("ledger", {})), *health(state), *skipped(state["corpora"])]
+    below = [*ledger(state.get("ledger", {})), *health(state), *behind(state["corpora"])]
+    below += skipped(state["corpora"])
     below += waiting(state.get("waiting_for", ()))
     parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
     parts += [paragraph(line, width) for line in below]
     if "profile" in state:
         parts += ["", stages(state["profile"])]
     return "\n".join(parts)
+
+
+def behind(states: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for each corpus that does not follow changes: how far behind it may be."""
+    return [
+        f"{how}: {state['name']}: {_lacking(state)}"
+        for state in states
+        if (how := state.get("reindex", "change")) != "change"
+    ]
+
+
+def _lacking(state: dict[str, Any]) -> str:
+    build = f"irc build {state['name']}"
+    if state.get("last_reconcile") is None:
+        return f"not scanned yet; {build} scans it"
+    return f"may lack what changed since its scan {_scanned(state)}; {build} scans it"
 
 
 def skipped(states: Sequence[dict[str, Any]]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
+from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.asset import asset
 from irdaemon.source.files.captions import captioned, is_caption
 from irdaemon.source.files.document import document
@@ -63,9 +64,7 @@ class Files:
         where = EVERYTHING if under is None else self._affected(under, tops)
         if where is None:
             return Scan((), ())
-        ignores = Ignores(top.path for top in tops) if self._gitignore else None
-        wanted = Filter(self._wanted, self._excluded, ignores, unreadable_suffixes())
-        finder = FileFinder(wanted, Symlinks.of(self._roots))
+        finder = FileFinder(self._filter(tops), Symlinks.of(self._roots))
         searched = [_search(finder, top, where) for top in tops]
         return self._scan(finder, where) if any(searched) or not tops else Scan((), ())
 
@@ -76,6 +75,22 @@ class Files:
         if is_extracted(suffix_of(entry.path)):
             return Reading((asset(entry, place, self._max_asset_bytes),))
         return Reading((document(entry, place, self._max_bytes),))
+
+    def expected(self) -> Expected:
+        """Return which files should be entries; see irdaemon.source.expected."""
+        wanted = self._filter(self._tops())
+
+        def file(seen: SeenPath) -> str:
+            return "" if seen.path == seen.top else wanted.why_not(seen.path, seen.relative)
+
+        def directory(seen: SeenPath) -> str:
+            return wanted.why_not_directory(seen.path, seen.relative)
+
+        return Expected(file, directory)
+
+    def _filter(self, tops: tuple[Root, ...]) -> Filter:
+        ignores = Ignores(top.path for top in tops) if self._gitignore else None
+        return Filter(self._wanted, self._excluded, ignores, unreadable_suffixes())
 
     def _tops(self) -> tuple[Root, ...]:
         real = [replace(root, path=resolved(root.path)) for root in self._roots]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathspec import GitIgnoreSpec
 
 from irdaemon.source.asset_types import suffix_of
+from irdaemon.source.expected import PRUNED_REASON
 from irdaemon.source.files.ignore import Ignores
 from irdaemon.source.opening import resolved
 from irdaemon.source.symlinks import Symlinks
@@ -19,7 +20,6 @@ _OUTSIDE = "outside the pattern"
 _NEEDS = "needs "
 _EXCLUDED = "excluded"
 _IGNORED = "ignored by git"
-_PRUNED = "version control, dependencies, caches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Filter:
     def why_not_directory(self, path: str, relative: str) -> str:
         """Return why a directory is not searched, "" where it is."""
         if os.path.basename(path) in PRUNED:
-            return _PRUNED
+            return PRUNED_REASON
         if self.excluded.match_file(relative + "/"):
             return _EXCLUDED
         ignored = self.ignores and self.ignores.ignores(path, is_directory=True)

@@ -10,12 +10,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.expected import Expected, SeenPath, why_not_below
 from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.guidance.guidance_finder import GuidanceFinder, GuidanceTop, product_in
 from irdaemon.source.guidance.kind import Kind
 from irdaemon.source.opening import read_regular, resolved
 from irdaemon.source.options import checked, number
-from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
+from irdaemon.source.plugin_store import (
+    control_files,
+    plugin_at,
+    settings_roots,
+    store_of,
+    why_not_in_use,
+)
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
@@ -102,6 +109,24 @@ class GuidanceFiles:
             if os.path.lexists(where) or not where:
                 finder.search(top)
         return _scan(finder, where)
+
+    def expected(self) -> Expected:
+        """Return which files should be entries; see irdaemon.source.expected."""
+        tops = {top.path: top for top in self._tops()}
+
+        def file(seen: SeenPath) -> str | None:
+            top = tops.get(seen.top)  # none of a settings file beside the roots
+            if top is None:
+                return None
+            known = top.given if seen.path == seen.top else os.path.join(top.given, seen.relative)
+            if not self._kind.product(known, top.own):
+                return None
+            return why_not_in_use(seen.path, self._kind.name)
+
+        def directory(seen: SeenPath) -> str:
+            return why_not_below(seen, self._depth)
+
+        return Expected(file, directory)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one file; what is not of this kind after all is counted as skipped."""

@@ -10,9 +10,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from irclient.errors import QueryError
+from irdaemon.source.expected import Expected
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings
 from irdaemon.source.packages.change import scan_change
+from irdaemon.source.packages.expectation import expected_packages
 from irdaemon.source.packages.known import known_places, known_roots
 from irdaemon.source.packages.load import read_entry
 from irdaemon.source.packages.walk import WalkLimits, scan_all
@@ -50,6 +52,10 @@ class Packages:
         if under is None:
             return scan_all(self._real_roots(), self._limits)
         return scan_change(self._real_roots(), self._limits, under)
+
+    def expected(self) -> Expected:
+        """Return which files should be entries; see irdaemon.source.expected."""
+        return expected_packages(self._limits)
 
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read one package: its manifest and README."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import ClassVar
 
+from irdaemon.source.expected import PRUNED_REASON, Expected, SeenPath
 from irdaemon.source.opening import followed, resolved
 from irdaemon.source.options import checked, number, switch
 from irdaemon.source.sessions.documents import is_document, read_document
@@ -17,6 +18,7 @@ from irdaemon.source.sessions.stores import entries, is_store, read_stored, targ
 from irdaemon.source.sessions.transcript import SessionFilter
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
+    PRUNED,
     Walk,
     at_or_under,
     home_relative,
@@ -79,6 +81,25 @@ class Sessions:
         root = next((r for r in self._roots if _concerns(where, r)), None)
         return self._below(where, root) if root else Scan((), ())
 
+    def expected(self) -> Expected:
+        """Return which files should be entries; see irdaemon.source.expected.
+
+        What a database holds only its tables tell: databases are of no concern here.
+        """
+        return Expected(self._why_no_session, _why_no_sessions_below)
+
+    def _why_no_session(self, seen: SeenPath) -> str | None:
+        if not _may_be_sessions(seen.path) or is_store(seen.path):
+            return None
+        try:
+            changed_at = os.stat(seen.path).st_mtime
+        except OSError:
+            return None
+        return "older than since_days" if changed_at < self._since() else ""
+
+    def _since(self) -> float:
+        return time.time() - self._since_days * _DAY if self._since_days > 0 else 0.0
+
     def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
         """Read the turns of a session, only new or changed ones where a file of lines has grown."""
         if is_store(entry.path):
@@ -120,7 +141,7 @@ class Sessions:
 
     def _in_file(self, walk: Walk, path: str, scope: str) -> list[Entry]:
         """Return the entries in a file: none when it just vanished or is too old."""
-        since = time.time() - self._since_days * _DAY if self._since_days > 0 else 0.0
+        since = self._since()
         try:
             real = followed(path, walk.symlinks.roots)
             if is_store(real):
@@ -139,6 +160,12 @@ class Sessions:
 
 def _may_hold_sessions(entry: os.DirEntry[str]) -> bool:
     return not_pruned(entry) and entry.name not in _NOT_SESSIONS
+
+
+def _why_no_sessions_below(seen: SeenPath) -> str:
+    if seen.name in PRUNED:
+        return PRUNED_REASON
+    return "outputs and notes beside sessions" if seen.name in _NOT_SESSIONS else ""
 
 
 def _may_be_sessions(path: str) -> bool:

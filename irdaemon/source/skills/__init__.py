@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
+from irdaemon.source.expected import Expected, SeenPath, directory_of, why_not_below
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number
-from irdaemon.source.plugin_store import control_files, plugin_at, settings_roots, store_of
+from irdaemon.source.plugin_store import (
+    control_files,
+    plugin_at,
+    settings_roots,
+    store_of,
+    why_not_in_use,
+)
 from irdaemon.source.skills.reading import skill
 from irdaemon.source.skills.skill_directories import (
     CODEX_FILE,
@@ -72,6 +79,14 @@ class Skills:
         plugin = plugin_at(entry.path, self._stores()) if entry.scope == "plugin" else ""
         return Reading((skill(entry, plugin, self._max_bytes),))
 
+    def expected(self) -> Expected:
+        """Return which files should be entries; see irdaemon.source.expected."""
+
+        def directory(seen: SeenPath) -> str:
+            return why_not_below(seen, self._depth)
+
+        return Expected(_why_no_skill, directory, directory_of)
+
     def _affected(self, under: str) -> str | None:
         """Return the directory a change is confined to; None when it is no concern of ours."""
         tops = tuple(top.path for top in self._tops())
@@ -112,6 +127,10 @@ class Skills:
 
     def _stores(self) -> list[str]:
         return [top.path for top in self._tops() if store_of(top.path) == top.path]
+
+
+def _why_no_skill(seen: SeenPath) -> str | None:
+    return why_not_in_use(seen.path, "skills") if seen.name in SKILL_NAMES else None
 
 
 def _skill_directory(path: str) -> str:

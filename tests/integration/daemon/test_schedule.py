@@ -1,19 +1,27 @@
 """The schedule: asks for upkeep, and can be stopped whatever it is doing."""
 
 import threading
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from irdaemon.config.config import ScheduleConfig
+from irdaemon.config.reindex import Reindex, quiet_hours
 from irdaemon.daemon.schedule import Schedule
+from irdaemon.engine.queue import Job
+from tests.support.corpora import engine, mapped
+
+NOON = datetime(2026, 6, 16, 12).timestamp()
+HOUR = 3600.0
 
 
 class Asked:
     """Stands in for the engine: notes what it was asked for."""
 
-    corpora = ("notes", "skills")
-
     def __init__(self):
+        self.corpora = {name: mapped({}, name) for name in ("notes", "skills")}
+        self.state = engine().state
         self.jobs = []
         self.routine = []
 
@@ -78,3 +86,61 @@ def test_a_stop_beside_a_start_raises_nothing_and_leaves_no_thread(_):
     starting.join()
     schedule.stop()
     assert threads() == before
+
+
+def scheduled(reindex, quiet=""):
+    """Return an engine with a corpus that was scanned, its schedule, and how to set its clock."""
+    time = [NOON]
+    corpus = replace(mapped({"a": "fill a form"}), reindex=reindex)
+    made = engine(corpus, clock=lambda: time[0], calibrating=False, quiet=quiet_hours(quiet))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    return made, Schedule(made, ScheduleConfig()), lambda hours: time.__setitem__(0, NOON + hours)
+
+
+def waiting(made):
+    found = []
+    while job := made.state.work.take():
+        found.append((job.kind, job.corpus))
+        made.state.work.end(job.number, "done", "")
+    return found
+
+
+def test_what_is_scanned_at_an_interval_is_scanned_when_that_has_passed_and_not_routinely():
+    made, schedule, set_clock = scheduled(Reindex("interval", 12 * HOUR))
+    schedule.reconcile_all()
+    set_clock(11 * HOUR)
+    schedule.look()
+    assert waiting(made) == []
+    set_clock(12 * HOUR)
+    schedule.look()
+    assert waiting(made) == [("reconcile", "m")]
+
+
+def test_what_is_indexed_by_hand_is_never_scanned_by_the_schedule():
+    made, schedule, set_clock = scheduled(Reindex("manual"))
+    set_clock(10_000 * HOUR)
+    schedule.reconcile_all()
+    schedule.look()
+    assert waiting(made) == []
+
+
+def test_a_scan_at_an_interval_waits_for_the_quiet_hours():
+    made, schedule, set_clock = scheduled(Reindex("interval", HOUR), quiet="22:00-06:00")
+    set_clock(9 * HOUR)
+    schedule.look()
+    assert waiting(made) == []
+    set_clock(10 * HOUR)
+    schedule.look()
+    assert waiting(made) == [("reconcile", "m")]
+
+
+def test_a_compaction_that_is_due_by_day_is_done_once_in_the_quiet_hours():
+    made, schedule, set_clock = scheduled(Reindex(), quiet="22:00-06:00")
+    schedule.compact()
+    schedule.look()
+    assert waiting(made) == []
+    set_clock(11 * HOUR)
+    schedule.look()
+    schedule.look()
+    assert waiting(made) == [("compact", "")]

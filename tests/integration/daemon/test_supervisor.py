@@ -3,9 +3,11 @@
 import time
 from dataclasses import dataclass, field, replace
 
+from irdaemon.config.reindex import Reindex
 from irdaemon.daemon.supervisor import SupervisorThread
 from irdaemon.engine.health import Facts, Policy, ProcessHealth, health
 from irdaemon.engine.lag import Watermarks
+from tests.support.corpora import skills
 
 
 @dataclass
@@ -64,6 +66,15 @@ def test_roots_that_the_watcher_was_not_given_yet_are_not_said_to_be_unwatched()
     assert not supervisor.watches
     supervisor.tick(1.0)
     assert (during, supervisor.watches) == ([False, False], True)
+
+
+def test_only_what_follows_changes_is_watched(tmp_path):
+    given = []
+    followed, by_hand = skills(tmp_path / "a"), skills(tmp_path / "b", name="t")
+    stand = Stand({"s": followed, "t": replace(by_hand, reindex=Reindex("manual"))})
+    stand.set_roots = given.extend
+    SupervisorThread(stand, stand, stand, stand).tick(0.0)
+    assert [root.path for root in given] == [str(tmp_path / "a")]
 
 
 def test_every_two_seconds_it_has_new_places_sought():

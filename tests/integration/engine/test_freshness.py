@@ -3,10 +3,13 @@
 import os
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from irclient.errors import QueryError
+from irdaemon.config.reindex import Reindex
+from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.queue import Job, Work
 from irdaemon.types import Query, Root
 from irdaemon.watch import Debouncer, Settings, Watcher
@@ -22,6 +25,30 @@ def test_a_fresh_answer_of_an_engine_without_a_watcher_looks_first(tmp_path):
     assert answer.n_retrieved == 1
     assert answer.freshness["unproved"] == []
     assert "unproved" not in made.search(Query("badger")).freshness
+
+
+def test_what_is_scanned_at_intervals_is_scanned_for_a_fresh_answer(tmp_path):
+    write_skill(tmp_path / "a", "badger")
+    made = engine(replace(skills(tmp_path), reindex=Reindex("interval")))
+    answer = made.search(Query("badger", mode="lexical", fresh=True))
+    assert (answer.n_retrieved, answer.freshness["unproved"]) == (1, [])
+
+
+def test_what_is_indexed_by_hand_is_not_scanned_for_a_fresh_answer_and_is_named_as_not_proved(
+    tmp_path,
+):
+    write_skill(tmp_path / "a", "badger")
+    made = engine(replace(skills(tmp_path), reindex=Reindex("manual")))
+    answer = made.search(Query("badger", mode="lexical", fresh=True))
+    assert (answer.n_retrieved, answer.freshness["unproved"]) == (0, [os.path.realpath(tmp_path)])
+
+
+def test_events_of_a_root_prove_nothing_of_a_corpus_that_does_not_take_them(tmp_path):
+    write_skill(tmp_path / "a", "badger")
+    corpus = replace(skills(tmp_path), reindex=Reindex("interval"))
+    work, wait = Work(), lambda happened, timeout: None
+    assert catch_up([corpus], work, lambda timeout: {str(tmp_path)}, wait, 1.0)
+    assert len(work.scans("s")) == 1
 
 
 def test_a_root_that_is_missing_is_named_as_not_proved(tmp_path):

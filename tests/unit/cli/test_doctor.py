@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 from contextlib import closing
 
 import pytest
@@ -19,6 +20,7 @@ from irdaemon.cli.doctor import (
     versions,
 )
 from irdaemon.config.config import parse_config
+from irdaemon.daemon import service
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.schema import MIGRATIONS
 from irdaemon.watch.limits import Mount
@@ -195,3 +197,23 @@ def test_a_check_that_fails_is_a_finding_and_the_others_are_made(monkeypatch):
     monkeypatch.setattr(doctor, "load", lambda family, name, table: broken)
     found = list(doctor.examine(config()))
     assert [finding.level for _, finding in found] == ["ok", "wrong"] * len(doctor.CHECKS)
+
+
+def test_a_service_of_another_environment_or_one_that_is_gone_is_wrong_and_ours_is_well(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(unit.sys, "platform", "linux")
+    monkeypatch.setattr(unit.shutil, "which", lambda name: None)
+    ours = service.unit_text()
+    service.unit_path().parent.mkdir(parents=True)
+    linked = tmp_path / "venv/bin/python"  # the same program behind another environment
+    linked.parent.mkdir(parents=True)
+    linked.symlink_to(sys.executable)
+    for other in (str(linked), "/gone/bin/python"):
+        service.unit_path().write_text(ours.replace(sys.executable, other))
+        (found,) = unit.check(config())
+        assert (found.level, found.fix) == ("wrong", "irdaemon service install")
+    service.unit_path().write_text(ours)
+    (found,) = unit.check(config())
+    assert found.level == "ok"

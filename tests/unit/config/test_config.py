@@ -4,8 +4,10 @@ import os
 import pytest
 
 from irdaemon.config.config import ConfigError, load_config, parse_config
-from irdaemon.config.corpus import make_corpus, newly_found, waited_for
+from irdaemon.config.corpus import corpora_of, make_corpus, newly_found, waited_for
+from irdaemon.config.reindex import Reindex
 from irdaemon.config.template import initial_config
+from irdaemon.strategy import Chunked
 
 PATH = "/etc/x/irdaemon.toml"
 
@@ -108,6 +110,50 @@ def test_the_roots_of_documents_are_a_list_of_paths_in_the_configuration():
     assert not config.documents.roots[0].startswith("~")
     assert "roots must be a list" in refused("[documents]\nroots = 'here'\n")
     assert "roots must be a text" in refused("[documents]\nroots = [1]\n")
+
+
+def test_a_corpus_says_what_has_it_scanned_and_by_default_each_change_does():
+    files = "[corpora.n]\nkind = 'files'\nroots = ['/n']\n"
+    for text, reindex in (
+        ("", Reindex("change")),
+        ("reindex = 'manual'\n", Reindex("manual")),
+        ("reindex = 'interval'\n", Reindex("interval", 86_400.0)),
+        ("reindex = 'interval'\nreindex_minutes = 90\n", Reindex("interval", 5_400.0)),
+    ):
+        (made,) = corpora_of(parse_config("known = false\n" + files + text, PATH))
+        assert made.reindex == reindex
+
+
+@pytest.mark.parametrize("kind", ["skills", "packages", "reports", "files", "sessions"])
+def test_every_kind_follows_changes_by_default(kind):
+    (made,) = corpora_of(parse_config(f"known = false\n[corpora.{kind}]\nroots = ['/n']\n", PATH))
+    assert made.reindex.follows_changes
+
+
+def test_what_is_written_of_a_corpus_is_what_it_is_made_of():
+    text = (
+        "known = false\n[corpora.n]\nkind = 'files'\nroots = ['/n']\nreindex = 'interval'\n"
+        "reindex_minutes = 720\nstrategy = {name = 'Chunked', params = {chunk_size = 900}}\n"
+    )
+    (made,) = corpora_of(parse_config(text, PATH))
+    assert isinstance(made.strategy, Chunked)
+    assert (made.strategy.chunk_size, made.reindex) == (900, Reindex("interval", 43_200.0))
+
+
+def test_when_a_corpus_is_scanned_cannot_be_misspelt_or_said_in_vain():
+    table = "[corpora.skills]\n"
+    assert "did you mean 'manual'" in refused(f"{table}reindex = 'manuel'\n")
+    assert "reindex_minutes must be above 0" in refused(f"{table}reindex_minutes = 5\n")
+    interval = f"{table}reindex = 'interval'\n"
+    assert "reindex_minutes must be above 0" in refused(f"{interval}reindex_minutes = 0\n")
+    assert "must be a number" in refused(f"{interval}reindex_minutes = 'often'\n")
+
+
+@pytest.mark.parametrize("hours", ["22-6", "24:00-06:00", "06:00-06:00", "always"])
+def test_quiet_hours_are_two_different_times_of_the_day(hours):
+    message = refused(f"[schedule]\nquiet = '{hours}'\n")
+    assert f"irdaemon.toml:2: quiet must be like 22:00-06:00, not '{hours}'" in message
+    assert parse_config("[schedule]\nquiet = '2:30-6:00'\n", PATH).schedule.quiet == "2:30-6:00"
 
 
 def test_redaction_cannot_be_switched_off_or_misspelt():

@@ -1,5 +1,8 @@
 """The user service: commands of the machine's own manager."""
 
+import plistlib
+import sys
+
 import pytest
 
 from irclient.errors import Unavailable
@@ -86,3 +89,18 @@ def test_the_service_runs_the_process_that_the_manager_names(systemctl):
     assert [service.runs(pid) for pid in (17, 18, None, 17, 17)] == [
         *(True, False, False, False, False)
     ]
+
+
+def test_a_machine_without_a_manager_is_left_without_a_unit(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(service.sys, "platform", "linux")
+    monkeypatch.setattr(service.shutil, "which", lambda name: None)
+    with pytest.raises(Unavailable, match="systemctl"):
+        service.install()
+    assert not service.unit_path().exists()
+
+
+def test_a_launch_agent_is_a_property_list_that_starts_this_interpreter():
+    agent = plistlib.loads(service.agent_plist())
+    assert agent["ProgramArguments"][:4] == [sys.executable, "-m", "irdaemon", "start"]
+    assert agent["KeepAlive"] == {"SuccessfulExit": False}

@@ -1,9 +1,12 @@
 """A changed path is scanned by the corpora that it concerns; a hint decides nothing more."""
 
+from dataclasses import replace
+
 import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
+from irdaemon.config.reindex import Reindex
 from irdaemon.engine.changes import jobs_for_changes, jobs_for_hint
 from irdaemon.source.files import Files
 from irdaemon.source.skills import Skills
@@ -125,3 +128,20 @@ def test_where_no_root_and_no_link_explains_a_path_all_corpora_that_follow_links
     assert scans([path], corpora, {}) == {"links": (str(path),)}
     below = tmp_path / "b" / "SKILL.md"
     assert scans([below], corpora, None) == {"links": (str(below),), "b": (str(below),)}
+
+
+def with_reindex(reindex, *roots):
+    return replace(corpus("c", *roots), reindex=Reindex(reindex))
+
+
+def test_a_hint_is_taken_by_what_is_scanned_at_intervals_and_not_by_what_is_indexed_by_hand(
+    tmp_path,
+):
+    path = str(tmp_path / "note.md")
+    (job,) = jobs_for_hint(path, [with_reindex("interval", tmp_path)])
+    assert job.scan.under == (path,)
+    with pytest.raises(QueryError, match="'c' is indexed by hand only") as refused:
+        jobs_for_hint(path, [with_reindex("manual", tmp_path)])
+    assert refused.value.hint == "irc build c"
+    both = [with_reindex("manual", tmp_path), corpus("d", tmp_path)]
+    assert [job.corpus for job in jobs_for_hint(path, both)] == ["d"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from irdaemon.config.reindex import Reindex
 from irdaemon.engine.health import Facts, Policy, ProcessHealth, health, lasting
 from irdaemon.engine.lag import FailedJob, Watermarks
 from irdaemon.ledger import Failure
@@ -64,6 +65,23 @@ def test_what_keeps_an_index_behind_its_source_is_named(watermarks, more, word):
     _, notes = judge(facts(watermarks, **more))
     assert notes.level == "stale"
     assert word in notes.stale[0]
+
+
+def test_what_is_scanned_at_an_interval_is_overdue_by_that_and_what_is_by_hand_never():
+    daily, by_hand = Reindex("interval", 86_400.0), Reindex("manual")
+    for reindex, days, level in ((daily, 1.9, "ok"), (daily, 2.1, "stale"), (by_hand, 900, "ok")):
+        _, notes = judge(facts(reindex=reindex, scanned_at=NOW - days * 86_400))
+        assert notes.level == level
+    put_off = Policy(600, 900, put_off_s=86_400.0)
+    given = facts(reindex=daily, scanned_at=NOW - 2.9 * 86_400)
+    assert health((given,), ProcessHealth((WATCHED,)), put_off, NOW).level == "ok"
+
+
+def test_what_does_not_follow_changes_need_not_be_watched():
+    elsewhere = RootWatch("/real/elsewhere", "inotify")
+    for reindex, level in ((Reindex(), "offline"), (Reindex("manual"), "ok")):
+        _, notes = judge(facts(reindex=reindex), elsewhere)
+        assert notes.level == level
 
 
 def test_without_a_schedule_no_scan_is_overdue():

@@ -1,5 +1,7 @@
 """Several corpora in one call: one order over ledgers that share nothing."""
 
+import json
+
 import pytest
 
 import irdaemon as ir
@@ -232,3 +234,47 @@ def test_versions_of_one_thing_in_two_ledgers_are_one_hit(skills):
 def test_a_word_that_no_corpus_holds_is_respelled_by_the_words_of_each(skills, packages):
     answer = ir.discover([skills, packages], "find styel erors", mode="lexical")
     assert answer.signals.get("respelled") or references(answer.results) == ["packages/lint"]
+
+
+def test_an_answer_of_one_corpus_in_a_list_is_that_of_the_corpus_alone(skills):
+    text = "deploy the app to the server"
+    alone, listed = ir.discover(skills, text), ir.discover([skills], text)
+    assert references(listed.results) == references(alone.results)
+    assert [hit.score for hit in listed.results] == [hit.score for hit in alone.results]
+
+
+def test_an_answer_of_several_corpora_is_plain_data(skills, packages):
+    answer = ir.discover([skills, packages], "deploy the app to the server")
+    again = json.loads(json.dumps(answer.to_dict()))
+    assert [hit["corpus"] for hit in again["results"]] == [hit.corpus for hit in answer.results]
+
+
+def test_a_merge_of_the_callers_own_is_told_as_that(skills, packages):
+    def in_turn(found):
+        return [hit for hits in found.values() for hit in hits]
+
+    answer = ir.discover([skills, packages], "deploy the app to the server", merge=in_turn)
+    assert answer.signals["merge"] == "custom"
+
+
+def test_a_floor_of_one_corpus_is_no_reason_where_a_filter_left_nothing_of_the_other(
+    skills, packages
+):
+    answer = ir.discover(
+        [skills, packages],
+        "put the app on a server",
+        min_score={"skills": 1.0},
+        filter={"name": ["deploy"]},
+    )
+    per_source = answer.signals["per_source"]
+    assert answer.abstained
+    assert per_source["skills"]["above_floor"] is False
+    assert per_source["packages"]["n_candidates"] == 0
+
+
+@pytest.mark.parametrize("name", ["", "   "])
+def test_a_name_that_no_corpus_can_have_is_refused_and_nothing_is_made(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises((QueryError, NotFound)):
+        ir.discover([name], "deploy")
+    assert list(tmp_path.iterdir()) == []

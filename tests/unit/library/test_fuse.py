@@ -82,3 +82,43 @@ def test_ties_go_by_rank_then_by_the_order_of_the_sources():
 def test_what_makes_no_sense_is_refused(options, message):
     with pytest.raises(QueryError, match=message):
         ir.fuse_hits({"a": [hit("x", 0.5)], "b": []}, **options)
+
+
+def test_nothing_found_anywhere_is_nothing():
+    assert ir.fuse_hits({"a": [], "b": []}) == ()
+
+
+def test_an_artifact_that_a_source_found_twice_adds_its_best_rank_alone():
+    again = [hit("x", 0.9), hit("x", 0.7), hit("y", 0.8)]
+    fused = ir.fuse_hits({"a": again, "b": [hit("z", 0.9, "b")]})
+    assert ids(fused) == ["x", "z", "y"]
+    assert (fused[0].scores["rrf"], fused[0].scores["source_rank"]) == (pytest.approx(1 / 61), 1)
+
+
+def test_what_two_sources_found_comes_before_what_one_did_by_the_sum_of_its_ranks():
+    sources = {
+        "a": [hit("only-a", 0.9), hit("both", 0.8)],
+        "b": [hit("both", 0.9, "b"), hit("only-b", 0.8, "b")],
+    }
+    fused = ir.fuse_hits(sources, identity=lambda each: each.artifact_id)
+    assert {each.artifact_id: each.scores["rrf"] for each in fused} == {
+        "both": pytest.approx(1 / 62 + 1 / 61),
+        "only-a": pytest.approx(1 / 61),
+        "only-b": pytest.approx(1 / 62),
+    }
+    assert ids(fused) == ["both", "only-a", "only-b"]
+
+
+def test_two_artifacts_of_one_source_that_are_one_thing_count_once():
+    sources = {
+        "a": [hit("x1", 0.9, pointer="/same"), hit("x2", 0.8, pointer="/same")],
+        "b": [hit("y", 0.5, "b")],
+    }
+    merged = ir.fuse_hits(sources, identity="pointer")[0]
+    assert (merged.artifact_id, merged.duplicates) == ("x1", ())
+    assert merged.scores["rrf"] == pytest.approx(1 / 61)
+
+
+def test_no_more_are_given_than_asked_for_of_all_sources_together():
+    sources = {name: [hit(f"{name}{n}", 1 - n / 10, name) for n in range(5)] for name in "ab"}
+    assert ids(ir.fuse_hits(sources, k=3)) == ["a0", "b0", "a1"]

@@ -24,6 +24,16 @@ def test_a_corpus_is_shown_with_its_roots_and_the_age_of_its_last_scan(monkeypat
     assert "not yet" in tables.status(state(last_reconcile=None))
 
 
+def test_a_corpus_that_does_not_follow_changes_says_how_far_behind_it_may_be():
+    for reindex in ("manual", "interval"):
+        shown = tables.status(state(reindex=reindex, last_reconcile=time.time() - 3 * 86_400))
+        assert f"{reindex}: skills: may lack what changed since its scan 3 d ago" in shown
+        assert "irc build skills" in shown
+        unscanned = tables.status(state(reindex=reindex, last_reconcile=None))
+        assert f"{reindex}: skills: not scanned yet" in unscanned
+    assert "may lack" not in tables.status(state(reindex="change"))
+
+
 def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
     job = {"kind": "reconcile", "corpus": "skills", "done": 1200, "todo": 23301}
     assert "reconcile skills: 1,200 of 23,301\n" in tables.status(state(job))

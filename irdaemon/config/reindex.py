@@ -1,0 +1,70 @@
+"""When a corpus is scanned without being asked for, and during which hours of the day."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+CHANGE, INTERVAL, MANUAL = TRIGGERS = ("change", "interval", "manual")
+_HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reindex:
+    """What has a corpus scanned: each change, so many seconds since the last time, or a person."""
+
+    on: str = CHANGE
+    every_s: float = 24 * 60 * 60.0
+
+    @property
+    def follows_changes(self) -> bool:
+        """Return whether a change that is seen is indexed at once."""
+        return self.on == CHANGE
+
+    def is_due(self, scanned_at: float | None, now: float) -> bool:
+        """Return whether a whole scan is due; one that was never made is, but by hand only.
+
+        A corpus that follows changes may be scanned at any time: it costs little.
+        """
+        if self.on != INTERVAL or scanned_at is None:
+            return self.on != MANUAL
+        return now - scanned_at >= self.every_s
+
+
+@dataclass(frozen=True, slots=True)
+class QuietHours:
+    """A part of every day by the local clock, in minutes of the day; equal ends: all of it.
+
+    It may go beyond midnight.
+    """
+
+    start: int = 0
+    end: int = 0
+
+    def hold(self, now: float) -> bool:
+        """Return whether a time, in Unix seconds, lies in these hours."""
+        local = datetime.fromtimestamp(now)
+        minute = 60 * local.hour + local.minute
+        if self.start < self.end:
+            return self.start <= minute < self.end
+        return self.start == self.end or minute >= self.start or minute < self.end
+
+    def __str__(self) -> str:
+        start, end = (f"{at // 60:02}:{at % 60:02}" for at in (self.start, self.end))
+        return f"{start} to {end}"
+
+
+ALWAYS = QuietHours()
+
+
+def quiet_hours(text: str) -> QuietHours | None:
+    """Return the hours that a text like 22:00-06:00 names, all day for "", None for no hours."""
+    if not text:
+        return ALWAYS
+    found = _HOURS.fullmatch(text)
+    if found is None:
+        return None
+    hours = [int(part) for part in found.groups()]
+    made = QuietHours(60 * hours[0] + hours[1], 60 * hours[2] + hours[3])
+    return made if made.start != made.end else None

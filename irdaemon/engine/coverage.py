@@ -1,0 +1,205 @@
+"""Coverage: what lies below a corpus' roots, compared with what is indexed of it.
+
+The walk here is its own, not that of the corpus' source: what a source fails to find can be seen in
+no index and in no measure over one. By the rules of the source (`expected`) each file is indexed,
+left out for a reason, or missing. It runs on the caller's thread, beside queries and the writer.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from irclient.results import CorpusCoverage
+from irdaemon.config.corpus import Corpus
+from irdaemon.engine.state import State
+from irdaemon.ingest.optout import MARKER, OptOuts
+from irdaemon.ledger.rows import storable
+from irdaemon.runtime.deadline import check_clock
+from irdaemon.source.expected import Expected, SeenPath
+from irdaemon.source.opening import resolved
+from irdaemon.source.symlinks import Symlinks
+
+MOST_PATHS = 1_000
+# A walk of more is not a walk of documents; what was seen until then is reported.
+_MOST_SEEN = 2_000_000
+# After so many paths the thread lets others run for a moment: queries share its interpreter.
+_LETS_OTHERS_RUN_EVERY = 100
+_MOMENT_S = 1e-4
+_UNREADABLE = "could not be read: irc status --failures"
+_EMPTY = "read, and nothing to index was in it"
+
+
+def coverage(state: State, name: str) -> CorpusCoverage:
+    """Return how much of what a corpus should hold it holds. Raises Unavailable when out of time.
+
+    What was indexed, or vanished, while the walk went on is not missing.
+    """
+    corpus = state.corpora[name]
+    judge: Callable[[], Expected] | None = getattr(corpus.source, "expected", None)
+    if judge is None:
+        return CorpusCoverage(name, unchecked=f"what {corpus.kind} hold is not a tree of files")
+    seen = _Comparison(_Held.of(state, name))
+    unchecked = seen.compare(corpus, judge())
+    if seen.missing:
+        now = _Held.of(state, name)
+        seen.missing = [path for path in seen.missing if _is_missing(path, now)]
+    return seen.result(name, unchecked)
+
+
+def _is_missing(path: str, held: _Held) -> bool:
+    return path not in held.entries and path not in held.failed and os.path.lexists(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the ledger has of a corpus: paths of entries, each with whether it holds something."""
+
+    entries: Mapping[str, bool]
+    failed: frozenset[str]
+
+    @classmethod
+    def of(cls, state: State, name: str) -> _Held:
+        with state.reading() as ledger:
+            failed = (failure.path for failure in ledger.failures.all(name))
+            return cls(ledger.entries.paths(name), frozenset(failed))
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """What one walk has found: entries by path, and counts by reason."""
+
+    held: _Held
+    optouts: OptOuts = field(default_factory=OptOuts)
+    met: set[str] = field(default_factory=set)
+    on_disk: int = 0
+    indexed: int = 0
+    missing: list[str] = field(default_factory=list)
+    excluded: Counter[str] = field(default_factory=Counter)
+
+    def compare(self, corpus: Corpus, expected: Expected) -> str:
+        """Walk the roots and judge each file; return what was left unchecked, "" for nothing."""
+        walk = _RootWalk(expected, Symlinks.of(corpus.source.roots()), self.excluded)
+        for number, seen in enumerate(walk.files(corpus)):
+            if number % _LETS_OTHERS_RUN_EVERY == 0:
+                check_clock()
+                time.sleep(_MOMENT_S)
+            if number >= _MOST_SEEN:
+                return f"the walk ended after {_MOST_SEEN:,} files"
+            self._judge(seen, expected)
+        return "; ".join(walk.problems)
+
+    def _judge(self, seen: SeenPath, expected: Expected) -> None:
+        entry = expected.entry(seen)
+        if seen.is_link:
+            entry = resolved(entry)
+        if entry in self.met:
+            return
+        holds = self.held.entries.get(entry)
+        # What is indexed need not be judged, which takes most of the time.
+        reason = "" if holds else expected.file(seen)
+        if reason is None and holds is None:
+            return
+        self.met.add(entry)
+        self.on_disk += 1
+        if holds:
+            self.indexed += 1
+        elif why := reason or self._why_not(entry, holds is not None):
+            self.excluded[why] += 1
+        else:
+            self.missing.append(storable(entry))
+
+    def _why_not(self, entry: str, known: bool) -> str:
+        if entry in self.held.failed:
+            return _UNREADABLE
+        if self.optouts.covers(entry):
+            return f"opted out by {MARKER}"
+        return _EMPTY if known else ""
+
+    def result(self, name: str, unchecked: str) -> CorpusCoverage:
+        due = self.indexed + len(self.missing)
+        return CorpusCoverage(
+            corpus=name,
+            on_disk=self.on_disk,
+            indexed=self.indexed,
+            missing=len(self.missing),
+            ratio=self.indexed / due if due else 1.0,
+            excluded=dict(self.excluded.most_common()),
+            missing_paths=sorted(self.missing)[:MOST_PATHS],
+            unchecked=unchecked,
+        )
+
+
+@dataclass(slots=True)
+class _RootWalk:
+    """Walk the roots of a corpus: every real directory once, links as its policy has it."""
+
+    expected: Expected
+    symlinks: Symlinks
+    excluded: Counter[str]
+    problems: list[str] = field(default_factory=list)
+    entered: set[str] = field(default_factory=set)
+
+    def files(self, corpus: Corpus) -> Iterator[SeenPath]:
+        """Yield each file below the roots; counts the directories that are not looked into."""
+        for root in corpus.source.roots():
+            top = resolved(root.path)
+            if os.path.isfile(top):
+                yield SeenPath(top, os.path.basename(top), top)
+            elif os.path.isdir(top):
+                yield from self._below(top)
+            else:
+                self.problems.append(f"nothing is at {root.path}")
+
+    def _below(self, top: str) -> Iterator[SeenPath]:
+        pending = [(top, "")]
+        while pending:
+            directory, above = pending.pop()
+            if directory in self.entered:
+                continue
+            self.entered.add(directory)
+            for entry in self._listed(directory):
+                relative = os.path.join(above, entry.name)
+                seen = SeenPath(entry.path, relative, top, entry.is_symlink())
+                if _is_directory(entry):
+                    if real := self._looked_into(entry, seen):
+                        pending.append((real, seen.relative))
+                elif _is_file(entry):
+                    yield seen
+
+    def _listed(self, directory: str) -> Iterator[os.DirEntry[str]]:
+        try:
+            with os.scandir(directory) as found:
+                yield from found
+        except OSError as error:
+            self.problems.append(f"{directory}: {error.strerror or error}")
+
+    def _looked_into(self, entry: os.DirEntry[str], seen: SeenPath) -> str:
+        """Return the real path of a directory to look into, "" for one that is left out."""
+        real = resolved(entry.path) if seen.is_link else entry.path
+        reason = self.expected.directory(seen)
+        if reason == "" and real != entry.path and not self._follows(entry.path, real):
+            reason = "a link that is not followed"
+        if reason:
+            self.excluded[f"directory: {reason}"] += 1
+        return real if reason == "" else ""
+
+    def _follows(self, link: str, target: str) -> bool:
+        return not self.symlinks.danger(target) and self.symlinks.follows(link, target)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False

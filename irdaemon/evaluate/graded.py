@@ -1,0 +1,203 @@
+"""Graded relevance: rankings measured by how much each artifact answers, and compared by name.
+
+A query names, besides the levels of artifacts, the ones that are watched: distractors, which do not
+answer it and come up all the same, and hard positives, which answer it and hardly come up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from irclient.errors import QueryError
+from irdaemon.evaluate.runs import Searcher
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.types import Query
+
+# From the weakest to the strongest: what a level adds to the gain of a ranking.
+GAINS: Mapping[str, float] = {
+    "none": 0.0,
+    "tangential": 0.0,
+    "uses-tools": 1.0,
+    "strong": 2.0,
+    "core": 3.0,
+}
+DEPTH = 1_000
+
+Role = Literal["distractor", "hard_positive"]
+
+
+@dataclass(frozen=True, slots=True)
+class GradedQuery:
+    """A query, the level at which artifacts answer it, and the artifacts that are watched.
+
+    `levels` are by artifact id; one that is not there has level none. Raises QueryError for an
+    unknown level, a distractor that answers the query, and a hard positive that does not.
+    """
+
+    text: str
+    levels: Mapping[str, str] = field(default_factory=dict)
+    distractors: tuple[str, ...] = ()
+    hard_positives: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for artifact_id, level in self.levels.items():
+            if level not in GAINS:
+                near = did_you_mean(level, GAINS)
+                message = f"unknown level {level!r} of {artifact_id!r}{near}"
+                raise QueryError(message, f"levels: {', '.join(GAINS)}")
+        gains = self.gains
+        for role, wrong in (
+            ("distractor", [each for each in self.distractors if each in gains]),
+            ("hard positive", [each for each in self.hard_positives if each not in gains]),
+        ):
+            if wrong:
+                level = self.levels.get(wrong[0], "none")
+                raise QueryError(
+                    f"{wrong[0]!r} is no {role} of {self.text!r}: its level is {level}"
+                )
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """Return the gain of each artifact that answers the query."""
+        found = {each: GAINS[level] for each, level in self.levels.items()}
+        return {each: gain for each, gain in found.items() if gain > 0}
+
+    @property
+    def watched(self) -> dict[str, Role]:
+        """Return the artifacts that are watched, by id."""
+        distractors: dict[str, Role] = dict.fromkeys(self.distractors, "distractor")
+        return {**distractors, **dict.fromkeys(self.hard_positives, "hard_positive")}
+
+
+@dataclass(frozen=True, slots=True)
+class GradedMeasures:
+    """How good one ranking is, each from 0 to 1.
+
+    `false_positives` is the share of distractors among the first k, `hard_recall` that of hard
+    positives; None where none are named.
+    """
+
+    ndcg: float
+    false_positives: float | None
+    hard_recall: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A watched artifact that stands worse than in the baseline; rank None: it is absent."""
+
+    query: str
+    artifact_id: str
+    role: Role
+    label: str
+    rank_before: int | None
+    rank_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingComparison:
+    """What each of several indexings makes of graded queries; the first is the baseline.
+
+    `measures` are by label and query, `ranks` of watched artifacts (from 1) by label, query and id.
+    """
+
+    baseline: str
+    queries: tuple[GradedQuery, ...]
+    measures: Mapping[str, Mapping[str, GradedMeasures]]
+    ranks: Mapping[str, Mapping[str, Mapping[str, int]]]
+
+    def regressions(self, threshold: int = 0) -> tuple[Regression, ...]:
+        """Return what is worse than in the baseline, by more than `threshold` places.
+
+        A hard positive that fell or went, a distractor that rose or came.
+        """
+        return tuple(
+            Regression(query.text, each, role, label, before, after)
+            for query in self.queries
+            for each, role in query.watched.items()
+            for label in self.ranks
+            if _is_worse(
+                role,
+                before := self.ranks[self.baseline][query.text].get(each),
+                after := self.ranks[label][query.text].get(each),
+                threshold,
+            )
+        )
+
+
+def _is_worse(role: Role, before: int | None, after: int | None, threshold: int) -> bool:
+    fell = (math.inf if after is None else after) - (math.inf if before is None else before)
+    if before == after:
+        return False
+    return (fell if role == "hard_positive" else -fell) > threshold
+
+
+def compare_indexings(
+    searchers: Mapping[str, Searcher], queries: Sequence[GradedQuery], k: int = 20
+) -> IndexingComparison:
+    """Ask corpora built in several ways the same queries, and measure each ranking at k.
+
+    `searchers` are by label, the baseline first. Watched artifacts are followed to rank 1,000.
+    Raises QueryError where there is nothing to compare, or one text is asked twice.
+    """
+    if not searchers or not queries:
+        raise QueryError("there is nothing to compare", "give at least one searcher and one query")
+    if len({query.text for query in queries}) < len(queries):
+        raise QueryError("a query is given twice", "join their levels")
+    rankings = {
+        label: {query.text: _ranked(searcher, query) for query in queries}
+        for label, searcher in searchers.items()
+    }
+    return IndexingComparison(
+        baseline=next(iter(searchers)),
+        queries=tuple(queries),
+        measures={
+            label: {query.text: measured(found[query.text], query, k) for query in queries}
+            for label, found in rankings.items()
+        },
+        ranks={
+            label: {query.text: _ranks(found[query.text], query) for query in queries}
+            for label, found in rankings.items()
+        },
+    )
+
+
+def _ranked(searcher: Searcher, query: GradedQuery) -> list[str]:
+    hits = searcher.search(Query(query.text, k=DEPTH)).results
+    return list(dict.fromkeys(hit.artifact_id for hit in hits))
+
+
+def _ranks(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
+    watched = query.watched
+    return {each: at for at, each in enumerate(ranked, start=1) if each in watched}
+
+
+def measured(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasures:
+    """Measure a ranking, ids best first and each once, at its first k places.
+
+    Raises QueryError for a k that is no whole number above 0.
+    """
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise QueryError(f"k must be a whole number of at least 1, not {k!r}")
+    top = set(ranked[:k])
+    return GradedMeasures(
+        graded_ndcg(ranked, query.gains, k),
+        _share(query.distractors, top),
+        _share(query.hard_positives, top),
+    )
+
+
+def _share(named: Sequence[str], top: set[str]) -> float | None:
+    once = set(named)
+    return len(once & top) / len(once) if once else None
+
+
+def graded_ndcg(ranked: Sequence[str], gains: Mapping[str, float], k: int) -> float:
+    """Return normalised discounted cumulative gain with gains by id; 0 where nothing has one."""
+    found = sum(gains.get(each, 0.0) / math.log2(at + 2) for at, each in enumerate(ranked[:k]))
+    ideal = sorted(gains.values(), reverse=True)[:k]
+    best = sum(gain / math.log2(at + 2) for at, gain in enumerate(ideal))
+    return found / best if best else 0.0
