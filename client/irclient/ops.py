@@ -92,6 +92,7 @@ QUERY: Mapping[str, Kind] = {
     "wait_ms": _NUMBER,
     "budget_ms": _NUMBER,
     "rounds": (int, type(None)),
+    "related": bool,
 }
 _CORPUS: Mapping[str, Kind] = {"corpus": _OPTIONAL_TEXT}
 

@@ -28,6 +28,7 @@ from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolved
 from irdaemon.source.redact import recipe
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
+from irdaemon.strategy.edges import EdgeExtractor
 from irdaemon.types import LinkPolicy, Problem, Root
 
 DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
@@ -64,6 +65,7 @@ class Corpus:
     roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
     they are this machine's known places of the kind, and not written down. `managed` is the
     directory in which clients may write documents, of `document_bytes` at most; "" for none.
+    `edge_extractor` finds the links of an artifact, None: as `irdaemon.strategy.edges` does.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Corpus:
     found: tuple[Root, ...] = ()
     managed: str = ""
     document_bytes: int = 0
+    edge_extractor: EdgeExtractor | None = None
 
     @cached_property
     def recipe(self) -> str:

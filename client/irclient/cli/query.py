@@ -36,6 +36,7 @@ def query(options: argparse.Namespace) -> Query:
         wait_ms=options.wait_ms,
         budget_ms=options.budget_ms,
         rounds=getattr(options, "rounds", None),
+        related=getattr(options, "related", False),
     )
 
 
@@ -71,6 +72,15 @@ def add_rounds(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="ask in at most N rounds (1 to 8), again for each part that nothing found answers",
+    )
+
+
+def add_related(parser: argparse.ArgumentParser) -> None:
+    """Add whether to show what belongs to each hit."""
+    parser.add_argument(
+        "--related",
+        action="store_true",
+        help="show what belongs to each hit: its skill, package or session",
     )
 
 
