@@ -16,14 +16,7 @@ from irclient.errors import QueryError
 from irdaemon.strategy.package import bare_name
 from irdaemon.types import Artifact, Edge
 
-# A dependency, a citation: something this artifact refers to.
-REF = "REF"
-# Containment: what holds this artifact, and what it holds.
-PARENT, CHILD = "PARENT", "CHILD"
-# Its neighbours in a sequence. Nothing stores them: the order of records says so.
-NEXT, PREV = "NEXT", "PREV"
-# A package that a skill names, and a skill that a session used.
-NAMES, USED = "NAMES", "USED"
+REF, PARENT, NAMES, USED = "REF", "PARENT", "NAMES", "USED"
 # Edges of these types lead to a name, whose spelling does not matter; others to an exact id.
 BY_NAME = (REF, NAMES, USED)
 

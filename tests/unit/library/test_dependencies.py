@@ -137,3 +137,67 @@ def test_a_boost_that_is_no_finite_number_is_refused(corpus, given):
 
 def test_numbers_of_numpy_are_numbers(corpus):
     assert ir.search(corpus, QUERY, dep_boost=lambda hit: np.float32(0.5))[0].score > 0.5
+
+
+# -- packages whose prose does not say what they are for -----------------------------------------
+
+THEMES = {
+    "graphs": ("graph network algorithms", ("networkx", "igraph")),
+    "embeddings": ("sentence embedding similarity", ("transformers", "faiss")),
+}
+FILLER = "tool helper wrapper adapter kit shell"
+
+
+@pytest.fixture(scope="module")
+def themed():
+    """Per theme six packages that are built on it and do not say so, six that only say so."""
+    items = {}
+    for theme, (words, libraries) in THEMES.items():
+        first, second, third = words.split()
+        for n in range(6):
+            plain = f"{FILLER.split()[n]} number {n} of {theme[:1]}x"
+            deps = [libraries[n % 2], "click"]
+            items[f"{theme}-hard-{n}"] = {"description": plain, "deps": deps}
+            said = [f"{first} {second}", f"{second} {third}", words][n % 3]
+            items[f"{theme}-said-{n}"] = {"description": f"about {said} {n}", "deps": ["rich"]}
+        for n in range(3):
+            text = f"{words} at heart {n}"
+            items[f"{theme}-core-{n}"] = {"description": text, "deps": [libraries[0]]}
+    for n in range(40):
+        items[f"other-{n}"] = {"description": f"bread and cake number {n}", "deps": ["flour"]}
+    named = {id: {"name": f"p{at}", **each} for at, (id, each) in enumerate(items.items())}
+    source = ir.CorpusSource.from_mapping(named, name="themed", strategy=ir.Package())
+    return ir.build(source, store=":memory:", embedder="hashing")
+
+
+def gain(hits, theme):
+    """Return the discounted gain of a ranking: 2 for a core package, 1 for one built on it."""
+    worth = {f"{theme}-core": 2, f"{theme}-hard": 1}
+    return sum(
+        worth.get(hit.artifact_id.rpartition("-")[0], 0) / np.log2(2 + at)
+        for at, hit in enumerate(hits[:20])
+    )
+
+
+def count(hits, start, within):
+    return sum(hit.artifact_id.startswith(start) for hit in hits[:within])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("way", ["walk", "boost"])
+def test_dependencies_find_what_prose_does_not_and_let_in_no_more_that_only_says_so(
+    themed, theme, way
+):
+    query, libraries = THEMES[theme]
+    plain = ir.search(themed, query, k=20, mode="lexical")
+    if way == "walk":
+        policy = ir.reverse_dependency_policy(seeds=libraries)
+        walked = ir.traverse(query, themed, policy=policy, k=20)
+        found = ir.fuse_hits({"flat": plain, "walk": walked}, k=20)
+    else:
+        boost = ir.dependency_evidence_boost(libraries, weight=0.5)
+        found = ir.search(themed, query, k=20, dep_boost=boost)
+    assert count(plain, f"{theme}-hard", 20) == 0
+    assert count(found, f"{theme}-hard", 20) >= 3
+    assert count(found, f"{theme}-said", 10) <= count(plain, f"{theme}-said", 10)
+    assert gain(found, theme) > gain(plain, theme)

@@ -204,6 +204,15 @@ def test_seeds_that_name_an_artifact_are_that_artifact(packages, seeds):
     assert {hit.fields.get("seed", "meshed") for hit in found} == {"meshed"}
 
 
+def test_a_seed_that_is_spelled_with_another_separator_is_that_artifact_too():
+    items = {
+        "scikit-learn": {"name": "scikit-learn", "description": "learning", "deps": []},
+        "fitter": {"name": "fitter", "description": "fit", "deps": ["Scikit.Learn>=1"]},
+    }
+    found = up(built(items, "sk"), ["Scikit_Learn"], "fit")
+    assert set(ids(found)) == {"scikit-learn", "fitter"}
+
+
 def test_a_seed_of_another_corpus_is_compared_exactly_and_only_leads_on():
     items = {id: {"name": id, "description": f"uses {id}", "deps": []} for id in "de"}
     edges = {"d": {"REF": [("other", "Meshed")]}}
