@@ -43,10 +43,18 @@ _IMPORTS = re.compile(
 )
 _FROM = re.compile(r"^[ \t]*from[ \t]+([A-Za-z_]\w*)[\w.]*[ \t]+import[ \t]", re.M)
 _REQUIRED = re.compile(r"(?:\bfrom[ \t]+|\brequire\()['\"](@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
-_CALLED = re.compile(
-    r"`(@?[A-Za-z0-9][\w./@-]*)`[ \t]+(?:package|library|module|crate)\b"
-    r"|\b(?:package|library|crate)[ \t]+`(@?[A-Za-z0-9][\w./@-]*)`"
-)
+_CALLED = re.compile(r"`(@?[A-Za-z0-9][\w./@-]*)`[ \t]+(?:package|library|module|crate)\b")
+_CALLED_SO = re.compile(r"\b(?:package|library|crate) `(@?[A-Za-z0-9][\w./@-]*)`")
+# A pattern is looked for only where one of these stands: most texts have none, and that is quick.
+_CUES: Mapping[re.Pattern[str], tuple[str, ...]] = {
+    _INSTALLS: (" install", " add ", " i ", "go get"),
+    _RUNS: ("uvx", "npx", "pipx run", "pnpm dlx"),
+    _IMPORTS: ("import",),
+    _FROM: ("import",),
+    _REQUIRED: ("require(", "from '", 'from "'),
+    _CALLED: ("` ", "`\t"),
+    _CALLED_SO: ("package `", "library `", "crate `"),
+}
 # Words of a sentence that goes on behind a command.
 _PROSE = frozenset("a an and before first for if in into on once or the then to using with".split())
 _WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index-url", "-p")
@@ -120,13 +128,18 @@ def packages_named(text: str) -> tuple[str, ...]:
 
 
 def _named(text: str) -> Iterator[str]:
-    for found in _INSTALLS.finditer(text):
+    for found in _matches(_INSTALLS, text):
         yield from _installed(found[1])
-    for found in _RUNS.finditer(text):
+    for found in _matches(_RUNS, text):
         yield found[1].split()[-1]
     yield from _modules(text)
-    yield from (found[1] for found in _REQUIRED.finditer(text))
-    yield from (found[1] or found[2] for found in _CALLED.finditer(text))
+    for pattern in (_REQUIRED, _CALLED, _CALLED_SO):
+        yield from (found[1] for found in _matches(pattern, text))
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    is_likely = any(cue in text for cue in _CUES[pattern])
+    return pattern.finditer(text) if is_likely else iter(())
 
 
 def _installed(words: str) -> Iterator[str]:
@@ -144,9 +157,9 @@ def _installed(words: str) -> Iterator[str]:
 
 
 def _modules(text: str) -> Iterator[str]:
-    listed: Iterable[str] = (found[1] for found in _IMPORTS.finditer(text))
+    listed: Iterable[str] = (found[1] for found in _matches(_IMPORTS, text))
     modules = [each.strip() for names in listed for each in names.split(",")]
-    modules += [found[1] for found in _FROM.finditer(text)]
+    modules += [found[1] for found in _matches(_FROM, text)]
     for module in modules:
         top = module.partition(".")[0]
         if top not in sys.stdlib_module_names:
