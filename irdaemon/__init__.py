@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+    from irdaemon.discovery.links import WalkPolicy, WalkState
     from irdaemon.embed import EMBEDDERS, Embedder
     from irdaemon.engine import Engine
     from irdaemon.library.agentic import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     )
     from irdaemon.library.built import Built, build, open_corpus
     from irdaemon.library.corpus_source import CorpusSource
+    from irdaemon.library.dependencies import dependency_evidence_boost
     from irdaemon.library.docs_tool import DocsTool, docs_tool
     from irdaemon.library.floors import calibrate
     from irdaemon.library.functions import (
@@ -39,7 +41,13 @@ if TYPE_CHECKING:
         select,
     )
     from irdaemon.library.fuse import fuse_hits
+    from irdaemon.library.graph import CorpusGraph, GraphStore, canonical_node_id
     from irdaemon.library.tools import make_search, search_tool
+    from irdaemon.library.walks import (
+        collapsed_tree_policy,
+        reverse_dependency_policy,
+        traverse,
+    )
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -53,12 +61,14 @@ if TYPE_CHECKING:
         strategy_to_spec,
         text_of,
     )
+    from irdaemon.strategy.edges import EdgeExtractor, default_edge_extractor
     from irdaemon.types import Artifact, IndexPlan, Surface
 
 # Where each public name lives. They are imported when first used: asking for the version, or for
 # the path of the socket, need not load the search engine.
 _HOMES = {
     "irclient.types": ("Disclosure", "Hit", "Query", "SelectSpec", "Selection"),
+    "irdaemon.discovery.links": ("WalkPolicy", "WalkState"),
     "irdaemon.embed": ("EMBEDDERS", "Embedder"),
     "irdaemon.engine": ("Engine",),
     "irdaemon.library.built": ("Built", "build", "open_corpus"),
@@ -75,6 +85,10 @@ _HOMES = {
     ),
     "irdaemon.library.fuse": ("fuse_hits",),
     "irdaemon.library.tools": ("make_search", "search_tool"),
+    "irdaemon.library.graph": ("CorpusGraph", "GraphStore", "canonical_node_id"),
+    "irdaemon.library.walks": ("collapsed_tree_policy", "reverse_dependency_policy", "traverse"),
+    "irdaemon.library.dependencies": ("dependency_evidence_boost",),
+    "irdaemon.strategy.edges": ("EdgeExtractor", "default_edge_extractor"),
     "irdaemon.library.agentic": (
         "AgenticRetrieval",
         "AgenticRetrievalPipeline",
@@ -116,11 +130,14 @@ __all__ = [
     "Built",
     "Chunked",
     "ClaudeTurn",
+    "CorpusGraph",
     "CorpusSource",
     "Disclosure",
     "DocsTool",
+    "EdgeExtractor",
     "Embedder",
     "Engine",
+    "GraphStore",
     "Hit",
     "IndexPlan",
     "IndexingStrategy",
@@ -132,11 +149,17 @@ __all__ = [
     "Selection",
     "Skill",
     "Surface",
+    "WalkPolicy",
+    "WalkState",
     "WholeText",
     "as_retriever",
     "build",
     "calibrate",
+    "canonical_node_id",
+    "collapsed_tree_policy",
     "coverage",
+    "default_edge_extractor",
+    "dependency_evidence_boost",
     "disclose",
     "discover",
     "docs_tool",
@@ -145,12 +168,14 @@ __all__ = [
     "open_corpus",
     "records_for_artifact",
     "retrievers",
+    "reverse_dependency_policy",
     "search",
     "search_tool",
     "select",
     "strategy_from_spec",
     "strategy_to_spec",
     "text_of",
+    "traverse",
 ]
 
 

@@ -16,6 +16,7 @@ from irclient.types import (
     Disclosure,
     Hit,
     Query,
+    RelatedItem,
     Selection,
     SelectSpec,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Artifact",
     "BundledFile",
     "Disclosure",
+    "Edge",
     "Entry",
     "Floor",
     "Hit",
@@ -35,6 +37,7 @@ __all__ = [
     "Query",
     "Reading",
     "Refused",
+    "RelatedItem",
     "Root",
     "RootWatch",
     "Scan",
@@ -164,7 +167,8 @@ class Artifact:
     holds the payload instead). `digest` is the SHA-256 of the pointed-to bytes, hex, by which a
     later disclosure checks whether the file still holds what was indexed. `flags` name harmless
     oddities (`name_mismatch`, `lenient_yaml`, ...) for status output. `project` is the directory of
-    the project it is about, where that is elsewhere: an opt-out marker there keeps it out.
+    the project it is about, where that is elsewhere: an opt-out marker there keeps it out. `uses`
+    are the names of the skills that were used in it.
     """
 
     artifact_id: str
@@ -176,6 +180,7 @@ class Artifact:
     digest: str = ""
     flags: tuple[str, ...] = ()
     project: str = ""
+    uses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +220,19 @@ class IndexPlan:
 
     filter_fields: Mapping[str, Any]
     surfaces: tuple[Surface, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link from an artifact to another, or to a name: of which type, and to what.
+
+    `corpus` is that of the target where it is given by its id there, "" for a target of the
+    artifact's own corpus or a name.
+    """
+
+    type: str
+    target: str
+    corpus: str = ""
 
 
 @dataclass(frozen=True, slots=True)

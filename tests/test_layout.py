@@ -149,6 +149,7 @@ COVERED_BY = {
     "irdaemon.library.spec": "unit/library/test_built.py",
     "irdaemon.retrieve": "unit/retrieve/test_ranking.py",
     "irdaemon.retrieve.question": "unit/selection/test_threshold.py",
+    "irdaemon.retrieve.boost": "unit/library/test_dependencies.py",
     "irdaemon.runtime.bounded": "integration/runtime/test_worker.py",
     "irdaemon.serve.handlers": "e2e/test_server.py",
     "irdaemon.serve.listen": "e2e/test_endpoints.py",

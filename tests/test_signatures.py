@@ -17,10 +17,13 @@ EXEMPT = {
     "irdaemon.library.functions.select": "ir.select",
     "irdaemon.library.tools.make_search": "ir.make_search",
     "irdaemon.library.tools.search": "ir.tools.search",
+    "irdaemon.library.built.build": "ir.build",
+    "irdaemon.library.walks.traverse": "ir.traverse",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
     "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",
     "irclient.client.Client.doc_add": "AddToLibrary, and how long to wait",
+    "irclient.mcp.discovery.Discovery.discover": "an MCP tool, whose parameters are its schema",
     "irclient.mcp.documents.writing.WritingTools.add": "an MCP tool, whose schema it is",
     "irclient.mcp.documents.LibraryTools.search": "an MCP tool, whose parameters are its schema",
 }

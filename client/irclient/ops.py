@@ -93,6 +93,7 @@ QUERY: Mapping[str, Kind] = {
     "budget_ms": _NUMBER,
     "rounds": (int, type(None)),
     "passages": int,
+    "related": bool,
 }
 _CORPUS: Mapping[str, Kind] = {"corpus": _OPTIONAL_TEXT}
 

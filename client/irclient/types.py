@@ -65,6 +65,10 @@ class SelectSpec(Plain):
     min_score: float | str | None = "auto"
 
 
+# What a query says of these where nothing is chosen; older daemons refuse what they do not know.
+_LEFT_OUT = {"fusion": "", "passages": 1, "related": False}
+
+
 @dataclass(frozen=True, slots=True)
 class Query(Plain):
     """A question to the daemon, with everything that shapes its answer.
@@ -79,6 +83,7 @@ class Query(Plain):
     `budget_ms` above 0 it comes from the best tier that usually takes no longer. With `rounds`
     (1 to 8) the parts of the query that nothing found serves are asked again, in so many at most.
     `passages` is how many records of one artifact a search may answer with, each as a hit.
+    With `related` each committed hit comes with what belongs to it.
     """
 
     text: str
@@ -98,17 +103,14 @@ class Query(Plain):
     budget_ms: float = 0.0
     rounds: int | None = None
     passages: int = 1
+    related: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, `fusion` and `passages` only where they are chosen.
-
-        Daemons of before know no empty fusion, and no passages.
-        """
+        """Return the fields as plain data, those that older daemons do not know only where set."""
         plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
-        if not self.fusion:
-            del plain["fusion"]
-        if self.passages == 1:
-            del plain["passages"]
+        for name, unset in _LEFT_OUT.items():
+            if plain[name] == unset:
+                del plain[name]
         return plain
 
     @classmethod
@@ -136,6 +138,24 @@ def as_query(asked: Query | str) -> Query:
 
 
 @dataclass(frozen=True, slots=True)
+class RelatedItem(Plain):
+    """What belongs to a hit: a skill, a package or a session that a link leads to.
+
+    `relation` is how it belongs to it, `kind` what it is (`skill`, `package`, `session`). `via` is
+    empty, or the name of the item between the two. `at` is when a session was, as it says so.
+    """
+
+    corpus: str
+    artifact_id: str
+    name: str
+    kind: str
+    relation: str
+    pointer: str = ""
+    via: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Hit(Plain):
     """One retrieved artifact.
 
@@ -144,7 +164,8 @@ class Hit(Plain):
     `chunk_index`, `n_chunks`, `heading`). `duplicates` lists the other places the same content was
     found in; `surface_index` is the place in the artifact's plan of the record that matched.
     `disclosure` is there only when the query asked for a level above metadata. `hidden` names the
-    kinds of characters in its name, summary or pointer that a person would not see.
+    kinds of characters in its name, summary or pointer that a person would not see. `related` is
+    None where it was not asked for; it may be empty.
     """
 
     corpus: str
@@ -160,12 +181,14 @@ class Hit(Plain):
     disclosure: Disclosure | None = None
     surface_index: int = 0
     hidden: tuple[str, ...] = ()
+    related: tuple[RelatedItem, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, without the disclosure where there is none."""
+        """Return the fields as plain data, without disclosure and related where there is none."""
         plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
-        if self.disclosure is None:
-            del plain["disclosure"]
+        for name in ("disclosure", "related"):
+            if plain[name] is None:
+                del plain[name]
         return plain
 
     @classmethod
@@ -176,6 +199,9 @@ class Hit(Plain):
             known[name] = tuple(known.get(name) or ())
         if isinstance(known.get("disclosure"), Mapping):
             known["disclosure"] = Disclosure.from_dict(known["disclosure"])
+        if known.get("related") is not None:
+            items = (RelatedItem(**RelatedItem.known(each)) for each in known["related"])
+            known["related"] = tuple(items)
         return cls(**known)
 
 

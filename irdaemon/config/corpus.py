@@ -29,6 +29,7 @@ from irdaemon.source.invalid import InvalidSource
 from irdaemon.source.opening import resolved
 from irdaemon.source.redact import recipe
 from irdaemon.strategy import IndexingStrategy, recipe_of, strategy_from_spec
+from irdaemon.strategy.edges import EdgeExtractor
 from irdaemon.types import LinkPolicy, Problem, Root
 
 DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
@@ -66,6 +67,7 @@ class Corpus:
     they are this machine's known places of the kind, and not written down. `managed` is the
     managed directory, and `writable` are roots of the person's own, in which clients may write
     documents, of `document_bytes` at most. `reindex` is what has it scanned by itself.
+    `edge_extractor` finds the links of an artifact, None: as `irdaemon.strategy.edges` does.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Corpus:
     writable: tuple[str, ...] = ()
     document_bytes: int = 0
     reindex: Reindex = field(default_factory=Reindex)
+    edge_extractor: EdgeExtractor | None = None
 
     @cached_property
     def recipe(self) -> str:

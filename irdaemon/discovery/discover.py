@@ -27,6 +27,7 @@ from irdaemon.discovery.query import (
 from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import UNTUNED, Question, retrieve
+from irdaemon.retrieve.boost import DEPTH, ScoreBoost, boosted
 from irdaemon.retrieve.rerank import NOT_REREAD, Rereading, reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
@@ -225,13 +226,18 @@ def _merged(run: _Run, query: Query, summarised: bool = False) -> Merged:
 def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
     """Analyse a query once for each vocabulary, and ask every corpus."""
     check_clock()
+    boost = run.choosing.boost
+    if boost is not None:
+        query = replace(query, k=max(query.k, DEPTH))
     with stage("analyse"):
         asked = [
             (index, embedded(question, index, run.models.embed))
             for index, question in _questions(run.snapshot, query, run.models.tuning)
         ]
     return tuple(
-        _ranking(index, question, run.choosing.asked(query, index.corpus), run.models.rereading)
+        _ranking(
+            index, question, run.choosing.asked(query, index.corpus), run.models.rereading, boost
+        )
         for index, question in asked
     )
 
@@ -249,13 +255,19 @@ def _questions(
 
 
 def _ranking(
-    index: CorpusIndex, question: Question, query: Query, rereading: Rereading
+    index: CorpusIndex,
+    question: Question,
+    query: Query,
+    rereading: Rereading,
+    boost: ScoreBoost | None,
 ) -> CorpusRanking:
     """Retrieve from one corpus, and compare what was found with its floor."""
     retrieved = retrieve(index, question)
     if query.rerank:
         with stage("rerank"):
             retrieved = reranked(retrieved, query.text, rereading, question.tuning.fetch_k)
+    if boost is not None:
+        retrieved = boosted(retrieved, boost)
     with stage("threshold"):
         return ranking_of(index, question, retrieved, query, rereading.key)
 

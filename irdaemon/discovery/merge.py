@@ -15,6 +15,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.retrieve import RRF_K, Candidate
+from irdaemon.retrieve.boost import ScoreBoost
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.strategies import AUTO, Selector
 from irdaemon.selection.threshold import CorpusRanking
@@ -33,7 +34,8 @@ class Choosing:
 
     `selector` takes the place of the query's strategy. `merge` is how the corpora's rankings become
     one; `weights` (by corpus, 1 where there is none) and `rrf_k` belong to `rrf` and `score`.
-    `floors` are floors on evidence by corpus, None for none, in place of the query's.
+    `floors` are floors on evidence by corpus, None for none, in place of the query's. `boost` adds
+    to the scores of candidates.
     """
 
     selector: Selector | None = None
@@ -41,6 +43,7 @@ class Choosing:
     weights: Mapping[str, float] = field(default_factory=dict)
     rrf_k: float = RRF_K
     floors: Mapping[str, float | str | None] = field(default_factory=dict)
+    boost: ScoreBoost | None = None
 
     def asked(self, query: Query, corpus: str) -> Query:
         """Return a query with the floor that holds for one corpus."""
@@ -72,6 +75,8 @@ def check_choosing(choosing: Choosing, corpora: Collection[str]) -> None:
             wanted = f"a number from 0 to 1, {AUTO!r} or None"
             raise QueryError(f"min_score of {corpus!r} must be {wanted}, not {floor!r}")
     check_rrf_k(choosing.rrf_k)
+    if choosing.boost is not None and not callable(choosing.boost):
+        raise QueryError(f"dep_boost is a function hit -> number, not {choosing.boost!r:.60}")
 
 
 def check_weights(weights: Mapping[str, float]) -> None:

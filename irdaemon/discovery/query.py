@@ -46,6 +46,8 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
         raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
     _check_rounds(query.rounds)
     _check_passages(query.passages)
+    if not isinstance(query.related, bool):
+        raise QueryError(f"related must be true or false, not {query.related!r:.60}")
     check_level(query.level)
     parse_expand(query.expand)
     check_filter(query.where)
@@ -55,7 +57,7 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
 
 def ranking_only(query: Query) -> Query:
     """Return a query that asks for a ranking: no floor, and nothing of how to select."""
-    return replace(query, select=SelectSpec(min_score=None), rounds=None)
+    return replace(query, select=SelectSpec(min_score=None), rounds=None, related=False)
 
 
 def _check_lists(query: Query) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.merge import Choosing
 from irdaemon.discovery.query import asked, ranking_only, validated
+from irdaemon.discovery.related import Shelf, with_related
 from irdaemon.discovery.rounds import in_rounds, judged
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
@@ -48,14 +49,23 @@ class Reader:
         self._state = state
         self._drain = drain
 
-    def discover(self, query: Query | str, custom: Selector | None = None) -> Selection:
-        """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
+    def discover(
+        self,
+        query: Query | str,
+        custom: Selector | None = None,
+        visible: Collection[str] | None = None,
+    ) -> Selection:
+        """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
+
+        Related items come from the `visible` corpora only, None for all.
+        """
         state, choosing = self._state, Choosing(custom)
 
         def run(query: Query) -> Selection:
             return in_rounds(state.snapshot, query, state.models, state.pending, choosing).selection
 
-        return self._answered(validated(as_query(query), custom), run, state.discover_tiers)
+        asked = validated(as_query(query), custom)
+        return self._related(self._answered(asked, run, state.discover_tiers), asked, visible)
 
     def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query, without selection."""
@@ -174,6 +184,17 @@ class Reader:
             )
         self._note_disclosed(hit.disclosure for hit in disclosed if hit.disclosure)
         return disclosed
+
+    def _related(
+        self, found: Selection, query: Query, visible: Collection[str] | None
+    ) -> Selection:
+        """Return an answer with what belongs to each hit, where the query asks for it."""
+        if not query.related or not found.results:
+            return found
+        names = [each for each in self._state.corpora if visible is None or each in visible]
+        with self._state.reading() as ledger:
+            shelves = [Shelf(ledger.links, names)]
+            return replace(found, results=with_related(found.results, shelves))
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""

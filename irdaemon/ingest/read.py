@@ -19,6 +19,7 @@ from irdaemon.ledger import (
     version_hash,
 )
 from irdaemon.ledger.rows import storable
+from irdaemon.strategy.edges import edges_of
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, IndexPlan, SourceError
 
@@ -68,6 +69,7 @@ def _decomposed(corpus: Corpus, artifact: Artifact) -> Decomposed:
             version_hash(artifact, plan.filter_fields, corpus.recipe),
             # A turn is called after its first words, which name nothing.
             tuple(name_tokens(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
+            edges_of(artifact, plan.filter_fields, corpus.edge_extractor),
         )
 
 

@@ -69,6 +69,7 @@ def _redacted_artifact(artifact: Artifact, cleaner: Redactor) -> Artifact:
         name=cleaner.text(artifact.name),
         metadata=cleaner.value(artifact.metadata),
         body=None if artifact.body is None else cleaner.text(artifact.body),
+        uses=tuple(map(cleaner.text, artifact.uses)),
     )
 
 

@@ -20,6 +20,7 @@ from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
 from irdaemon.ledger.index_rows import IndexRows
+from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.pins import MOST as MOST_PINS
 from irdaemon.ledger.pins import Pins
 from irdaemon.ledger.projects import Projects
@@ -31,6 +32,7 @@ from irdaemon.ledger.rows import (
     Delta,
     Failure,
     KnownEntry,
+    LinkedArtifact,
     Namesake,
     Pin,
     PlacedSecret,
@@ -52,6 +54,7 @@ __all__ = [
     "FORMAT",
     "IN_MEMORY",
     "MOST_PINS",
+    "ArtifactLinks",
     "ArtifactPage",
     "Counts",
     "Decomposed",
@@ -61,6 +64,7 @@ __all__ = [
     "KnownEntry",
     "Ledger",
     "LedgerError",
+    "LinkedArtifact",
     "Namesake",
     "Pin",
     "PlacedSecret",
@@ -93,6 +97,7 @@ class Ledger:
         self.secrets = Secrets(self._store)
         self.projects = Projects(self._store)
         self.pins = Pins(self._store)
+        self.links = ArtifactLinks(self._store)
 
     def close(self) -> None:
         """Close the file; nothing is pending."""

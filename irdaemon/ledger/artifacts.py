@@ -90,6 +90,13 @@ class Artifacts:
             )
         ]
 
+    def row_of(self, corpus: str, artifact_id: str) -> int:
+        """Return the row number of an artifact, by which an index knows it; -1 of none."""
+        row = self._store.one(
+            "SELECT id FROM artifacts WHERE corpus = ? AND artifact_id = ?", corpus, artifact_id
+        )
+        return int(row[0]) if row else -1
+
     def last_row(self) -> int:
         """Return the highest row number of any artifact."""
         row = self._store.one("SELECT coalesce(max(id), 0) FROM artifacts")

@@ -31,7 +31,7 @@ REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from i
 _PROBLEMS_SHOWN = 10
 _READ_WHOLE = (
     "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
-    "secrets", "projects", "pins",
+    "secrets", "projects", "pins", "links",
 )  # fmt: skip
 # What reading a corrupt file may raise: text that is none, in a row or in SQLite's own messages.
 _UNREADABLE = (sqlite3.DatabaseError, ValueError, TypeError)

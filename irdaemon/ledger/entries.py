@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from irdaemon.ledger.erasing import note_forgotten, note_replaced
+from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.projects import Projects
 from irdaemon.ledger.rows import Decomposed, Delta, KnownEntry, Record, Upsert, pack, storable
 from irdaemon.ledger.secrets import Secrets
@@ -31,6 +32,7 @@ class Entries:
         self._terms = terms
         self._secrets = Secrets(store)
         self._projects = Projects(store)
+        self._links = ArtifactLinks(store)
 
     # -- what changed ----------------------------------------------------------------------------
 
@@ -96,9 +98,9 @@ class Entries:
     def put(self, corpus: str, upsert: Upsert, now: float) -> tuple[int, int]:
         """Store one read entry whole: its stamp, its artifacts, their records and terms.
 
-        Returns how many artifacts were written and how many removed. Artifacts of an unchanged
-        version are not touched; one that another entry holds is left to it. The entry's failure,
-        if it had one, ends here.
+        Returns how many artifacts were written and how many removed. Of artifacts of an unchanged
+        version only the links are brought level; one that another entry holds is left to it. The
+        entry's failure, if it had one, ends here.
         """
         with self._store.transaction():
             held = self._held_elsewhere(corpus, upsert)
@@ -129,6 +131,8 @@ class Entries:
                 )
             for decomposed in changed:
                 self._put_artifact(corpus, number, decomposed, now)
+            if before:
+                self._links.bring_level(number, mine)
             if removed:
                 self._reread_where_held_elsewhere(corpus)
             self._store.run(
@@ -205,6 +209,7 @@ class Entries:
             self._packed_ids(decomposed.name_terms),
         )
         number = inserted.lastrowid or 0
+        self._links.put(number, decomposed.edges)
         self._store.run_many(
             "INSERT INTO records(artifact, record_id, kind, granularity, surface_index, text,"
             " metadata, digest, terms, counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -27,6 +27,7 @@ _ORPHANS = (
     "floors WHERE corpus NOT IN (SELECT name FROM corpora)",
     "artifacts WHERE entry NOT IN (SELECT id FROM entries)",
     _ORPHAN_RECORDS,
+    "links WHERE artifact NOT IN (SELECT id FROM artifacts)",
 )
 # In this order: a trigger must not run when a table is dropped.
 _DROPPED = ("trigger", "view", "index", "table")

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.types import Artifact, Entry, Surface
+from irdaemon.types import Artifact, Edge, Entry, Surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Decomposed:
     """An artifact with its plan's fields and its records: what one upsert stores.
 
     Equal `content` means the same text wherever it lies; an equal `version` means that nothing an
-    upsert would store has changed.
+    upsert would store has changed, but for `edges`, which no version counts.
     """
 
     artifact: Artifact
@@ -69,6 +69,18 @@ class Decomposed:
     content: str
     version: str
     name_terms: tuple[str, ...] = ()
+    edges: tuple[Edge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedArtifact:
+    """An artifact that a link leads to or comes from."""
+
+    corpus: str
+    artifact_id: str
+    name: str
+    pointer: str
+    fields: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,41 @@ def add_spec(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE corpora ADD COLUMN spec TEXT NOT NULL DEFAULT ''")
 
 
+# The name by which links find an artifact, as `irdaemon.strategy.edges.link_name` writes it.
+LINK_NAME = (
+    "lower(replace(replace(replace(replace(name, '_', '-'), '.', '-'), '--', '-'), '--', '-'))"
+)
+# An artifact without name terms has no name that is searched: that of a turn is its first words.
+HAS_LINK_NAME = "name_terms != x''"
+_WITHOUT_LINKS = ("files", "reports")
+
+
+def add_links(connection: sqlite3.Connection) -> None:
+    """Keep the links of artifacts.
+
+    What may have some is read again, as it is now: nothing of it is embedded again.
+    """
+    connection.execute(
+        """CREATE TABLE links (
+            artifact INTEGER NOT NULL REFERENCES artifacts(id) ON DELETE CASCADE,
+            place INTEGER NOT NULL,
+            type TEXT NOT NULL,
+            corpus TEXT NOT NULL,
+            target TEXT NOT NULL,
+            PRIMARY KEY (artifact, place)
+        ) WITHOUT ROWID"""
+    )
+    connection.execute("CREATE INDEX links_by_target ON links(target, type)")
+    connection.execute(
+        f"CREATE INDEX artifacts_by_link_name ON artifacts({LINK_NAME}) WHERE {HAS_LINK_NAME}"
+    )
+    connection.execute(
+        "UPDATE entries SET stamp = '', cursor = NULL"
+        " WHERE corpus IN (SELECT name FROM corpora WHERE kind NOT IN (?, ?))",
+        _WITHOUT_LINKS,
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
@@ -198,6 +233,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_secrets,
     add_tries,
     add_spec,
+    add_links,
 )
 
 

@@ -27,6 +27,7 @@ from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import FORMAT, Ledger, LedgerError
 from irdaemon.library.corpus_source import CorpusSource
 from irdaemon.library.spec import CorpusSpec
+from irdaemon.strategy.edges import EdgeExtractor
 from irdaemon.types import NAME, Hit, Query, Selection
 
 _DEFAULT_EMBEDDER = "wordllama"
@@ -126,6 +127,7 @@ def build(
     embedder: str | object = _DEFAULT_EMBEDDER,
     full: bool = False,
     prune: bool = False,
+    edge_extractor: EdgeExtractor | None = None,
 ) -> Built:
     """Index a source, reading only what changed since the last build of that name.
 
@@ -133,7 +135,8 @@ def build(
     none at all. `embedder` is a name, an object with `id` and `embed`, or a function from texts to
     vectors with an attribute `id`. `full` reads everything again; `prune` forgets what an empty
     root no longer has. A corpus of the same name in another ledger stays open, for those who hold
-    its handle.
+    its handle. `edge_extractor` is a function (id, filter fields) -> {type: targets} that finds the
+    links of every artifact, also of those that did not change; nothing is embedded for it.
 
     Raises Unavailable where the source cannot be read and nothing is held of it; otherwise what
     could not be read is part of the handle's report.
@@ -141,7 +144,15 @@ def build(
     if not NAME.match(source.name):
         raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
     named, options = _embedder(embedder)
-    corpus = Corpus(source.name, source.kind, source.adjusted, source.strategy, named)
+    corpus = Corpus(
+        source.name,
+        source.kind,
+        source.adjusted,
+        source.strategy,
+        named,
+        edge_extractor=edge_extractor,
+    )
+    full = full or edge_extractor is not None
     path = store or _store_of(source.name)
     ledger = f"{_MEMORY}{uuid.uuid4().hex}" if path == _MEMORY else os.path.realpath(path)
     if (known := _by_ledger.get((ledger, source.name))) is not None:
@@ -157,7 +168,7 @@ def build(
         engine.ledger.close()
         raise Unavailable(f"corpus {source.name!r} could not be built: {problems or done.report}")
     report = f"{done.report}; not read: {problems}" if problems else done.report
-    again = partial(build, source, store=store, embedder=embedder)
+    again = partial(build, source, store=store, embedder=embedder, edge_extractor=edge_extractor)
     return _known(Built(source.name, engine, report, ledger, again))
 
 

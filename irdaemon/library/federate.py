@@ -9,6 +9,7 @@ from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
 from irdaemon.discovery.query import ranking_only, validated
+from irdaemon.discovery.related import Shelf, with_related
 from irdaemon.embed import QueryVector
 from irdaemon.index import Snapshot
 from irdaemon.library.built import Built
@@ -57,7 +58,15 @@ class SeveralCorpora:
         signals = dict(found.signals)
         if len(self._by_name) > 1:
             signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"
-        return replace(found, results=tuple(self._whole(found.results, valid)), signals=signals)
+        hits = tuple(self._whole(found.results, valid))
+        if valid.related:
+            hits = with_related(hits, self._shelves())
+        return replace(found, results=hits, signals=signals)
+
+    def _shelves(self) -> list[Shelf]:
+        """Return the links of every corpus, each in a ledger of its own."""
+        each = self._by_name.values()
+        return [Shelf(built.engine.ledger.links, [built.name]) for built in each]
 
     def _snapshot(self) -> Snapshot:
         """Return what there is now; its generation is the highest of any of them."""

@@ -22,6 +22,7 @@ from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.library.tuning import tuned
 from irdaemon.retrieve import RRF_K, UNTUNED
+from irdaemon.retrieve.boost import ScoreBoost
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
@@ -55,6 +56,7 @@ def search(
     fetch_k: int | None = None,
     bm25: Mapping[str, float] | None = None,
     per_artifact: bool = True,
+    dep_boost: ScoreBoost | None = None,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection.
 
@@ -66,6 +68,8 @@ def search(
     each corpus again: they then stand in its order, its score being their evidence. It reads the
     "surface" that matched, the first `rerank_max_chars` of the whole "artifact", or what a function
     (corpus, hit) gives. `fetch_k` is how many records each leg brings, and how many are read again.
+    `dep_boost` is a function hit -> number that is added to the scores of the first 200 of each
+    corpus (see `dependency_evidence_boost`); they then stand in the order of the sums.
 
     Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
@@ -82,7 +86,7 @@ def search(
         rerank=rerank is not None,
         passages=passages_of(per_artifact, k),
     )
-    choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
+    choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k, boost=dep_boost)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
     return _asked(corpus, choosing, tuning, reranking).search(asked, choosing).results
@@ -131,12 +135,14 @@ def discover(
     rerank_max_chars: int = RERANK_CHARS,
     fetch_k: int | None = None,
     bm25: Mapping[str, float] | None = None,
+    related: bool = False,
 ) -> Selection:
     """Search, select and disclose: few hits, or none with a typed reason.
 
     A list of corpora is asked as one: each is compared with its own floor, then those above it are
     merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
-    is left out. `signals["per_source"]` says what was found in each.
+    is left out. `signals["per_source"]` says what was found in each. With `related` each hit comes
+    with what belongs to it in the asked corpora.
     """
     floors = floors_of(min_score)
     given = "auto" if isinstance(min_score, Mapping) else min_score
@@ -153,6 +159,7 @@ def discover(
         fusion=fusion,
         weights=surface_weights or {},
         rerank=rerank is not None,
+        related=related,
     )
     choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
@@ -287,7 +294,7 @@ def _asked(
 
 def _check_single(choosing: Choosing) -> None:
     """Raise QueryError where one corpus is asked in a way that belongs to several."""
-    if choosing.floors or replace(choosing, selector=None) != AS_ASKED:
+    if choosing.floors or replace(choosing, selector=None, boost=None) != AS_ASKED:
         raise QueryError(
             "merge, merge_weights, merge_rrf_k and a min_score by name are for a list of corpora",
             "give a list: discover([one, other], ...)",

@@ -37,7 +37,7 @@ from irdaemon.serve.documents import (
     check_size,
     redacted,
 )
-from irdaemon.serve.rules import Args
+from irdaemon.serve.rules import VISIBLE, Args
 from irdaemon.types import Query, Selection
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def discover(engine: Engine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
     query = _query(args)
     with lapped() as laps:
-        answer = _watched(engine.discover(query), query, laps)
+        answer = _watched(engine.discover(query, visible=args.get(VISIBLE)), query, laps)
     return engine.impressions.unseen(answer, _session(args))
 
 

@@ -48,7 +48,7 @@ class ServedOp:
 
 OPS: Mapping[str, ServedOp] = {
     "ping": ServedOp(handlers.ping, "quick", rules.as_given),
-    "discover": ServedOp(handlers.discover, "quick", rules.query, rules.own_hits),
+    "discover": ServedOp(handlers.discover, "quick", rules.query_and_related, rules.own_hits),
     "search": ServedOp(handlers.search, "quick", rules.query, rules.own_hits),
     "explain": ServedOp(handlers.explain, "slow", rules.query_and_item),
     "eval": ServedOp(handlers.evaluate, "slow", rules.query_and_cases),
@@ -117,7 +117,8 @@ def handle(
         op = _op(request.op)
         _check_args(request)
         check_request(request, serve)
-        args = narrowed(scope, op, request.args, engine.snapshot.corpora)
+        given = {name: each for name, each in request.args.items() if name != rules.VISIBLE}
+        args = narrowed(scope, op, given, engine.snapshot.corpora)
         # Whatever the request has there.
         args = {**args, handlers.CLIENT: scope.client, handlers.DOCUMENTS: documents}
         check_clock()
@@ -177,7 +178,7 @@ def cost(request: wire.Request) -> Cost:
     if op.cost == "walking":
         return "walking"
     discloses = (args.get("level", "metadata"), args.get("expand", "none")) != ("metadata", "none")
-    if op.cost == "slow" or discloses or args.get("rerank"):
+    if op.cost == "slow" or discloses or args.get("rerank") or args.get("related"):
         return "slow"
     # A filter may read every record there is, and the first one every field; rounds ask many times.
     many = args.get("where") or args.get("rounds")

@@ -22,7 +22,7 @@ Rule = Callable[[Scope, Args, list[str]], Args]
 # (scope, plain result) -> what of it the client may see
 Filter = Callable[[Scope, Any], Any]
 
-# The argument under which a handler finds which corpora a limited client may write to.
+# The argument under which a handler finds the corpora that a limited client may see.
 VISIBLE = "visible"
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
 _DESCRIBING = ("capability", "description", "deps")
@@ -44,6 +44,11 @@ def query(scope: Scope, args: Args, visible: list[str]) -> Args:
     if not corpora:
         raise NotFound("there is no corpus that this client may see", "its owner names them")
     return {**args, "corpora": list(corpora)}
+
+
+def query_and_related(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query as `query` does; what belongs to a hit is looked for in visible corpora."""
+    return {**query(scope, args, visible), VISIBLE: visible}
 
 
 def query_and_item(scope: Scope, args: Args, visible: list[str]) -> Args:

@@ -96,10 +96,26 @@ def _reply(request: dict[str, Any], home: Home, daemon: Running) -> list[str]:
             file.write("[documents]\nwrite = true\n")
         with home.client() as client:
             client.reload()
+    if request["args"].get("related"):  # the last of the page: it adds a corpus
+        _name_a_package(home)
     daemon.wait_idle()
     reply = _asked(_moved(request, "/home/ann", str(home.path)), home)
     reply = _moved(reply, str(home.runtime), "/run/user/1000")
     return _wrapped(_text(_steady(_moved(reply, str(home.path), "/home/ann"))))
+
+
+def _name_a_package(home: Home) -> None:
+    """Have a skill name a package, in a corpus of packages."""
+    with open(home.path / "skills" / "fill-pdf-form" / "SKILL.md", "a") as file:
+        file.write("\nThe forms are read with pypdf: `pip install pypdf`.\n")
+    (home.path / "code" / "pypdf").mkdir(parents=True)
+    manifest = '[project]\nname = "pypdf"\ndescription = "Read and write PDF files"\n'
+    (home.path / "code" / "pypdf" / "pyproject.toml").write_text(manifest)
+    with open(home.config, "a") as file:
+        file.write('[corpora.packages]\nroots = ["~/code"]\n')
+    with home.client() as client:
+        client.reload()
+        client.build("skills")
 
 
 def _asked(request: dict[str, Any], home: Home) -> Any:

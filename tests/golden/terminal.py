@@ -13,7 +13,7 @@ from irclient.invisible import shown as as_shown
 from irclient.terminal.hits import answer_lines, footer
 from irclient.terminal.width import Terminal
 from irclient.testing import hit, selection
-from irclient.types import Round
+from irclient.types import RelatedItem, Round
 
 HERE = Path(__file__).parent
 WIDTHS = (40, 80, 200)
@@ -44,6 +44,18 @@ ANSWERS = {
             "unserved": ["bake a chocolate cake", "book a table in Rome for the evening after"]
         },
         rounds=(Round("fill a form and bake", 10), Round("bake a chocolate cake", 20)),
+    ),
+    "hits with what belongs to them": selection(
+        replace(
+            hit("fill-pdf-form", 0.93),
+            related=(
+                RelatedItem("packages", "~/code/pypdf", "pypdf", "package", "names"),
+                RelatedItem(
+                    "sessions", "5c2e:81", "Fill in the tax form", "session", "used_in", via="pdf"
+                ),
+            ),
+        ),
+        replace(hit("write-changelog", 0.41), related=()),
     ),
     "an abstention": selection(reason="below_floor"),
     "an answer to a query with respelled words": replace(

@@ -37,8 +37,8 @@ class Session:
     ) -> "Session":
         return self._assistant(uuid, {"type": "text", "text": text}, stop, model, **parts)
 
-    def calls(self, uuid: str) -> "Session":
-        call = {"type": "tool_use", "id": "t", "name": "Read", "input": {}}
+    def calls(self, uuid: str, tool: str = "Read", given: object = None) -> "Session":
+        call = {"type": "tool_use", "id": "t", "name": tool, "input": given or {}}
         self._assistant(uuid, call, "tool_use", "claude-x")
         result = {"type": "tool_result", "tool_use_id": "t", "content": "file text"}
         return self.user(uuid + "-result", [result], toolUseResult={})

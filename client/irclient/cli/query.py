@@ -37,6 +37,7 @@ def query(options: argparse.Namespace) -> Query:
         budget_ms=options.budget_ms,
         rounds=getattr(options, "rounds", None),
         passages=getattr(options, "passages", 1),
+        related=getattr(options, "related", False),
     )
 
 
@@ -83,6 +84,15 @@ def add_rounds(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="ask in at most N rounds (1 to 8), again for each part that nothing found answers",
+    )
+
+
+def add_related(parser: argparse.ArgumentParser) -> None:
+    """Add whether to show what belongs to each hit."""
+    parser.add_argument(
+        "--related",
+        action="store_true",
+        help="show what belongs to each hit: its skill, package or session",
     )
 
 

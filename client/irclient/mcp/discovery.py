@@ -70,10 +70,18 @@ class Discovery:
         fresh: Annotated[
             bool, Field(description="wait until files written just now are included")
         ] = False,
+        related: Annotated[
+            bool, Field(description="name the skill, package or session that goes with each item")
+        ] = False,
     ) -> Annotated[CallToolResult, DiscoverResult]:
         """Answer with few items, or none."""
         wanted = Query(
-            query, corpora, k=_MOST_ITEMS, select=SelectSpec(max_k=max_items), fresh=fresh
+            query,
+            corpora,
+            k=_MOST_ITEMS,
+            select=SelectSpec(max_k=max_items),
+            fresh=fresh,
+            related=related,
         )
         answer = await self._daemon.ask(lambda client: client.discover(wanted), context)
         result = found(answer)

@@ -44,6 +44,14 @@ _REASONS = {
     "filtered_out": "the filters leave nothing to choose from",
     "offered_before": "this session was shown what does",
 }
+# How a related item belongs to its hit.
+_RELATIONS = {
+    "names": "names the package",
+    "named_by": "named by the skill",
+    "needs": "needs the package",
+    "used": "used the skill",
+    "used_in": "used in the session",
+}
 
 
 def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
@@ -89,8 +97,26 @@ def hit_lines(
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if duplicates := hit.get("duplicates"):
         yield f"{indent}also: {', '.join(duplicates)}"
+    yield from (indent + line for line in _related_lines(hit.get("related"), room, to))
     if disclosed := hit.get("disclosure"):
         yield from ("", *disclosure_lines(disclosed), "")
+
+
+def _related_lines(
+    related: list[Mapping[str, Any]] | None, room: int, to: Terminal
+) -> Iterator[str]:
+    """Yield a line for each item that belongs to a hit; one that says so where there is none."""
+    if related == []:
+        yield to.painted(DIM, "nothing related is indexed")
+    for item in related or ():
+        said = _RELATIONS.get(item["relation"], item["relation"])
+        through = f" (through {item['via']})" if item["via"] else ""
+        reference = _quoted(f"{item['corpus']}/{item['artifact_id']}")
+        line = f"{said} {item['name']}{through}"
+        fits = cells(line) + 2 + cells(reference) <= room
+        yield f"{line}  {to.painted(DIM, reference)}" if fits else clipped(line, room)
+        if not fits:
+            yield f"  {to.painted(DIM, reference)}"
 
 
 def _quoted(reference: str) -> str:

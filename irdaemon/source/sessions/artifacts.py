@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.pairing import Turn
+from irdaemon.source.sessions.skill_use import command_in
 from irdaemon.source.sessions.transcript import Transcript
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Artifact
@@ -115,6 +116,7 @@ def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         body=_body(turn),
         flags=(UNMARKED_END,) if turn.assumed else (),
         project=setting.cwd,
+        uses=tuple(dict.fromkeys([*turn.skills, *filter(None, map(command_in, turn.prompts))])),
     )
 
 

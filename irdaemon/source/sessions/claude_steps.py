@@ -12,6 +12,7 @@ from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, Line, part, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step
 from irdaemon.source.sessions.prompt import blocks_of, heard, spoken
+from irdaemon.source.sessions.skill_use import skill_used
 
 _END_MARKS = frozenset({"turn_duration", "stop_hook_summary"})
 _TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -77,6 +78,6 @@ def _answered(line: Line) -> tuple[Step, ...]:
 
 def _block(block: Mapping[str, Any], offset: int, model: str) -> tuple[Step, ...]:
     if plain(block.get("type")) in _TOOL_CALLS:
-        return (Step("tool", offset),)
+        return (Step("tool", offset, skill_used(block.get("name"), block.get("input"))),)
     text = without_own(plain(block.get("text"))) if block.get("type") == "text" else ""
     return (Step("text", offset, text, model=model),) if text else ()

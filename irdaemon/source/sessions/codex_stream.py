@@ -14,6 +14,7 @@ from irdaemon.source.sessions.blocks import OWN, authored, without_own
 from irdaemon.source.sessions.cursor import SessionInfo, TurnContext
 from irdaemon.source.sessions.lines import Line, part, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step
+from irdaemon.source.sessions.skill_use import skill_used
 
 EVENT, ITEM = "event", "item"
 _TAKE_UP = frozenset({"task_started", "turn_started"})
@@ -143,7 +144,8 @@ class RolloutStream:
     def _item(self, line: Line, item: Mapping[str, Any]) -> None:
         kind, role = plain(item.get("type"), _ID), item.get("role")
         if kind.endswith("_call"):
-            self.steps.append(Step("tool", line.offset))
+            given = item.get("arguments") or item.get("action") or item.get("input")
+            self.steps.append(Step("tool", line.offset, skill_used(item.get("name"), given)))
         elif kind == "message" and role in ("user", "assistant"):
             self._message(line, ITEM, role == "user", _text_of(item))
 

@@ -9,6 +9,7 @@ from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.lines import Line, LineReader, part, plain
 from irdaemon.source.sessions.pairing import Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of, spoken
+from irdaemon.source.sessions.skill_use import skill_used
 from irdaemon.source.sessions.transcript import Start, Transcript
 
 _ROLES = frozenset({"user", "assistant"})
@@ -50,8 +51,9 @@ def _steps(line: Line, reader: LineReader, key: str) -> Iterable[Step]:
     elif role == "assistant":
         if text := without_own(spoken(content)):
             yield Step("text", line.offset, text)
-        if any(block.get("type") == "tool_use" for block in blocks_of(content)):
-            yield Step("tool", line.offset)
+        for block in blocks_of(content):
+            if block.get("type") == "tool_use":
+                yield Step("tool", line.offset, skill_used(block.get("name"), block.get("input")))
     elif role == _TURN_ENDED:
         yield Step("end", line.offset)
     else:

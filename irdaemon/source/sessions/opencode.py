@@ -13,6 +13,7 @@ from irdaemon.source.sessions.database import Kept, columns, json_of, tables, ti
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of
+from irdaemon.source.sessions.skill_use import skill_used
 from irdaemon.source.sessions.transcript import Transcript
 
 _PARTS = frozenset(
@@ -130,7 +131,7 @@ def _asked(at: int, id: str, text: str, setting: Setting) -> Iterable[Step]:
 def _said(at: int, blocks: list[Mapping[str, Any]], model: str) -> Iterable[Step]:
     for block in blocks:
         if block.get("type") == "tool":
-            yield Step("tool", at)
+            yield Step("tool", at, skill_used(block.get("tool"), part(block, "state").get("input")))
         elif block.get("type") == "text" and (text := without_own(plain(block.get("text")))):
             yield Step("text", at, text, model=model)
 

@@ -18,7 +18,7 @@ Kind = Literal[
     # of its own where none is under way and it has a key
     "other",  # something else the agent reacts to: a bare command, a notification
     "text",  # a text of the agent
-    "tool",  # the agent called a tool
+    "tool",  # the agent called a tool; text, if any, names the skill that it used by that
     "named",  # the turn got its id
     "end",  # the turn is complete; text, if any, is the answer
     "stopped",  # a person interrupted the turn
@@ -60,6 +60,7 @@ class Turn:
     model: str = ""
     prompts: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    skills: list[str] = field(default_factory=list)
     answer_from: int = 0
     final: str = ""
     has_tool_use: bool = False
@@ -106,7 +107,7 @@ class Turn:
             case "text":
                 self._say(step)
             case "tool":
-                self._call()
+                self._call(step.text)
             case "end":
                 self._end(step)
             case "queued":
@@ -130,8 +131,10 @@ class Turn:
         self.model = step.model or self.model
         self._go_on()
 
-    def _call(self) -> None:
+    def _call(self, skill: str) -> None:
         self.has_tool_use = True
+        if skill and skill not in self.skills:
+            self.skills.append(skill)
         self.answer_from = len(self.texts)
         self._go_on()
 

@@ -20,6 +20,7 @@ from irdaemon.source.sessions.lines import (
 )
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of, spoken
+from irdaemon.source.sessions.skill_use import skill_used
 from irdaemon.source.sessions.transcript import Start, Transcript
 
 # The newest version whose entries are known; a file of a newer one is read as well as can be.
@@ -122,8 +123,9 @@ def _answered(offset: int, message: Mapping[str, Any]) -> Iterable[Step]:
     model = plain(message.get("model"), ID_LENGTH)
     if text := without_own(spoken(message.get("content"))):
         yield Step("text", offset, text, model=model)
-    if any(block.get("type") == "toolCall" for block in blocks_of(message.get("content"))):
-        yield Step("tool", offset)
+    for block in blocks_of(message.get("content")):
+        if block.get("type") == "toolCall":
+            yield Step("tool", offset, skill_used(block.get("name"), block.get("arguments")))
     reason = plain(message.get("stopReason"), 40)
     if reason in _ENDS:
         yield Step(_ENDS[reason], offset)

@@ -187,6 +187,7 @@ def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
         (["discover", "x", "--corpus", "s"], (["x"], ["s"], False)),
         (["discover", "x", "-k", "3"], None),
         (["discover", "x", "--rounds", "3"], None),
+        (["discover", "x", "--related"], None),
         (["discover", "--", "x"], None),
         (["discover", "x", "-c"], None),
         (["discover"], None),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from irclient import wire
 from irclient.errors import BY_CODE, IRError, LimitError, NotFound, ProtocolError, QueryError
 from irclient.ops import OPS
-from irclient.types import Disclosure, Hit, Query, Round, Selection, SelectSpec
+from irclient.types import Disclosure, Hit, Query, RelatedItem, Round, Selection, SelectSpec
 from irdaemon.engine.queue import Job
 from tests.support.corpora import engine, mapped
 from tests.support.serving import handled, unpack_reply
@@ -216,6 +216,25 @@ def test_an_answer_says_whether_it_is_sufficient_and_tells_rounds_where_there_we
     insufficient = replace(found, rounds=(Round("q", 10),))
     assert insufficient.to_dict()["sufficient"] is False
     assert insufficient.to_dict()["rounds"][0]["top_k"] == 10
+
+
+def test_what_belongs_to_a_hit_arrives_as_it_was_and_is_left_out_where_it_was_not_asked_for():
+    plain = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {})
+    assert "related" not in plain.to_dict()
+    item = RelatedItem("packages", "p", "P", "package", "names", "/p", "skill", "2026-09-01")
+    for related in ((item,), ()):
+        hit = replace(plain, related=related)
+        told = hit.to_dict()
+        assert Hit.from_dict(told) == hit
+        newer = [{**each, "mood": "good"} for each in told["related"]]
+        assert Hit.from_dict({**told, "related": newer}) == hit
+
+
+def test_a_related_that_cannot_be_is_a_query_error_and_a_daemon_says_what_it_found(served):
+    with pytest.raises(QueryError, match="related"):
+        answer(served, "discover", {"text": "pdf", "related": "yes"})
+    _, told = answer(served, "discover", {"text": "fill a pdf form", "related": True})
+    assert [hit["related"] for hit in told["results"]] == [[]]
 
 
 def test_a_client_or_a_daemon_that_knows_no_rounds_is_served_as_ever(served):

@@ -125,7 +125,12 @@ def test_of_a_later_format_nothing_is_said(path):
 
 
 def test_an_older_format_is_no_fault(path):
-    newer = ("ALTER TABLE failures DROP COLUMN tries", "ALTER TABLE corpora DROP COLUMN spec")
+    newer = (
+        "ALTER TABLE failures DROP COLUMN tries",
+        "ALTER TABLE corpora DROP COLUMN spec",
+        "DROP TABLE links",
+        "DROP INDEX artifacts_by_link_name",
+    )
     change(path, "PRAGMA user_version = 6", *newer)
     (found,) = faults(path)
     assert not found.severe

@@ -263,6 +263,8 @@ ARGS = st.fixed_dictionaries(
         "k": st.integers(0, 50),
         "budget_ms": st.sampled_from([0, 0.001, 1000]),
         "rounds": st.sampled_from([None, 1, 3, 8]),
+        "related": st.booleans(),
+        "visible": st.sampled_from([["secret"], [], 3]),
         "profile": st.booleans(),
         "baseline": st.booleans(),
         "name": NAMES,

@@ -13,6 +13,8 @@ from irdaemon.serve.ops import cost
         ({"rounds": None}, "quick"),
         ({"rounds": 1}, "heavy"),
         ({"where": {"team": "docs"}}, "heavy"),
+        ({"related": False}, "quick"),
+        ({"related": True}, "slow"),
         ({"rounds": 3, "level": "body"}, "slow"),
         ({"rounds": 3, "fresh": True}, "waiting"),
     ],

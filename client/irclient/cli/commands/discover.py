@@ -6,7 +6,12 @@ import argparse
 
 from irclient.cli.answer import add_paths, print_answer
 from irclient.cli.asking import asked
-from irclient.cli.query import add_query_options, add_rounds, add_select_options
+from irclient.cli.query import (
+    add_query_options,
+    add_related,
+    add_rounds,
+    add_select_options,
+)
 from irclient.client import Client
 
 HELP = "few items that apply, or none"
@@ -38,6 +43,9 @@ irc discover --since 7d "quarterly report"
 # two things at once: what the first answer leaves out is asked by itself
 irc discover --rounds 3 "fill in a PDF form, and clean up a spreadsheet"
 
+# with the packages that a skill needs, and the sessions that used it
+irc discover --related "fill in a PDF form"
+
 # the best answer that fits into 50 ms
 irc discover --budget-ms 50 "quarterly report"
 """
@@ -48,6 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_query_options(parser)
     add_select_options(parser)
     add_rounds(parser)
+    add_related(parser)
     add_paths(parser)
     parser.add_argument(
         "--session", default="", metavar="ID", help="leave out what this session was shown before"

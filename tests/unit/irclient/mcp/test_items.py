@@ -1,5 +1,19 @@
 from irclient.mcp.items import found, found_text
-from irclient.types import Selection
+from irclient.types import Hit, RelatedItem, Selection
+
+
+def test_what_belongs_to_an_item_is_named_with_what_disclose_takes():
+    item = RelatedItem("packages", "p/x", "P\u202ex", "package", "named_by", via="s")
+    hit = Hit("skills", "a", "A", "capability", 0.5, {}, "sum", "/p", {}, related=(item,))
+    answer = Selection("q", "hybrid", (hit,), False, "single", {}, 1, 1, 1, {}, 0.1)
+    (beside,) = found(answer).items[0].related
+    assert (beside.reference, beside.kind, beside.relation, beside.via) == (
+        "packages/p/x",
+        "package",
+        "named_by",
+        "s",
+    )
+    assert found_text(found(answer)).endswith("\n  - named by package Px: packages/p/x")
 
 
 def test_an_answer_of_a_corpus_that_is_building_is_no_verdict():

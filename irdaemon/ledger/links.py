@@ -1,0 +1,129 @@
+"""Links between artifacts: an edge belongs to the artifact it leads from, and goes with it.
+
+An edge by name (see `irdaemon.strategy.edges.BY_NAME`) holds what it names in one spelling, so that
+it is found from either end; whether anything of that name is held is found out when it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgpack
+
+from irdaemon.ledger.rows import Decomposed, LinkedArtifact
+from irdaemon.ledger.schema import HAS_LINK_NAME, LINK_NAME
+from irdaemon.ledger.store import Store
+from irdaemon.types import Edge
+
+_LINKED = "artifacts.corpus, artifact_id, name, pointer, fields"
+
+
+class ArtifactLinks:
+    """Keep the edges of every artifact, and find artifacts by them."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    # -- storing ---------------------------------------------------------------------------------
+
+    def put(self, artifact: int, edges: Sequence[Edge]) -> None:
+        """Store the edges of an artifact that has none yet, inside the caller's transaction."""
+        self._store.run_many(
+            "INSERT INTO links(artifact, place, type, corpus, target) VALUES (?, ?, ?, ?, ?)",
+            [
+                (artifact, place, edge.type, edge.corpus, edge.target)
+                for place, edge in enumerate(edges)
+            ],
+        )
+
+    def bring_level(self, entry: int, artifacts: Iterable[Decomposed]) -> None:
+        """Store the edges of an entry's artifacts where they differ from those that are held."""
+        rows = dict(self._store.all("SELECT artifact_id, id FROM artifacts WHERE entry = ?", entry))
+        held: dict[int, list[Edge]] = {}
+        for row, *edge in self._store.all(
+            "SELECT artifact, type, links.corpus, target FROM links"
+            " JOIN artifacts ON artifacts.id = links.artifact WHERE entry = ?"
+            " ORDER BY artifact, place",
+            entry,
+        ):
+            held.setdefault(row, []).append(_edge(*edge))
+        for each in artifacts:
+            row = rows[each.artifact.artifact_id]
+            if held.get(row, []) != list(each.edges):
+                self._store.run("DELETE FROM links WHERE artifact = ?", row)
+                self.put(row, each.edges)
+
+    # -- from an artifact ------------------------------------------------------------------------
+
+    def of(self, corpus: str, artifact_id: str) -> list[Edge]:
+        """Return the edges of an artifact in their order, none of one that is not held."""
+        rows = self._store.all(
+            "SELECT type, links.corpus, target FROM links"
+            " JOIN artifacts ON artifacts.id = links.artifact"
+            " WHERE artifacts.corpus = ? AND artifact_id = ? ORDER BY place",
+            corpus,
+            artifact_id,
+        )
+        return [_edge(*row) for row in rows]
+
+    def named(self, name: str, corpora: Sequence[str], limit: int) -> list[LinkedArtifact]:
+        """Return the artifacts of some corpora that are called by a link's name, by id."""
+        return self._linked(
+            f"SELECT {_LINKED} FROM artifacts"
+            f" WHERE {LINK_NAME} = ? AND {HAS_LINK_NAME} AND {_one_of(corpora)}"
+            " ORDER BY artifacts.corpus, artifact_id LIMIT ?",
+            (name, *corpora, limit),
+        )
+
+    # -- to an artifact --------------------------------------------------------------------------
+
+    def leading_to(
+        self, target: str, type: str, corpora: Sequence[str], limit: int
+    ) -> list[LinkedArtifact]:
+        """Return artifacts of some corpora whose edges of a type name a target, newest first."""
+        return self._linked(
+            f"SELECT {_LINKED} FROM links JOIN artifacts ON artifacts.id = links.artifact"
+            f" WHERE target = ? AND type = ? AND links.corpus = '' AND {_one_of(corpora)}"
+            " GROUP BY artifacts.id ORDER BY artifacts.id DESC LIMIT ?",
+            (target, type, *corpora, limit),
+        )
+
+    def ids_leading_to(self, corpus: str, edge: Edge) -> list[str]:
+        """Return the ids of a corpus' artifacts that have such an edge, as they were stored."""
+        rows = self._store.all(
+            "SELECT artifact_id FROM links JOIN artifacts ON artifacts.id = links.artifact"
+            " WHERE target = ? AND type = ? AND links.corpus = ? AND artifacts.corpus = ?"
+            " GROUP BY artifacts.id ORDER BY artifacts.id",
+            edge.target,
+            edge.type,
+            edge.corpus,
+            corpus,
+        )
+        return [artifact_id for (artifact_id,) in rows]
+
+    def most_leading_to_one(self, corpus: str, type: str) -> int:
+        """Return how many artifacts of a corpus lead to the target that most of them lead to."""
+        row = self._store.one(
+            "SELECT count(DISTINCT artifact) AS n FROM links"
+            " JOIN artifacts ON artifacts.id = links.artifact"
+            " WHERE artifacts.corpus = ? AND type = ? GROUP BY links.corpus, target"
+            " ORDER BY n DESC LIMIT 1",
+            corpus,
+            type,
+        )
+        return int(row[0]) if row else 0
+
+    def _linked(self, statement: str, values: Sequence[object]) -> list[LinkedArtifact]:
+        rows = self._store.all(statement, *values)
+        return [
+            LinkedArtifact(corpus, artifact_id, name, pointer, msgpack.unpackb(fields))
+            for corpus, artifact_id, name, pointer, fields in rows
+        ]
+
+
+def _edge(type: str, corpus: str, target: str) -> Edge:
+    return Edge(type, target, corpus)
+
+
+def _one_of(corpora: Sequence[str]) -> str:
+    return f"artifacts.corpus IN ({', '.join('?' for _ in corpora)})"

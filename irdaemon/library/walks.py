@@ -1,0 +1,298 @@
+"""Walks over a built corpus: from summaries down to passages, and from packages to dependents.
+
+A node's score is the evidence of its records for the query, as a search without selection counts
+it: of vectors and words, of words alone where the corpus has no vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irclient.errors import QueryError
+from irdaemon.discovery.links import (
+    MAX_DEPTH,
+    NODE_BUDGET,
+    ScoredNode,
+    WalkBounds,
+    WalkPolicy,
+    WalkState,
+    walked,
+)
+from irdaemon.discovery.merge import is_number
+from irdaemon.discovery.query import analysed, embedded, ranking_only, validated
+from irdaemon.library.built import Built
+from irdaemon.library.graph import CorpusGraph, NodeId, canonical_node_id
+from irdaemon.retrieve import Candidate
+from irdaemon.retrieve.evidence import evidence
+from irdaemon.strategy.edges import REF, Target
+from irdaemon.types import Hit, Query
+
+SUMMARY_KINDS = ("description", "synopsis", "capability", "document")
+LEAF_KINDS = ("chunk", "readme_chunk")
+SEED_K = 10
+_OF_WALK = "scorer"
+_OF_GRAPH = "graph"
+_BEST = "best"
+
+
+def traverse(
+    query: str,
+    store: Any,
+    *,
+    policy: WalkPolicy,
+    max_depth: int = MAX_DEPTH,
+    node_budget: int = NODE_BUDGET,
+    k: int = 10,
+) -> list[Hit]:
+    """Walk from a query under a policy and return the `k` best hits.
+
+    `store` is what the policy walks over, a built corpus for those of this module. No node is
+    committed twice, none deeper than `max_depth`, and at most `node_budget` in all, whatever the
+    policy does. A hit's `fields` hold its `walk_depth`.
+    """
+    return walked(query, store, policy, WalkBounds(max_depth, node_budget, k))
+
+
+def collapsed_tree_policy(
+    *,
+    summary_kinds: Iterable[str] = SUMMARY_KINDS,
+    leaf_kinds: Iterable[str] = LEAF_KINDS,
+    seed_k: int = SEED_K,
+) -> WalkPolicy:
+    """Return the policy that goes from the best `seed_k` summaries down to their passages.
+
+    A summary whose artifact has passages only leads to them; one whose artifact has none is a hit
+    itself. Where there are no summaries at all nothing is found: search such a corpus.
+    """
+    if not isinstance(seed_k, int) or isinstance(seed_k, bool) or seed_k < 1:
+        raise QueryError(f"seed_k must be a whole number from 1, not {seed_k!r:.60}")
+    return _CollapsedTree(tuple(summary_kinds), tuple(leaf_kinds), seed_k)
+
+
+def reverse_dependency_policy(
+    *,
+    seeds: Iterable[Target],
+    edge_type: str = REF,
+    fan_in_weight: float = 0.0,
+    proximity_weight: float = 0.0,
+) -> WalkPolicy:
+    """Return the policy that goes from packages to those that depend on them, and on to theirs.
+
+    `seeds` are names, or (corpus, id); their order and spelling do not matter. One outside the
+    corpus only leads on. A score is the best evidence of the artifact's records, plus
+    `fan_in_weight` times its share of the greatest fan-in, plus `proximity_weight` / (1 + steps). A
+    hit's `fields` hold its `fan_in`, and the `seed` of which it is a dependent. Raises TypeError
+    for a bare text, QueryError for a weight that is no number from 0.
+    """
+    if isinstance(seeds, str):
+        raise TypeError(f"seeds are a collection of names, not the text {seeds!r:.60}")
+    weights = {"fan_in_weight": fan_in_weight, "proximity_weight": proximity_weight}
+    for name, weight in weights.items():
+        if not is_number(weight) or not math.isfinite(weight) or weight < 0:
+            raise QueryError(f"{name} must be a finite number from 0, not {weight!r:.60}")
+    nodes = frozenset(_seed(each) for each in seeds)
+    return _ReverseDependency(nodes, edge_type, float(fan_in_weight), float(proximity_weight))
+
+
+def _seed(seed: Target) -> NodeId:
+    corpus, name = canonical_node_id(seed, source=None)
+    return name if corpus is None else (corpus, name)
+
+
+class _Scorer:
+    """Score single records of a corpus for one query."""
+
+    def __init__(self, built: Built, text: str):
+        state = built.engine.state
+        snapshot = state.snapshot
+        self._index = index = snapshot.corpora[built.name]
+        self._built = built
+        query = ranking_only(validated(Query(text)))
+        question = analysed(query, snapshot.vocabulary_of(index), state.options.tuning)
+        self._question = embedded(question, index, state.models.embed)
+        terms = (*question.terms, *question.unstemmed)
+        self._bm25 = index.lexical.ranked(terms)
+
+    def seeds(self, kinds: Sequence[str], k: int) -> list[Hit]:
+        """Return the `k` best hits by surfaces of some kinds, of those that there are."""
+        known = tuple(kind for kind in kinds if kind in self._index.rows.kind_names)
+        if not known:
+            return []
+        return list(self._built.search(Query(self._question.text, surfaces=known, k=k)).results)
+
+    def positions(self, artifact_id: str, kinds: Sequence[str] = ()) -> NDArray[np.int64]:
+        """Return the positions of an artifact's records, of some kinds or of any."""
+        rows = self._index.rows
+        number = self._built.engine.ledger.artifacts.row_of(self._built.name, artifact_id)
+        owner = int(np.searchsorted(rows.numbers.array, number))
+        if owner >= len(rows.numbers.array) or rows.numbers.array[owner] != number:
+            return np.empty(0, np.int64)
+        theirs = np.flatnonzero((rows.artifact_of.array == owner) & rows.present)
+        wanted = [at for at in theirs.tolist() if not kinds or rows.kind_of(at) in kinds]
+        return np.array(wanted, np.int64)
+
+    def hits(self, positions: NDArray[np.int64]) -> list[Hit]:
+        """Return records as hits, each with its own evidence."""
+        if not len(positions):
+            return []
+        question, index = self._question, self._index
+        cosine = np.zeros(len(positions), np.float32)
+        if question.vector is not None:
+            cosine = index.dense.scores_of(question.vector, positions)
+        bm25 = self._bm25[positions]
+        grounds = evidence(question.mode, question.trust, cosine, bm25)
+        return [
+            self._hit(int(at), float(own), float(near), float(words))
+            for at, own, near, words in zip(positions, grounds, cosine, bm25, strict=True)
+        ]
+
+    def _hit(self, at: int, own: float, cosine: float, bm25: float) -> Hit:
+        owner = int(self._index.rows.artifact_of.array[at])
+        card = self._index.rows.cards[owner]
+        text = self._question.text
+        found = Candidate(self._index, owner, card, at, own, own, cosine, bm25, 0.0, own, text)
+        return self._built.own([found.hit(True)])[0]
+
+
+def _scorer(state: WalkState, store: Any) -> _Scorer:
+    if not isinstance(store, Built):
+        raise QueryError(f"this policy walks over what build returned, not {store!r:.60}")
+    if _OF_WALK not in state.cache:
+        state.cache[_OF_WALK] = _Scorer(store, state.query)
+    scorer: _Scorer = state.cache[_OF_WALK]
+    return scorer
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A record, as a hit; `leads_on` where it stands for its artifact's passages."""
+
+    hit: Hit
+    seed: str = ""
+    leads_on: bool = False
+
+
+class _CollapsedTree:
+    """See `collapsed_tree_policy`."""
+
+    def __init__(self, summaries: tuple[str, ...], leaves: tuple[str, ...], seed_k: int):
+        self._summaries, self._leaves, self._seed_k = summaries, leaves, seed_k
+
+    def seed(self, state: WalkState, store: Any) -> list[_Passage]:
+        scorer = _scorer(state, store)
+        found = scorer.seeds(self._summaries, self._seed_k)
+        return [
+            _Passage(hit, leads_on=bool(len(scorer.positions(hit.artifact_id, self._leaves))))
+            for hit in found
+        ]
+
+    def score(self, state: WalkState, node: _Passage, store: Any) -> float:
+        return node.hit.score
+
+    def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
+        return _best_first(scored)
+
+    def expand(self, state: WalkState, node: _Passage, store: Any) -> list[_Passage]:
+        if not node.leads_on:
+            return []
+        scorer, own = _scorer(state, store), node.hit.artifact_id
+        return [_Passage(hit, own) for hit in scorer.hits(scorer.positions(own, self._leaves))]
+
+    def node_id(self, node: _Passage) -> Hashable:
+        return node.hit.artifact_id, node.hit.surface_index
+
+    def stop(self, state: WalkState) -> bool:
+        return False
+
+    def to_hit(self, state: WalkState, node: _Passage, score: float, depth: int) -> Hit | None:
+        if node.leads_on:
+            return None
+        return replace(node.hit, fields=_with_seed(node.hit.fields, node.seed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Dependent:
+    """A node at so many steps from the seed that it was reached from."""
+
+    node: NodeId
+    seed: NodeId
+    steps: int = 0
+
+
+class _ReverseDependency:
+    """See `reverse_dependency_policy`."""
+
+    def __init__(
+        self, seeds: frozenset[NodeId], edge_type: str, fan_in_weight: float, proximity: float
+    ):
+        self._seeds, self._edge_type = seeds, edge_type
+        self._fan_in_weight, self._proximity_weight = fan_in_weight, proximity
+
+    def seed(self, state: WalkState, store: Any) -> list[_Dependent]:
+        _scorer(state, store)
+        graph = state.cache[_OF_GRAPH] = CorpusGraph(store)
+        # Resolved before they are sorted: neither order nor spelling decides between equals.
+        nodes = {graph.resolve(each, edge_type=self._edge_type) for each in self._seeds}
+        ordered = sorted(nodes, key=lambda node: (isinstance(node, tuple), node))
+        return [_Dependent(node, node) for node in ordered]
+
+    def score(self, state: WalkState, node: _Dependent, store: Any) -> float:
+        best = self._best(state, node.node, store)
+        if best is None:
+            return 0.0
+        graph: CorpusGraph = state.cache[_OF_GRAPH]
+        score = best.score + self._proximity_weight / (1 + node.steps)
+        if self._fan_in_weight and (top := graph.max_fan_in(edge_type=self._edge_type)):
+            fan_in = graph.fan_in(node.node, edge_type=self._edge_type)
+            score += self._fan_in_weight * fan_in / top
+        return score
+
+    def select(self, state: WalkState, scored: Sequence[ScoredNode]) -> list[ScoredNode]:
+        return _best_first(scored)
+
+    def expand(self, state: WalkState, node: _Dependent, store: Any) -> list[_Dependent]:
+        graph: CorpusGraph = state.cache[_OF_GRAPH]
+        dependents = graph.reverse_neighbors(node.node, edge_type=self._edge_type)
+        return [_Dependent(each, node.seed, node.steps + 1) for each in dependents]
+
+    def node_id(self, node: _Dependent) -> Hashable:
+        return node.node
+
+    def stop(self, state: WalkState) -> bool:
+        return False
+
+    def to_hit(self, state: WalkState, node: _Dependent, score: float, depth: int) -> Hit | None:
+        best: Hit | None = state.cache[_BEST].get(node.node)
+        if best is None:
+            return None
+        graph: CorpusGraph = state.cache[_OF_GRAPH]
+        fan_in = graph.fan_in(node.node, edge_type=self._edge_type)
+        fields = _with_seed({**best.fields, "fan_in": fan_in}, node.seed if node.steps else "")
+        return replace(best, score=round(score, 4), fields=fields)
+
+    def _best(self, state: WalkState, node: NodeId, store: Any) -> Hit | None:
+        """Return an artifact by its best record; None for a node that the corpus does not hold."""
+        known: dict[NodeId, Hit | None] = state.cache.setdefault(_BEST, {})
+        if node not in known:
+            scorer = _scorer(state, store)
+            hits = scorer.hits(scorer.positions(node)) if isinstance(node, str) else []
+            known[node] = max(hits, key=_score) if hits else None
+        return known[node]
+
+
+def _score(hit: Hit) -> float:
+    return hit.score
+
+
+def _best_first(scored: Sequence[ScoredNode]) -> list[ScoredNode]:
+    return sorted(scored, key=lambda each: -each[2])
+
+
+def _with_seed(fields: Any, seed: NodeId) -> dict[str, Any]:
+    return {**fields, "seed": seed} if seed else dict(fields)

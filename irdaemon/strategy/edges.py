@@ -1,0 +1,166 @@
+"""Edges: what an artifact refers to, found when it is decomposed.
+
+They are derived from it like its surfaces, and no part of what makes it stale. A package refers to
+its dependencies (REF), a skill to its parent (PARENT) and the packages it names (NAMES), a session
+to the skills that were used in it (USED).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from irclient.errors import QueryError
+from irdaemon.strategy.package import bare_name
+from irdaemon.types import Artifact, Edge
+
+REF, PARENT, NAMES, USED = "REF", "PARENT", "NAMES", "USED"
+# Edges of these types lead to a name, whose spelling does not matter; others to an exact id.
+BY_NAME = (REF, NAMES, USED)
+
+# The id of an artifact in the same corpus or a name, or (corpus, id) of one in another.
+Target = str | Sequence[str]
+# From an artifact's id and filter fields to its targets by the type of edge.
+EdgeExtractor = Callable[[str, Mapping[str, Any]], Mapping[str, Sequence[Target]]]
+
+_MOST_EDGES = 512
+_MOST_NAMED = 32
+_READ_CHARS = 50_000
+_SEPARATORS = re.compile(r"[-_.]+")
+_IS_NAME = re.compile(r"@?[a-z0-9][a-z0-9._/-]{0,99}")
+
+# What follows these on a line are packages; of the second kind only the first word is one.
+_INSTALLS = re.compile(
+    r"(?<![\w-])(?:pip3? install|uv (?:pip install|add|tool install)|pipx install|poetry add"
+    r"|npm (?:install|i|add)|pnpm (?:add|install)|yarn add|cargo (?:add|install)"
+    r"|go (?:get|install))[ \t]+([^\n`;&|)\"]*)"
+)
+_RUNS = re.compile(r"(?<![\w-])(?:uvx|npx|pipx run|pnpm dlx)[ \t]+((?:-\S+[ \t]+)*[^\s`;&|)\"]+)")
+_IMPORTS = re.compile(
+    r"^[ \t]*import[ \t]+([A-Za-z_][\w.]*(?:[ \t]*,[ \t]*[\w.]+)*)(?: as \w+)?[ \t]*$", re.M
+)
+_FROM = re.compile(r"^[ \t]*from[ \t]+([A-Za-z_]\w*)[\w.]*[ \t]+import[ \t]", re.M)
+_REQUIRED = re.compile(r"(?:\bfrom[ \t]+|\brequire\()['\"](@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
+_CALLED = re.compile(r"`(@?[A-Za-z0-9][\w./@-]*)`[ \t]+(?:package|library|module|crate)\b")
+_CALLED_SO = re.compile(r"\b(?:package|library|crate) `(@?[A-Za-z0-9][\w./@-]*)`")
+# A pattern is looked for only where one of these stands: most texts have none, and that is quick.
+_CUES: Mapping[re.Pattern[str], tuple[str, ...]] = {
+    _INSTALLS: (" install", " add ", " i ", "go get"),
+    _RUNS: ("uvx", "npx", "pipx run", "pnpm dlx"),
+    _IMPORTS: ("import",),
+    _FROM: ("import",),
+    _REQUIRED: ("require(", "from '", 'from "'),
+    _CALLED: ("` ", "`\t"),
+    _CALLED_SO: ("package `", "library `", "crate `"),
+}
+# Words of a sentence that goes on behind a command.
+_PROSE = frozenset("a an and before first for if in into on once or the then to using with".split())
+_WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index-url", "-p")
+
+
+def link_name(name: str) -> str:
+    """Return a name or requirement in the one spelling by which links compare names.
+
+    That of PEP 503: lower case, without version, extras or marker, every run of `-`, `_` and `.`
+    as one `-`.
+    """
+    return _SEPARATORS.sub("-", bare_name(name))
+
+
+def default_edge_extractor(artifact_id: str, fields: Mapping[str, Any]) -> dict[str, list[Target]]:
+    """Return the edges in an artifact's fields: `deps` as REF by name, `parent` as PARENT."""
+    own = {artifact_id.lower(), link_name(artifact_id), link_name(str(fields.get("name") or ""))}
+    deps, parent = fields.get("deps"), fields.get("parent")
+    listed = deps if isinstance(deps, (list, tuple)) else ()
+    refs = dict.fromkeys(name for dep in listed if (name := link_name(str(dep))) not in own)
+    refs.pop("", None)
+    edges: dict[str, list[Target]] = {REF: list(refs)} if refs else {}
+    if isinstance(parent, str) and parent and parent.lower() not in own:
+        edges[PARENT] = [parent]
+    return edges
+
+
+def edges_of(
+    artifact: Artifact, fields: Mapping[str, Any], extractor: EdgeExtractor | None = None
+) -> tuple[Edge, ...]:
+    """Return the edges of an artifact, each once, at most 512.
+
+    An extractor takes the place of all that is found otherwise. Raises QueryError for targets of
+    its that are none.
+    """
+    if extractor is not None:
+        return _edges(extractor(artifact.artifact_id, fields))
+    found = default_edge_extractor(artifact.artifact_id, fields)
+    raw = artifact.raw if isinstance(artifact.raw, Mapping) else {}
+    if "parent" in fields:  # a skill, or what is used as one
+        found[NAMES] = list(packages_named(str(raw.get("text") or "")))
+    found[USED] = list(artifact.uses)
+    return _edges(found)
+
+
+def _edges(found: Mapping[str, Sequence[Target]]) -> tuple[Edge, ...]:
+    if not isinstance(found, Mapping):
+        raise QueryError(f"edges are a mapping of types to targets, not {found!r:.60}")
+    edges = (_edge(str(type), target) for type, targets in found.items() for target in targets)
+    return tuple(dict.fromkeys(edge for edge in edges if edge.target))[:_MOST_EDGES]
+
+
+def _edge(type: str, target: Target) -> Edge:
+    if isinstance(target, str):
+        return Edge(type, link_name(target) if type in BY_NAME else target)
+    if isinstance(target, (list, tuple)) and len(target) == 2:
+        corpus, artifact_id = map(str, target)
+        return Edge(type, artifact_id, corpus)
+    raise QueryError(f"the target of an edge is an id or (corpus, id), not {target!r:.60}")
+
+
+def packages_named(text: str) -> tuple[str, ...]:
+    """Return the packages that a text says to install, imports, or calls packages, at most 32.
+
+    Modules of Python's standard library are none.
+    """
+    text = text[:_READ_CHARS]
+    names = (link_name(name.rstrip(".,:")) for name in _named(text))
+    known = (name for name in names if _IS_NAME.fullmatch(name))
+    return tuple(dict.fromkeys(known))[:_MOST_NAMED]
+
+
+def _named(text: str) -> Iterator[str]:
+    for found in _matches(_INSTALLS, text):
+        yield from _installed(found[1])
+    for found in _matches(_RUNS, text):
+        yield found[1].split()[-1]
+    yield from _modules(text)
+    for pattern in (_REQUIRED, _CALLED, _CALLED_SO):
+        yield from (found[1] for found in _matches(pattern, text))
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    is_likely = any(cue in text for cue in _CUES[pattern])
+    return pattern.finditer(text) if is_likely else iter(())
+
+
+def _installed(words: str) -> Iterator[str]:
+    """Yield the packages among the arguments of a command, up to where a sentence goes on."""
+    before = ""
+    for word in words.split():
+        if word in _PROSE or word.startswith("#"):
+            return
+        is_place = word.startswith((".", "/", "~", "$", "<", "{"))
+        if not word.startswith("-") and before not in _WITH_VALUE and not is_place:
+            yield word.strip("'\"")
+        before = word
+        if word.endswith((".", ",", ":")):
+            return
+
+
+def _modules(text: str) -> Iterator[str]:
+    listed: Iterable[str] = (found[1] for found in _matches(_IMPORTS, text))
+    modules = [each.strip() for names in listed for each in names.split(",")]
+    modules += [found[1] for found in _matches(_FROM, text)]
+    for module in modules:
+        top = module.partition(".")[0]
+        if top not in sys.stdlib_module_names:
+            yield top
