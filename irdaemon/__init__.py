@@ -37,6 +37,13 @@ if TYPE_CHECKING:
         select,
     )
     from irdaemon.library.fuse import fuse_hits
+    from irdaemon.library.models import (
+        make_llm_formulator,
+        make_llm_selector,
+        make_llm_synthesizer,
+        with_synopsis,
+    )
+    from irdaemon.retrieve.formulate import Formulator
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -49,6 +56,11 @@ if TYPE_CHECKING:
         strategy_from_spec,
         strategy_to_spec,
         text_of,
+    )
+    from irdaemon.strategy.synopsis import (
+        Synthesizer,
+        make_thin_description_predicate,
+        thin_description_predicate,
     )
     from irdaemon.types import Artifact, IndexPlan, Surface
 
@@ -77,6 +89,13 @@ _HOMES = {
         "RetrievalResult",
     ),
     "irdaemon.library.docs_tool": ("DocsTool", "docs_tool"),
+    "irdaemon.library.models": (
+        "make_llm_formulator",
+        "make_llm_selector",
+        "make_llm_synthesizer",
+        "with_synopsis",
+    ),
+    "irdaemon.retrieve.formulate": ("Formulator",),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",
@@ -89,6 +108,11 @@ _HOMES = {
         "strategy_from_spec",
         "strategy_to_spec",
         "text_of",
+    ),
+    "irdaemon.strategy.synopsis": (
+        "Synthesizer",
+        "make_thin_description_predicate",
+        "thin_description_predicate",
     ),
     "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
 }
@@ -114,6 +138,7 @@ __all__ = [
     "DocsTool",
     "Embedder",
     "Engine",
+    "Formulator",
     "Hit",
     "IndexPlan",
     "IndexingStrategy",
@@ -125,6 +150,7 @@ __all__ = [
     "Selection",
     "Skill",
     "Surface",
+    "Synthesizer",
     "WholeText",
     "as_retriever",
     "build",
@@ -132,6 +158,10 @@ __all__ = [
     "discover",
     "docs_tool",
     "fuse_hits",
+    "make_llm_formulator",
+    "make_llm_selector",
+    "make_llm_synthesizer",
+    "make_thin_description_predicate",
     "open_corpus",
     "records_for_artifact",
     "retrievers",
@@ -140,6 +170,8 @@ __all__ = [
     "strategy_from_spec",
     "strategy_to_spec",
     "text_of",
+    "thin_description_predicate",
+    "with_synopsis",
 ]
 
 

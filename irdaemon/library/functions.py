@@ -21,6 +21,7 @@ from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import FromScores, ScoreTexts
 from irdaemon.retrieve import RRF_K, UNTUNED
+from irdaemon.retrieve.formulate import Formulator
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
@@ -49,12 +50,15 @@ def search(
     mmr_lambda: float = UNTUNED.mmr_lambda,
     rrf_k: float = UNTUNED.rrf_k,
     rerank: ScoreTexts | None = None,
+    formulate: Formulator | None = None,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection.
 
     `alpha`, `mmr_lambda` and `rrf_k` are the numbers of the fusions of these names. `rerank` is a
     function (query, texts) -> scores from 0 to 1, which reads the first candidates of each corpus
-    again: they then stand in its order, its score being their evidence.
+    again: they then stand in its order, its score being their evidence. `formulate` is a function
+    from the query to a wording or several, of which each is searched: an artifact counts once, at
+    its best evidence; none means the query itself.
 
     Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
@@ -72,7 +76,7 @@ def search(
     )
     choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k)
     tuning = tuned(alpha, mmr_lambda, rrf_k)
-    return _asked(corpus, choosing, tuning, rerank).search(asked, choosing).results
+    return _asked(corpus, choosing, tuning, rerank).search(asked, choosing, formulate).results
 
 
 def select(
@@ -114,12 +118,14 @@ def discover(
     mmr_lambda: float = UNTUNED.mmr_lambda,
     rrf_k: float = UNTUNED.rrf_k,
     rerank: ScoreTexts | None = None,
+    formulate: Formulator | None = None,
 ) -> Selection:
     """Search, select and disclose: few hits, or none with a typed reason.
 
     A list of corpora is asked as one: each is compared with its own floor, then those above it are
     merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
-    is left out. `signals["per_source"]` says what was found in each.
+    is left out. `signals["per_source"]` says what was found in each. With several wordings (see
+    `formulate` of `search`) what any of them finds above its floor is selected among.
     """
     floors = floors_of(min_score)
     given = "auto" if isinstance(min_score, Mapping) else min_score
@@ -139,7 +145,7 @@ def discover(
     )
     choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
     tuning = tuned(alpha, mmr_lambda, rrf_k)
-    return _asked(corpus, choosing, tuning, rerank).discover(asked, choosing)
+    return _asked(corpus, choosing, tuning, rerank).discover(asked, choosing, formulate)
 
 
 def disclose(
