@@ -64,6 +64,7 @@ class Corpus:
     roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
     they are this machine's known places of the kind, and not written down. `managed` is the
     directory in which clients may write documents, of `document_bytes` at most; "" for none.
+    `selector` is "llm" where a model chooses among its hits.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Corpus:
     found: tuple[Root, ...] = ()
     managed: str = ""
     document_bytes: int = 0
+    selector: str = ""
 
     @cached_property
     def recipe(self) -> str:
@@ -211,6 +213,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         Quota(config.limits.artifacts, config.limits.memory_mb * MB),
         found,
         *_written_to(given, config),
+        given.selector,
     )
 
 

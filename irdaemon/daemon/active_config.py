@@ -113,6 +113,8 @@ def engine_options(config: Config) -> EngineOptions:
         policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
         queued_paths=config.limits.queued_paths,
         tuning=Tuning(config.search.fusion, config.search.alpha, config.search.mmr_lambda),
+        model=config.models.model_endpoint(),
+        model_timeout_s=config.models.timeout_s,
     )
 
 

@@ -27,6 +27,7 @@ from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.types import Tuning
 
 Notify = Callable[[str, Mapping[str, Any]], None]
@@ -41,7 +42,9 @@ class EngineOptions:
     is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
     for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
     that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
-    were made already, by the names that corpora have for them; `tuning`: how legs are fused.
+    were made already, by the names that corpora have for them; `tuning`: how legs are fused;
+    `model`: the endpoint of the model that corpora may use, None for none, which is waited for at
+    most `model_timeout_s`.
     """
 
     images: Images | None = None
@@ -53,6 +56,8 @@ class EngineOptions:
     queued_paths: int = 0
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
     tuning: Tuning = field(default_factory=Tuning)
+    model: ModelEndpoint | None = None
+    model_timeout_s: float = 10.0
 
 
 class State:
@@ -79,6 +84,7 @@ class State:
         self.models = discovery.Models(
             self.embedders.vector, _reranker(options.reranker), options.tuning
         )
+        self.model = RestingModel(options.model.completed) if options.model else None
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
         self.forget_answers()

@@ -41,7 +41,7 @@ def status(state: dict[str, Any], width: int = UNCUT) -> str:
     )
     above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
     below = [*ledger(state.get("ledger", {})), *health(state), *skipped(state["corpora"])]
-    below += waiting(state.get("waiting_for", ()))
+    below += [*waiting(state.get("waiting_for", ())), *model(state.get("model"))]
     parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
     parts += [paragraph(line, width) for line in below]
     if "profile" in state:
@@ -61,6 +61,16 @@ def skipped(states: Sequence[dict[str, Any]]) -> list[str]:
 
 def _most_of(counts: dict[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in list(counts.items())[:_EXAMPLES])
+
+
+def model(found: dict[str, Any] | None) -> list[str]:
+    """Return a line about the configured model, where it is and what fails; none without one."""
+    if not found:
+        return []
+    where = "on this machine" if found["local"] else "BEYOND THIS MACHINE: redacted text is sent"
+    uses = [f"selects in {', '.join(found['selects'])}"] if found["selects"] else []
+    parts = [f"{found['model']} at {found['endpoint']}, {where}", *uses]
+    return [f"model: {'; '.join([*parts, *filter(None, [found['problem']])])}"]
 
 
 def waiting(places: Sequence[dict[str, str]]) -> list[str]:
