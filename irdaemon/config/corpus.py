@@ -64,7 +64,8 @@ class Corpus:
     roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
     they are this machine's known places of the kind, and not written down. `managed` is the
     directory in which clients may write documents, of `document_bytes` at most; "" for none.
-    `selector` is "llm" where a model chooses among its hits.
+    `selector` is "llm" where a model chooses among its hits; `synopsis` is whether the synopsis
+    that a model wrote of an artifact stands before its surfaces.
     """
 
     name: str
@@ -80,11 +81,13 @@ class Corpus:
     managed: str = ""
     document_bytes: int = 0
     selector: str = ""
+    synopsis: bool = False
 
     @cached_property
     def recipe(self) -> str:
         """Return the identity of this corpus' redaction and decomposition."""
-        return f"{recipe_of(self.strategy)} {recipe(self.redaction)}"
+        synopsis = " synopsis" if self.synopsis else ""
+        return f"{recipe_of(self.strategy)} {recipe(self.redaction)}{synopsis}"
 
     @property
     def redaction(self) -> str:
@@ -214,6 +217,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         found,
         *_written_to(given, config),
         given.selector,
+        given.synopsis,
     )
 
 

@@ -28,6 +28,7 @@ from irdaemon.daemon.resources import ResourceLimits, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
 from irdaemon.daemon.supervisor import SupervisorThread
+from irdaemon.daemon.synopsis_thread import synopsis_thread
 from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
@@ -76,6 +77,7 @@ class Daemon:
         self._supervisor = SupervisorThread(
             self.engine, self._watcher, self._schedule, self._limits, self._find_corpora
         )
+        self._synopses = synopsis_thread(self.engine, config.models)
         self._signals: list[int] = []
         self._stopping = False
         self._reported = self._kept_at = 0.0
@@ -121,6 +123,10 @@ class Daemon:
         return ProcessHealth(watched, self._stuck(time.monotonic()), self._limits.exceeded())
 
     writes = True
+
+    def idle_s(self) -> float:
+        """Return how many seconds ago the last request came."""
+        return time.monotonic() - self._loop.requested_at
 
     def caught_up(self, timeout: float) -> Collection[str]:
         """Return the roots of which every change so far has been requested."""
@@ -177,6 +183,8 @@ class Daemon:
         for name in sorted(indexes, key=lambda name: indexes[name].rows.n_artifacts):
             self.engine.request(Job("reconcile", name))  # the small ones wait for no large one
         self._supervisor.start()
+        if self._synopses is not None:
+            self._synopses.start()
 
     def _tick(self) -> None:
         self._loop.tick(self._tick_s)
@@ -239,6 +247,7 @@ class Daemon:
         for part in (
             self.engine.stop,
             self._supervisor.stop,
+            self._stop_synopses,
             self._watcher.stop,
             self._schedule.stop,
             self._listener.close,
@@ -251,6 +260,10 @@ class Daemon:
                 log.error(
                     "%s failed, the rest is stopped all the same: %s", part.__name__, where(error)
                 )
+
+    def _stop_synopses(self) -> None:
+        if self._synopses is not None:
+            self._synopses.stop()
 
     def _save_impressions(self) -> None:
         self.engine.impressions.save(self._impressions_path)
@@ -288,8 +301,7 @@ class Daemon:
     def _idle(self) -> bool:
         """Return whether to stop because no request has come for long."""
         allowed_s = 60 * self._settings.config.limits.idle_exit_minutes
-        idle_s = time.monotonic() - self._loop.requested_at
-        return 0 < allowed_s < idle_s and not self.engine.state.work.queued
+        return 0 < allowed_s < self.idle_s() and not self.engine.state.work.queued
 
     def _on_hangup(self) -> None:
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")

@@ -47,6 +47,7 @@ def described(state: State) -> dict[str, Any] | None:
         "model": endpoint.model,
         "local": endpoint.is_local,
         "selects": [corpus.name for corpus in corpora if corpus.selector],
+        "summarises": [corpus.name for corpus in corpora if corpus.synopsis],
         "problem": state.model.problem,
     }
 

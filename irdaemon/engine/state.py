@@ -30,6 +30,8 @@ from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.types import Tuning
 
+# A few are handed over at once, and no more before those are stored.
+_MOST_SYNOPSES = 1_000
 Notify = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -89,6 +91,8 @@ class State:
         self.tier_times = TierTimes()
         self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
+        # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
+        self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
 
     def forget_answers(self) -> None:
         """Drop the answers kept for queries with a budget, not how long the tiers take."""

@@ -23,7 +23,7 @@ KIND = "synopsis"
 # A description of fewer characters says little.
 THIN_CHARS = 40
 # More of a document does not make its synopsis any better.
-_CHARS = 20_000
+SHOWN_CHARS = 20_000
 
 # From an artifact to its synopsis, "" for none; one with an attribute `synthesizer_id` is known
 # by that.
@@ -126,6 +126,12 @@ class SynopsisNote:
     kind: str = KIND
     digest: str = ""
 
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> SynopsisNote:
+        """Read it from the metadata of a surface."""
+        digest = str(metadata.get("synopsis_of", ""))
+        return cls(str(metadata.get("synthesizer_id", "")), digest=digest)
+
     def metadata(self) -> dict[str, str]:
         """Return it as the metadata of a surface."""
         of = {"synopsis_of": self.digest} if self.digest else {}
@@ -167,7 +173,7 @@ class ModelSynthesizer:
     def __call__(self, artifact: Artifact) -> str:
         """Return the synopsis of an artifact, "" for none."""
         try:
-            text = Redactor("all").text(self._text(artifact.raw))[:_CHARS].strip()
+            text = Redactor("all").text(self._text(artifact.raw))[:SHOWN_CHARS].strip()
             made = self._summarize(text) if text else ""
         except Exception:  # the summarizer may be anyone's; an artifact is indexed without it
             return ""

@@ -8,7 +8,7 @@ import pytest
 from irdaemon.types import Query
 from tests.support.model_server import ModelServer
 from tests.support.prompt_hook import asks
-from tests.support.running import Running
+from tests.support.running import Running, until
 
 TEXT = "fill a pdf form"
 CONFIG = """
@@ -78,6 +78,35 @@ def test_with_an_endpoint_that_fails_the_heuristic_answers(home, model, behaviou
         answer = home.answer("discover", TEXT)
         assert answer["results"][0]["name"] == "pdf-forms"
         assert answer["signals"]["fallback"]
+
+
+def test_a_model_writes_synopses_in_a_quiet_moment_and_the_old_surfaces_serve_meanwhile(
+    home, model
+):
+    home.config.write_text(
+        CONFIG.format(model.url, "quiet_minutes = 0.005").replace(
+            'selector = "llm"', "synopsis = true"
+        )
+    )
+    model.behaviour = "hangs"
+    with Running(home) as running:
+        running.wait_idle()
+        assert home.answer("discover", TEXT)["results"][0]["name"] == "pdf-forms"
+        until(lambda: model.prompts)
+        model.behaviour = "answers"
+    model.reply = lambda prompt: "Completes bureaucratic questionnaires."
+    with Running(home) as running:
+        running.wait_idle()
+        reference = "skills/~/.claude/skills/pdf-forms"
+
+        def kinds():
+            time.sleep(1.0)  # a request ends the quiet
+            return [each["kind"] for each in home.answer("records", reference)]
+
+        until(lambda: kinds() == ["synopsis", "capability"], 20)
+        assert any("Use qpdf for this." in prompt for prompt in model.prompts)
+        found = home.answer("search", "bureaucratic questionnaires")["results"][0]
+        assert found["kind"] == "synopsis"
 
 
 def test_the_doctor_says_where_the_model_is_and_whether_it_answers(home, model):

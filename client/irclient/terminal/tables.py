@@ -68,7 +68,11 @@ def model(found: dict[str, Any] | None) -> list[str]:
     if not found:
         return []
     where = "on this machine" if found["local"] else "BEYOND THIS MACHINE: redacted text is sent"
-    uses = [f"selects in {', '.join(found['selects'])}"] if found["selects"] else []
+    uses = [
+        f"{verb} {', '.join(names)}"
+        for verb, names in (("selects in", found["selects"]), ("summarises", found["summarises"]))
+        if names
+    ]
     parts = [f"{found['model']} at {found['endpoint']}, {where}", *uses]
     return [f"model: {'; '.join([*parts, *filter(None, [found['problem']])])}"]
 

@@ -133,5 +133,6 @@ def test_the_status_tells_of_the_model_where_it_is_and_what_failed():
         "model": "tiny",
         "local": True,
         "selects": ["tools"],
+        "summarises": [],
         "problem": "it is down",
     }

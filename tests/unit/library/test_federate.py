@@ -232,3 +232,17 @@ def test_versions_of_one_thing_in_two_ledgers_are_one_hit(skills):
 def test_a_word_that_no_corpus_holds_is_respelled_by_the_words_of_each(skills, packages):
     answer = ir.discover([skills, packages], "find styel erors", mode="lexical")
     assert answer.signals.get("respelled") or references(answer.results) == ["packages/lint"]
+
+
+def test_the_text_around_a_hit_comes_from_its_own_corpus(skills, packages):
+    answer = ir.discover(
+        [skills, packages],
+        "deploy the app to the server",
+        strategy="top_k",
+        min_score=None,
+        expand="window:1",
+    )
+    assert {hit.corpus for hit in answer.results} == {"skills", "packages"}
+    for hit in answer.results:
+        records = ir.records_for_artifact(hit.corpus, hit.artifact_id)
+        assert hit.disclosure.passage == "\n\n".join(record["text"] for record in records)
