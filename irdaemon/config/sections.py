@@ -182,8 +182,9 @@ class ModelsConfig:
 
     `endpoint`: base URL of an OpenAI-compatible endpoint ("": none); `model`: its name there;
     `key_env`: the environment's variable with its key. Beyond this machine redacted text leaves it.
-    `timeout_s`: the longest wait for a reply; `synopses_a_day`: asked for at most, 0 for none;
-    `quiet_minutes`: how long no request and no change has come when synopses are asked for.
+    `timeout_s`: the longest wait for a choice, six times as long for a synopsis;
+    `synopses_a_day`: asked for at most, 0 for none; `quiet_minutes`: how long no request and no
+    change has come when synopses are asked for.
     """
 
     endpoint: str = ""

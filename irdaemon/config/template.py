@@ -36,6 +36,8 @@ _EXAMPLE = """
 # strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
 # redact = "all"        # also passwords assigned to a name, not only tokens and private keys
 # follow_links = true   # also what links lead to outside of the roots
+# selector = "llm"      # the model of [models] chooses among its hits
+# synopsis = true       # the model of [models] writes a synopsis of each document
 """
 
 _CLIENT = """

@@ -14,6 +14,8 @@ log = logging.getLogger(__name__)
 
 # Between two looks at whether it is quiet, and after one that was worth it.
 _TICK_S, _GOES_ON_S = 15.0, 1.0
+# Nobody waits for a synopsis, and it is made of a long text.
+_PATIENCE = 6
 
 
 class SynopsisThread(threading.Thread):
@@ -43,8 +45,9 @@ class SynopsisThread(threading.Thread):
 
 def synopsis_thread(engine: Engine, models: ModelsConfig) -> SynopsisThread | None:
     """Return the thread for a configuration; None where no model is configured."""
-    if engine.state.model is None or not models.synopses_a_day:
+    if engine.state.synopsis_model is None or not models.synopses_a_day:
         return None
-    budget = SynopsisBudget(models.synopses_a_day, 60 * models.quiet_minutes, models.timeout_s)
+    timeout_s = _PATIENCE * models.timeout_s
+    budget = SynopsisBudget(models.synopses_a_day, 60 * models.quiet_minutes, timeout_s)
     writer = SynopsisWriter(engine.state, budget)
     return SynopsisThread(writer, min(_TICK_S, max(0.2, budget.quiet_s / 2)))

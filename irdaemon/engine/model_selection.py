@@ -39,16 +39,17 @@ def described(state: State) -> dict[str, Any] | None:
 
     `local` is whether the endpoint is on this machine.
     """
-    if state.model is None or state.options.model is None:
-        return None
     endpoint, corpora = state.options.model, state.corpora.values()
+    if endpoint is None:
+        return None
+    asked = (state.model, state.synopsis_model)
     return {
         "endpoint": endpoint.url,
         "model": endpoint.model,
         "local": endpoint.is_local,
         "selects": [corpus.name for corpus in corpora if corpus.selector],
         "summarises": [corpus.name for corpus in corpora if corpus.synopsis],
-        "problem": state.model.problem,
+        "problem": next((each.problem for each in asked if each and each.problem), ""),
     }
 
 

@@ -86,7 +86,8 @@ class State:
         self.models = discovery.Models(
             self.embedders.vector, _reranker(options.reranker), options.tuning
         )
-        self.model = RestingModel(options.model.completed) if options.model else None
+        # What takes long over a synopsis may still be quick to choose.
+        self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
         self.forget_answers()
@@ -145,6 +146,10 @@ class State:
         """Raise NotFound, with the nearest name, for a corpus that there is not."""
         if corpus is not None and corpus not in self.corpora:
             raise unknown_corpus(corpus, self.corpora)
+
+
+def _resting(endpoint: ModelEndpoint | None) -> RestingModel | None:
+    return RestingModel(endpoint.completed) if endpoint else None
 
 
 def _reranker(name: str) -> Reranker:

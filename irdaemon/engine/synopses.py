@@ -39,7 +39,7 @@ class SynopsisBudget:
 
     a_day: int = 200
     quiet_s: float = 600.0
-    timeout_s: float = 10.0
+    timeout_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ class SynopsisWriter:
 
     def _asked(self, wanted: NewSynopsis) -> NewSynopsis:
         """Return what the model writes of a text. Raises Unavailable without a reply."""
-        assert self.state.model is not None  # a writer is made where there is one
-        prompt = PROMPT.replace("{text}", wanted.text)
-        text = self.state.model(prompt, self.budget.timeout_s).strip()
+        model = self.state.synopsis_model
+        assert model is not None  # a writer is made where there is one
+        text = model(PROMPT.replace("{text}", wanted.text), self.budget.timeout_s).strip()
         if not text:
             self._useless.add((wanted.corpus, wanted.artifact_id, wanted.note.digest))
         return NewSynopsis(wanted.corpus, wanted.artifact_id, text, wanted.note)

@@ -67,7 +67,9 @@ def model(found: dict[str, Any] | None) -> list[str]:
     """Return a line about the configured model, where it is and what fails; none without one."""
     if not found:
         return []
-    where = "on this machine" if found["local"] else "BEYOND THIS MACHINE: redacted text is sent"
+    where = (
+        "on this machine" if found["local"] else "beyond this machine: redacted text is sent there"
+    )
     uses = [
         f"{verb} {', '.join(names)}"
         for verb, names in (("selects in", found["selects"]), ("summarises", found["summarises"]))

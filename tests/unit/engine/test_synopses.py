@@ -53,7 +53,7 @@ class Setting:
         self.engine = engine(self.corpus, clock=lambda: self.now, **options)
         self.host = self.engine.state.host = Asked()
         self.model = Model()
-        self.engine.state.model = RestingModel(self.model, lambda: self.now)
+        self.engine.state.synopsis_model = RestingModel(self.model, lambda: self.now)
         self.writer = SynopsisWriter(self.engine.state, SynopsisBudget(**budget))
         self.build()
         self.now += 3_600
@@ -147,7 +147,7 @@ def test_a_model_that_fails_leaves_everything_as_it_is_and_is_asked_later():
     made = Setting()
     made.model.reply = Unavailable("it is down", "")
     assert made.write() == 0
-    assert (made.synopsis(), made.engine.state.model.problem) == (None, "it is down")
+    assert (made.synopsis(), made.engine.state.synopsis_model.problem) == (None, "it is down")
     made.model.reply = "A synopsis."
     made.now += 60
     assert made.write() == 2
