@@ -42,12 +42,19 @@ if TYPE_CHECKING:
     )
     from irdaemon.library.fuse import fuse_hits
     from irdaemon.library.graph import CorpusGraph, GraphStore, canonical_node_id
+    from irdaemon.library.models import (
+        make_llm_formulator,
+        make_llm_selector,
+        make_llm_synthesizer,
+        with_synopsis,
+    )
     from irdaemon.library.tools import make_search, search_tool
     from irdaemon.library.walks import (
         collapsed_tree_policy,
         reverse_dependency_policy,
         traverse,
     )
+    from irdaemon.retrieve.formulate import Formulator
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -62,6 +69,11 @@ if TYPE_CHECKING:
         text_of,
     )
     from irdaemon.strategy.edges import EdgeExtractor, default_edge_extractor
+    from irdaemon.strategy.synopsis import (
+        Synthesizer,
+        make_thin_description_predicate,
+        thin_description_predicate,
+    )
     from irdaemon.types import Artifact, IndexPlan, Surface
 
 # Where each public name lives. They are imported when first used: asking for the version, or for
@@ -97,6 +109,13 @@ _HOMES = {
     ),
     "irdaemon.library.docs_tool": ("DocsTool", "docs_tool"),
     "irdaemon.library.floors": ("calibrate",),
+    "irdaemon.library.models": (
+        "make_llm_formulator",
+        "make_llm_selector",
+        "make_llm_synthesizer",
+        "with_synopsis",
+    ),
+    "irdaemon.retrieve.formulate": ("Formulator",),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",
@@ -109,6 +128,11 @@ _HOMES = {
         "strategy_from_spec",
         "strategy_to_spec",
         "text_of",
+    ),
+    "irdaemon.strategy.synopsis": (
+        "Synthesizer",
+        "make_thin_description_predicate",
+        "thin_description_predicate",
     ),
     "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
 }
@@ -137,6 +161,7 @@ __all__ = [
     "EdgeExtractor",
     "Embedder",
     "Engine",
+    "Formulator",
     "GraphStore",
     "Hit",
     "IndexPlan",
@@ -149,6 +174,7 @@ __all__ = [
     "Selection",
     "Skill",
     "Surface",
+    "Synthesizer",
     "WalkPolicy",
     "WalkState",
     "WholeText",
@@ -164,7 +190,11 @@ __all__ = [
     "discover",
     "docs_tool",
     "fuse_hits",
+    "make_llm_formulator",
+    "make_llm_selector",
+    "make_llm_synthesizer",
     "make_search",
+    "make_thin_description_predicate",
     "open_corpus",
     "records_for_artifact",
     "retrievers",
@@ -175,7 +205,9 @@ __all__ = [
     "strategy_from_spec",
     "strategy_to_spec",
     "text_of",
+    "thin_description_predicate",
     "traverse",
+    "with_synopsis",
 ]
 
 

@@ -19,6 +19,8 @@ EXEMPT = {
     "irdaemon.library.tools.search": "ir.tools.search",
     "irdaemon.library.built.build": "ir.build",
     "irdaemon.library.walks.traverse": "ir.traverse",
+    "irdaemon.library.models.make_llm_synthesizer": "ir.make_llm_synthesizer",
+    "irdaemon.library.models.with_synopsis": "ir.with_synopsis",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
     "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",

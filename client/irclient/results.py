@@ -285,7 +285,8 @@ class Status(Result):
 
     What a limited client does not get is None: `socket`, `config`, `watch`, `waiting_for`,
     `ledger`, `queue_s` and `health`. So is `profile` ({stage: {total, n, p50, p95, max}},
-    milliseconds) unless it was asked for. `demo` is true where the corpora are examples.
+    milliseconds) unless it was asked for. `demo` is true where the corpora are examples. `model` is
+    the language model that is configured, None where none is.
     """
 
     version: str = ""
@@ -297,6 +298,7 @@ class Status(Result):
     watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
     demo: bool = False
     waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=_OPTIONAL)
+    model: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     queue: int = 0

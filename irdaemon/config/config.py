@@ -7,8 +7,9 @@ value of the wrong type, is an error that names file, line and key, and the near
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -28,12 +29,14 @@ from irdaemon.config.sections import (
     HealthConfig,
     IndexConfig,
     LimitsConfig,
+    ModelsConfig,
     ScheduleConfig,
     SearchConfig,
     ServeConfig,
     WatchConfig,
 )
 from irdaemon.runtime import toml
+from irdaemon.runtime.model_endpoint import is_url
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source import SOURCES
 from irdaemon.source.redact import LEVELS as REDACTION_LEVELS
@@ -49,6 +52,7 @@ __all__ = [
     "HealthConfig",
     "IndexConfig",
     "LimitsConfig",
+    "ModelsConfig",
     "ScheduleConfig",
     "SearchConfig",
     "ServeConfig",
@@ -69,6 +73,11 @@ ENVIRONMENT: Mapping[str, str] = {
     "IRDAEMON_ALPHA": "alpha",
     "IRDAEMON_MMR_LAMBDA": "mmr_lambda",
 }
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+# What may select among the hits of a corpus besides the strategy that a query names.
+_SELECTORS = ("llm",)
+# Its turns are dialogues of a person: they are not summarised by anyone.
+_WITHOUT_SYNOPSIS = ("sessions",)
 _TOP_KEYS = ("embedder", "reranker", "known", "corpora", "client", *SECTIONS)
 
 
@@ -134,6 +143,33 @@ def _wrong_in_search(key: str, value: Any) -> str:
     return "" if 0 <= share <= 1 else f"{key} must be a number from 0 to 1, not {value!r}"
 
 
+def _wrong_in_models(key: str, value: Any) -> str:
+    """Return what is wrong with a value of [models], "" where nothing is."""
+    if key == "endpoint" and value and not (is_url(value) and "@" not in value):
+        return f"endpoint must be a base URL without a name or password in it, not {value!r}"
+    if key == "key_env" and not _VARIABLE.fullmatch(value):
+        return "key_env must be the name of a variable; the key itself stays in the environment"
+    return ""
+
+
+def _wrong_in_schedule(key: str, value: Any) -> str:
+    """Return what is wrong with a value of [schedule], "" where nothing is."""
+    if key == "quiet" and quiet_hours(value) is None:
+        return f"quiet must be like 22:00-06:00, not {value!r}: two different times of the clock"
+    return ""
+
+
+def _nothing_wrong(key: str, value: Any) -> str:
+    return ""
+
+
+_WRONG_IN: Mapping[str, Callable[[str, Any], str]] = {
+    "search": _wrong_in_search,
+    "schedule": _wrong_in_schedule,
+    "models": _wrong_in_models,
+}
+
+
 def read_text(path: str) -> str | None:
     """Return what a configuration file holds; None where there is none. Raises ConfigError.
 
@@ -172,7 +208,7 @@ def parse_config(text: str, path: str) -> Config:
         for name, kind in SECTIONS.items()
         if name in data
     }
-    return Config(
+    config = Config(
         path=path,
         state_dir=state_dir(),
         documents_dir=documents_dir(),
@@ -183,6 +219,8 @@ def parse_config(text: str, path: str) -> Config:
         clients=parse_clients(where.typed("", "client", data.get("client", []), list), where),
         **sections,
     )
+    _check_models(config, where)
+    return config
 
 
 def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
@@ -196,11 +234,11 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
             0 <= value < float("inf")
         ):
             raise where.error(name, key, f"{key} must be finite and not negative")
-        if (name, key) == ("schedule", "quiet") and quiet_hours(value) is None:
-            hint = "two different times of the local clock"
-            raise where.error(name, key, f"quiet must be like 22:00-06:00, not {value!r}", hint)
-        if name == "search" and (wrong := _wrong_in_search(key, value)):
+        wrong = _WRONG_IN.get(name, _nothing_wrong)(key, value)
+        if wrong:
             raise where.error(name, key, wrong)
+    if name == "models" and bool(table.get("endpoint")) != bool(table.get("model")):
+        raise where.error(name, "", "endpoint and model belong together", "set both, or neither")
     if table.get("shared"):
         table = {**table, "shared": where.absolute(table["shared"])}
     paths = {key: _paths(name, key, table[key], where) for key in table if types[key] is tuple}
@@ -214,6 +252,27 @@ def _paths(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ..
 
 def _corpora(tables: Mapping[str, Any], where: ConfigText) -> tuple[CorpusConfig, ...]:
     return tuple(_corpus(name, table, where) for name, table in tables.items())
+
+
+def _selector(table: str, value: Any, where: ConfigText) -> str:
+    name: str = where.typed(table, "selector", value, str)
+    if name and name not in _SELECTORS:
+        near = did_you_mean(name, _SELECTORS)
+        raise where.error(table, "selector", f"unknown selector {name!r}{near}", "selectors: llm")
+    return name
+
+
+def _check_models(config: Config, where: ConfigText) -> None:
+    """Raise ConfigError where a corpus asks for a model that is not configured, or not for it."""
+    for each in config.corpora:
+        table = f"corpora.{each.name}"
+        key = "selector" if each.selector else "synopsis" if each.synopsis else ""
+        if key and not config.models.endpoint:
+            cure = 'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model'
+            raise where.error(table, key, f"{key} needs a model, and none is configured", cure)
+        if each.synopsis and each.kind in _WITHOUT_SYNOPSIS:
+            message = f"a corpus of {each.kind} has no synopses"
+            raise where.error(table, "synopsis", message, "leave synopsis out")
 
 
 def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
@@ -252,6 +311,8 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
         follow_links=_switch(table, "follow_links", values.pop("follow_links", None), where),
         writable=_writable(table, kind, values.pop("writable", False), where),
         reindex=_reindex(table, values, where),
+        selector=_selector(table, values.pop("selector", ""), where),
+        synopsis=where.typed(table, "synopsis", values.pop("synopsis", False), bool),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
         problem=problem,

@@ -66,8 +66,10 @@ class Corpus:
     roots, None: as the kind has it. `quota` is how much it may hold. `found` are its roots where
     they are this machine's known places of the kind, and not written down. `managed` is the
     managed directory, and `writable` are roots of the person's own, in which clients may write
-    documents, of `document_bytes` at most. `reindex` is what has it scanned by itself.
-    `edge_extractor` finds the links of an artifact, None: as `irdaemon.strategy.edges` does.
+    documents, of `document_bytes` at most. `reindex` is what has it scanned by itself. `selector`
+    is "llm" where a model chooses among its hits; `synopsis` is whether the synopsis that a model
+    wrote of an artifact stands before its surfaces. `edge_extractor` finds the links of an
+    artifact, None: as `irdaemon.strategy.edges` does.
     """
 
     name: str
@@ -84,12 +86,15 @@ class Corpus:
     writable: tuple[str, ...] = ()
     document_bytes: int = 0
     reindex: Reindex = field(default_factory=Reindex)
+    selector: str = ""
+    synopsis: bool = False
     edge_extractor: EdgeExtractor | None = None
 
     @cached_property
     def recipe(self) -> str:
         """Return the identity of this corpus' redaction and decomposition."""
-        return f"{recipe_of(self.strategy)} {recipe(self.redaction)}"
+        synopsis = " synopsis" if self.synopsis else ""
+        return f"{recipe_of(self.strategy)} {recipe(self.redaction)}{synopsis}"
 
     @property
     def redaction(self) -> str:
@@ -219,6 +224,8 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         found,
         *_written_to(given, config),
         given.reindex,
+        given.selector,
+        given.synopsis,
     )
 
 

@@ -13,13 +13,14 @@ from typing import Any, get_type_hints
 
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.reindex import Reindex
+from irdaemon.runtime.model_endpoint import KEY_ENV, ModelEndpoint
 
 # Kinds whose directories are found by themselves; the corpus is called after the kind.
 KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages sessions".split())
 # What every corpus' table may hold; further keys are options of its source.
 CORPUS_KEYS = (
     "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",
-    "writable", "reindex", "reindex_minutes",
+    "writable", "reindex", "reindex_minutes", "selector", "synopsis",
 )  # fmt: skip
 
 
@@ -30,10 +31,11 @@ class CorpusConfig:
     `cases` is a file of labelled queries from which its floor is set; `redact` the level at which
     secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
     the roots (None: as its kind has it); `writable` whether clients may write documents there.
-    `reindex` is what has it scanned by itself.
-    `options` are the keys that only its source knows; `lines` holds the line of each, "" for the
-    table itself, for errors that are found later. `problem` is a control character that makes it
-    unusable, "" for none: the other corpora are served.
+    `reindex` is what has it scanned by itself. `selector` is "llm" where a model chooses among its
+    hits, `synopsis` whether a model writes a synopsis of each artifact. `options` are the keys that only
+    its source knows; `lines` holds the line of each, "" for the table itself, for errors that are
+    found later. `problem` is a control character that makes it unusable, "" for none: the other
+    corpora are served.
     """
 
     name: str
@@ -47,6 +49,8 @@ class CorpusConfig:
     follow_links: bool | None = None
     writable: bool = False
     reindex: Reindex = field(default_factory=Reindex)
+    selector: str = ""
+    synopsis: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
@@ -185,6 +189,33 @@ class DocumentsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelsConfig:
+    """A language model, for corpora with selector = "llm" or synopsis = true.
+
+    `endpoint`: base URL of an OpenAI-compatible endpoint ("": none); `model`: its name there;
+    `key_env`: the environment's variable with its key. Beyond this machine redacted text leaves it.
+    `timeout_s`: the longest wait for a choice, six times as long for a synopsis;
+    `synopses_a_day`: asked for at most, 0 for none; `quiet_minutes`: how long no request and no
+    change has come when synopses are asked for.
+    """
+
+    endpoint: str = ""
+    model: str = ""
+    key_env: str = KEY_ENV
+    timeout_s: float = 10.0
+    synopses_a_day: int = 200
+    quiet_minutes: float = 10.0
+
+    def model_endpoint(self) -> ModelEndpoint | None:
+        """Return the endpoint, None where none is configured."""
+        return (
+            ModelEndpoint(self.endpoint.rstrip("/"), self.model, self.key_env)
+            if self.endpoint
+            else None
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything a person can set, and where the daemon keeps its own files.
 
@@ -207,6 +238,7 @@ class Config:
     health: HealthConfig = field(default_factory=HealthConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     documents: DocumentsConfig = field(default_factory=DocumentsConfig)
+    models: ModelsConfig = field(default_factory=ModelsConfig)
 
     @property
     def ledger_path(self) -> str:

@@ -37,6 +37,8 @@ _EXAMPLE = """
 # redact = "all"        # also passwords assigned to a name, not only tokens and private keys
 # follow_links = true   # also what links lead to outside of the roots
 # writable = true       # clients may write documents there, where [documents] has write = true
+# selector = "llm"      # the model of [models] chooses among its hits
+# synopsis = true       # the model of [models] writes a synopsis of each document
 """
 
 _CLIENT = """

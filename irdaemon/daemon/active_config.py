@@ -123,6 +123,8 @@ def engine_options(config: Config) -> EngineOptions:
         tuning=Tuning(config.search.fusion, config.search.alpha, config.search.mmr_lambda),
         quiet=quiet_hours(config.schedule.quiet) or ALWAYS,
         compact_every_s=60 * config.schedule.compact_minutes,
+        model=config.models.model_endpoint(),
+        model_timeout_s=config.models.timeout_s,
     )
 
 

@@ -28,6 +28,7 @@ from irdaemon.daemon.resources import ResourceLimits, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
 from irdaemon.daemon.supervisor import SupervisorThread
+from irdaemon.daemon.synopsis_thread import synopsis_thread
 from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
@@ -78,6 +79,7 @@ class Daemon:
         self._supervisor = SupervisorThread(
             self.engine, self._watcher, self._schedule, self._limits, self._find_corpora
         )
+        self._synopses = synopsis_thread(self.engine, config.models)
         self._signals: list[int] = []
         self._stopping = False
         self._reported = self._kept_at = 0.0
@@ -123,6 +125,10 @@ class Daemon:
         return ProcessHealth(watched, self._stuck(time.monotonic()), self._limits.exceeded())
 
     writes = True
+
+    def idle_s(self) -> float:
+        """Return how many seconds ago the last request came."""
+        return time.monotonic() - self._loop.requested_at
 
     def caught_up(self, timeout: float) -> Collection[str]:
         """Return the roots of which every change so far has been requested."""
@@ -187,6 +193,8 @@ class Daemon:
             if scan_is_due(self.engine.state, self.engine.corpora[name]):
                 self.engine.request(Job("reconcile", name))  # the small ones wait for no large one
         self._supervisor.start()
+        if self._synopses is not None:
+            self._synopses.start()
 
     def _tick(self) -> None:
         self._loop.tick(self._tick_s)
@@ -249,6 +257,7 @@ class Daemon:
         for part in (
             self.engine.stop,
             self._supervisor.stop,
+            self._stop_synopses,
             self._watcher.stop,
             self._schedule.stop,
             self._listener.close,
@@ -261,6 +270,10 @@ class Daemon:
                 log.error(
                     "%s failed, the rest is stopped all the same: %s", part.__name__, where(error)
                 )
+
+    def _stop_synopses(self) -> None:
+        if self._synopses is not None:
+            self._synopses.stop()
 
     def _save_impressions(self) -> None:
         self.engine.impressions.save(self._impressions_path)
@@ -298,8 +311,7 @@ class Daemon:
     def _idle(self) -> bool:
         """Return whether to stop because no request has come for long."""
         allowed_s = 60 * self._settings.config.limits.idle_exit_minutes
-        idle_s = time.monotonic() - self._loop.requested_at
-        return 0 < allowed_s < idle_s and not self.engine.state.work.queued
+        return 0 < allowed_s < self.idle_s() and not self.engine.state.work.queued
 
     def _on_hangup(self) -> None:
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")

@@ -32,7 +32,7 @@ from irdaemon.retrieve.rerank import NOT_REREAD, Rereading, reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.selection.dedupe import joined
-from irdaemon.selection.strategies import AUTO, Choice, relaxed, select
+from irdaemon.selection.strategies import AUTO, Choice, ReasonedSelector, relaxed, select
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking, ranking_of
 from irdaemon.text.tasks import has_task
@@ -142,9 +142,14 @@ def discover(
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     trace = _discovered(run, has_task)
-    if has_task and choosing.selector is None and not trace.merged.hits:
+    if has_task and _may_respell(choosing) and not trace.merged.hits:
         return _respelled(run) or trace
     return trace
+
+
+def _may_respell(choosing: Choosing) -> bool:
+    """Return whether no selector of a program's own took part, which may count its calls."""
+    return choosing.selector is None or isinstance(choosing.selector, ReasonedSelector)
 
 
 def _respelled(run: _Run) -> Trace | None:

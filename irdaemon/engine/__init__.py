@@ -50,7 +50,8 @@ class Engine:
         self.status, self.health, self.info = reader.status, reader.health, reader.info
         self.artifacts, self.failures = reader.artifacts, reader.failures
         self.secrets, self.evaluate, self.wait = reader.secrets, reader.evaluate, reader.wait
-        self.judged, self.coverage = reader.judged, reader.coverage
+        self.judged, self.may_ask_model = reader.judged, reader.may_ask_model
+        self.coverage = reader.coverage
         self.step, self.drain = writer.step, writer.drain
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions

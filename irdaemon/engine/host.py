@@ -28,6 +28,10 @@ class Host(Protocol):
         """Return how the process' watches, threads and limits are."""
         ...
 
+    def idle_s(self) -> float:
+        """Return how many seconds ago the last request came; infinity without any."""
+        ...
+
     def caught_up(self, timeout: float) -> Collection[str]:
         """Return the real paths of roots of which every change so far has been requested.
 
@@ -68,6 +72,10 @@ class InProcess:
     def health(self) -> ProcessHealth:
         """Return nothing: there is no watcher."""
         return ProcessHealth()
+
+    def idle_s(self) -> float:
+        """Return infinity: there are no requests."""
+        return float("inf")
 
     def caught_up(self, timeout: float) -> Collection[str]:
         """Return none: there is no watcher."""

@@ -17,7 +17,7 @@ from irdaemon.ingest.scan import ScanRequest
 
 # Lower is sooner: a change just made, a whole scan, vectors, upkeep.
 _URGENCY = {"repair": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, "retry": 3}
-_URGENCY |= {"pin": 3, "calibrate": 3, "graph": 4, "image": 4, "compact": 5}
+_URGENCY |= {"pin": 3, "calibrate": 3, "graph": 4, "image": 4, "synopsis": 4, "compact": 5}
 CHANGE = 0
 _JOBS_REMEMBERED = 256
 # A job with more entries or records left than this takes seconds: scans of other corpora go first.
@@ -248,7 +248,7 @@ class Work:
         """Note how a scan ended."""
         with self._wake:
             self._lag.scanned(job.corpus, job.scan, report)
-            if report.changed:
+            if report.changed and job.kind == "reconcile":
                 self._lag.changed(job.corpus, job.last)
 
     def watermarks(self, corpus: str) -> Watermarks:

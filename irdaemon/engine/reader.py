@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
 from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.health import Health
+from irdaemon.engine.model_selection import may_ask_model, model_selector
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.evaluate import (
@@ -59,13 +60,20 @@ class Reader:
 
         Related items come from the `visible` corpora only, None for all.
         """
-        state, choosing = self._state, Choosing(custom)
+        state, valid = self._state, validated(as_query(query), custom)
+        by_model = None if custom else model_selector(state, valid)
+        choosing = Choosing(custom or by_model)
 
         def run(query: Query) -> Selection:
             return in_rounds(state.snapshot, query, state.models, state.pending, choosing).selection
 
-        asked = validated(as_query(query), custom)
-        return self._related(self._answered(asked, run, state.discover_tiers), asked, visible)
+        # How long a model takes says nothing of a tier.
+        answer = self._answered(valid, run, None if by_model else state.discover_tiers)
+        return self._related(answer, valid, visible)
+
+    def may_ask_model(self, args: Mapping[str, Any]) -> bool:
+        """Return whether a query with these arguments may wait for a model."""
+        return may_ask_model(self._state, args)
 
     def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query, without selection."""
@@ -85,13 +93,16 @@ class Reader:
 
         return judged(ask, asked.text, hits)
 
-    def _answered(self, query: Query, run: Callable[[Query], Selection], tiers: Tiers) -> Selection:
+    def _answered(
+        self, query: Query, run: Callable[[Query], Selection], tiers: Tiers | None
+    ) -> Selection:
         """Run a valid query at the tier that its budget allows, and read its payloads.
 
         Where it asks for a fresh answer, wait first.
         """
         unproved = self._catch_up(query)
-        return self._disclosed(_with_proof(tiers.answer(query, run), unproved), query)
+        answer = tiers.answer(query, run) if tiers else run(query)
+        return self._disclosed(_with_proof(answer, unproved), query)
 
     def _catch_up(self, query: Query) -> tuple[str, ...] | None:
         """Wait until a fresh answer can be given, where wanted; return the roots not proved."""

@@ -29,8 +29,11 @@ from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.retrieve.rerank import Rereading
+from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.types import Tuning
 
+# A few are handed over at once, and no more before those are stored.
+_MOST_SYNOPSES = 1_000
 Notify = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -45,7 +48,8 @@ class EngineOptions:
     that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
     were made already, by the names that corpora have for them; `tuning`: how legs are fused;
     `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
-    due, 0 for never.
+    due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
+    is waited for at most `model_timeout_s`.
     """
 
     images: Images | None = None
@@ -59,6 +63,8 @@ class EngineOptions:
     tuning: Tuning = field(default_factory=Tuning)
     quiet: QuietHours = ALWAYS
     compact_every_s: float = 0.0
+    model: ModelEndpoint | None = None
+    model_timeout_s: float = 10.0
 
 
 class State:
@@ -85,10 +91,14 @@ class State:
         self.models = discovery.Models(
             self.embedders.vector, Rereading.by(_reranker(options.reranker)), options.tuning
         )
+        # What takes long over a synopsis may still be quick to choose.
+        self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
         self.impressions = Impressions(clock)
         self.tier_times = TierTimes()
         self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
+        # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
+        self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
 
     def forget_answers(self) -> None:
         """Drop the answers kept for queries with a budget, not how long the tiers take."""
@@ -141,6 +151,10 @@ class State:
         """Raise NotFound, with the nearest name, for a corpus that there is not."""
         if corpus is not None and corpus not in self.corpora:
             raise unknown_corpus(corpus, self.corpora)
+
+
+def _resting(endpoint: ModelEndpoint | None) -> RestingModel | None:
+    return RestingModel(endpoint.completed) if endpoint else None
 
 
 def _reranker(name: str) -> Reranker:

@@ -10,6 +10,7 @@ from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.engine.health import Facts, Health, health
+from irdaemon.engine.model_selection import described
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.ledger.files import kept_aside
@@ -26,6 +27,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     return {
         **({"profile": summary()} if profile else {}),
         **state.host.facts(),
+        **({"model": model} if (model := described(state)) else {}),
         "generation": state.snapshot.generation,
         "ledger": _of_ledger(state, ledger),
         "queue": state.work.queued,

@@ -20,6 +20,7 @@ from irdaemon.engine.publish import GONE, Publisher
 from irdaemon.engine.queue import CHANGE, Job, Progress
 from irdaemon.engine.repair import Repair
 from irdaemon.engine.state import State
+from irdaemon.engine.synopses import take_in
 from irdaemon.runtime.profile import note
 from irdaemon.types import SourceError
 
@@ -29,6 +30,7 @@ _OF_A_CORPUS: Mapping[str, Callable[[JobContext, Corpus], str]] = {
     "calibrate": calibrate_corpus,
     "graph": upkeep.build_corpus_graph,
     "image": upkeep.save_image,
+    "synopsis": take_in,
 }
 _OF_THE_ENGINE: Mapping[str, Callable[[JobContext], str]] = {
     "retry": upkeep.retry_failures,

@@ -19,24 +19,36 @@ from irdaemon.ledger import (
     version_hash,
 )
 from irdaemon.ledger.rows import storable
+from irdaemon.ledger.synopses import Synopses
 from irdaemon.strategy.edges import edges_of
+from irdaemon.strategy.synopsis import KIND, SynopsisNote, with_surface
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, IndexPlan, SourceError
 
 
 def read_entry(
-    corpus: Corpus, entry: Entry, known: KnownEntry | None, optouts: OptOuts
+    corpus: Corpus,
+    entry: Entry,
+    known: KnownEntry | None,
+    optouts: OptOuts,
+    synopses: Synopses,
 ) -> Upsert | SourceError | None:
     """Return what an entry holds, or why it cannot be read; None where it is gone."""
     try:
-        return _read(corpus, entry, known, optouts)
+        return _read(corpus, entry, known, optouts, synopses)
     except FileNotFoundError:
         return None
     except SourceError as error:
         return error
 
 
-def _read(corpus: Corpus, entry: Entry, known: KnownEntry | None, optouts: OptOuts) -> Upsert:
+def _read(
+    corpus: Corpus,
+    entry: Entry,
+    known: KnownEntry | None,
+    optouts: OptOuts,
+    synopses: Synopses,
+) -> Upsert:
     same_recipe = known is not None and known.recipe == corpus.recipe
     with _as_source_error(
         f"{entry.path or entry.key}: reading failed", FileNotFoundError, SourceError
@@ -46,7 +58,7 @@ def _read(corpus: Corpus, entry: Entry, known: KnownEntry | None, optouts: OptOu
     return Upsert(
         entry,
         corpus.recipe,
-        tuple(_decomposed(corpus, artifact) for artifact in kept.artifacts),
+        tuple(_decomposed(corpus, artifact, synopses) for artifact in kept.artifacts),
         reading.cursor,
         reading.partial,
         kept.skipped,
@@ -55,18 +67,23 @@ def _read(corpus: Corpus, entry: Entry, known: KnownEntry | None, optouts: OptOu
     )
 
 
-def _decomposed(corpus: Corpus, artifact: Artifact) -> Decomposed:
+def _decomposed(corpus: Corpus, artifact: Artifact, synopses: Synopses) -> Decomposed:
     shown = storable(artifact.artifact_id)
     with _as_source_error(f"{shown}: it could not be decomposed"):
         if shown != artifact.artifact_id:
             raise ValueError(NAMELESS)
         plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
+        recipe = corpus.recipe
+        if corpus.synopsis and (held := synopses.of(corpus.name, artifact.artifact_id, KIND)):
+            text, about = held
+            plan = with_surface(plan, artifact.artifact_id, text, SynopsisNote.of(about))
+            recipe += f" {content_hash(plan.surfaces[:1])}"
         return Decomposed(
             artifact,
             plan.filter_fields,
             tuple(_records(artifact.artifact_id, plan)),
             content_hash(plan.surfaces),
-            version_hash(artifact, plan.filter_fields, corpus.recipe),
+            version_hash(artifact, plan.filter_fields, recipe),
             # A turn is called after its first words, which name nothing.
             tuple(name_tokens(artifact.name)) if getattr(corpus.strategy, "named", True) else (),
             edges_of(artifact, plan.filter_fields, corpus.edge_extractor),

@@ -19,7 +19,7 @@ from irdaemon.ingest.admit import refusal
 from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.read import read_entry
 from irdaemon.ingest.scan import ScanRequest, compare, present_roots
-from irdaemon.ledger import Delta, Failure, Ledger, Upsert
+from irdaemon.ledger import Delta, Failure, KnownEntry, Ledger, Upsert
 from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source.opening import at_or_under
 from irdaemon.source.redact import Redactor
@@ -125,7 +125,11 @@ def reconcile(
             for entry, outcome in outcomes:
                 written = store.put(entry, outcome)
                 held += written if entry.key not in delta.known else 0
-                report.missed_events += bool(written) and 0 < entry.mtime_ns < reported_before * 1e9
+                report.missed_events += (
+                    bool(written)
+                    and not _was_marked(delta.known.get(entry.key))
+                    and 0 < entry.mtime_ns < reported_before * 1e9
+                )
         done += len(outcomes)
     if not request.under:
         roots = present_roots(ledger, corpus, request)
@@ -133,6 +137,11 @@ def reconcile(
     else:
         ledger.corpora.mended(corpus.name, scan)
     return report
+
+
+def _was_marked(known: KnownEntry | None) -> bool:
+    """Return whether an entry was to be read again although it had not changed."""
+    return known is not None and not known.stamp
 
 
 def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
@@ -161,7 +170,7 @@ def _read_some(
         elif known is None and (why := corpus.quota.exceeded(held)):
             outcome = OverLimit(why)
         else:
-            outcome = read_entry(corpus, entry, known, optouts)
+            outcome = read_entry(corpus, entry, known, optouts, ledger.synopses)
             held += known is None
         outcomes.append((entry, outcome))
         if time.monotonic() > until:

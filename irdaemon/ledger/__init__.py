@@ -47,6 +47,7 @@ from irdaemon.ledger.rows import (
 from irdaemon.ledger.schema import FORMAT, LedgerError
 from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import IN_MEMORY, Store
+from irdaemon.ledger.synopses import Synopses
 from irdaemon.ledger.terms import Terms
 from irdaemon.ledger.vectors import Vectors
 
@@ -98,6 +99,7 @@ class Ledger:
         self.projects = Projects(self._store)
         self.pins = Pins(self._store)
         self.links = ArtifactLinks(self._store)
+        self.synopses = Synopses(self._store)
 
     def close(self) -> None:
         """Close the file; nothing is pending."""

@@ -10,11 +10,13 @@ from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
 from irdaemon.discovery.query import ranking_only, validated
 from irdaemon.discovery.related import Shelf, with_related
+from irdaemon.discovery.wordings import Ask, discover_wordings, search_wordings
 from irdaemon.embed import QueryVector
 from irdaemon.index import Snapshot
 from irdaemon.library.built import Built
 from irdaemon.library.reranking import NOT_RERANKED, Reranking
 from irdaemon.retrieve import UNTUNED
+from irdaemon.retrieve.formulate import Formulator, wordings
 from irdaemon.retrieve.rerank import NOT_REREAD
 from irdaemon.types import Hit, Query, Selection, Tuning
 
@@ -41,20 +43,30 @@ class SeveralCorpora:
             twice = next(name for name in names if names.count(name) > 1)
             raise QueryError(f"corpus {twice!r} is named twice", "give each corpus once")
 
-    def search(self, query: Query, choosing: Choosing = AS_ASKED) -> Selection:
+    def search(
+        self, query: Query, choosing: Choosing = AS_ASKED, formulate: Formulator | None = None
+    ) -> Selection:
         """Return the ranked candidates of all corpora, without selection."""
-        return self._answered(discovery.search, ranking_only(query), choosing)
+        return self._answered(search_wordings, ranking_only(query), choosing, formulate)
 
-    def discover(self, query: Query, choosing: Choosing = AS_ASKED) -> Selection:
-        """Answer a query with few hits of whatever corpus, or none and a typed reason."""
-        return self._answered(discovery.discover, query, choosing)
+    def discover(
+        self, query: Query, choosing: Choosing = AS_ASKED, formulate: Formulator | None = None
+    ) -> Selection:
+        """Answer a query with few hits of whatever corpus, or none and a typed reason.
 
-    def _answered(self, run: discovery.Run, query: Query, choosing: Choosing) -> Selection:
+        Where a formulator gives several wordings, what any of them finds is selected among.
+        """
+        return self._answered(discover_wordings, query, choosing, formulate)
+
+    def _answered(
+        self, ask: Ask, query: Query, choosing: Choosing, formulate: Formulator | None
+    ) -> Selection:
         check_choosing(choosing, self._by_name)
         valid = validated(query, choosing.selector)
         rereading = self._reranking.of(self._by_name) if query.rerank else NOT_REREAD
         models = discovery.Models(self._vector, rereading, self._tuning)
-        found = run(self._snapshot(), valid, models, 0, choosing).selection
+        texts = wordings(formulate, valid.text) if formulate else (valid.text,)
+        found = ask(self._snapshot(), valid, texts, models, choosing)
         signals = dict(found.signals)
         if len(self._by_name) > 1:
             signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"

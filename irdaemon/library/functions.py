@@ -23,6 +23,7 @@ from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, Text
 from irdaemon.library.tuning import tuned
 from irdaemon.retrieve import RRF_K, UNTUNED
 from irdaemon.retrieve.boost import ScoreBoost
+from irdaemon.retrieve.formulate import Formulator
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
@@ -57,6 +58,7 @@ def search(
     bm25: Mapping[str, float] | None = None,
     per_artifact: bool = True,
     dep_boost: ScoreBoost | None = None,
+    formulate: Formulator | None = None,
 ) -> tuple[Hit, ...]:
     """Return the `k` best artifacts of a corpus, best first, without selection.
 
@@ -70,6 +72,8 @@ def search(
     (corpus, hit) gives. `fetch_k` is how many records each leg brings, and how many are read again.
     `dep_boost` is a function hit -> number that is added to the scores of the first 200 of each
     corpus (see `dependency_evidence_boost`); they then stand in the order of the sums.
+    `formulate` is a function from the query to a wording or several, of which each is searched: an
+    artifact counts once, at its best evidence; none means the query itself.
 
     Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
@@ -89,7 +93,8 @@ def search(
     choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k, boost=dep_boost)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
-    return _asked(corpus, choosing, tuning, reranking).search(asked, choosing).results
+    several = _asked(corpus, choosing, tuning, reranking)
+    return several.search(asked, choosing, formulate).results
 
 
 def select(
@@ -136,13 +141,15 @@ def discover(
     fetch_k: int | None = None,
     bm25: Mapping[str, float] | None = None,
     related: bool = False,
+    formulate: Formulator | None = None,
 ) -> Selection:
     """Search, select and disclose: few hits, or none with a typed reason.
 
     A list of corpora is asked as one: each is compared with its own floor, then those above it are
     merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
     is left out. `signals["per_source"]` says what was found in each. With `related` each hit comes
-    with what belongs to it in the asked corpora.
+    with what belongs to it in the asked corpora. With several wordings (see `formulate` of
+    `search`) what any of them finds above its floor is selected among.
     """
     floors = floors_of(min_score)
     given = "auto" if isinstance(min_score, Mapping) else min_score
@@ -164,7 +171,7 @@ def discover(
     choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
-    return _asked(corpus, choosing, tuning, reranking).discover(asked, choosing)
+    return _asked(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)
 
 
 def disclose(

@@ -28,6 +28,11 @@ def check_clock() -> None:
         raise too_late()
 
 
+def time_left() -> float:
+    """Return the seconds until the deadline of this request; infinity where it has none."""
+    return max(0.0, _deadline.get() - time.monotonic())
+
+
 def too_late() -> Unavailable:
     """Return the error for a request whose deadline passed before its answer."""
     return Unavailable(

@@ -9,8 +9,8 @@ of the top), `n_selected`, and `min_score` where a floor was applied.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
 
 from irclient.errors import QueryError
 from irclient.types import STRATEGIES
@@ -23,6 +23,28 @@ AUTO = "auto"
 _CLEAR, _BEHIND_CLEAR, _BEHIND_UNCLEAR = 0.5, 1.5, 5.0
 
 Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a selector accepts, why it stopped there, and what the signals say of it besides."""
+
+    hits: tuple[Hit, ...]
+    reason: str
+    signals: dict[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class ReasonedSelector(Protocol):
+    """A selector that says why; where it abstains, its reason is the answer's."""
+
+    def __call__(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the hits that it accepts."""
+        ...
+
+    def chosen(self, hits: Sequence[Hit], spec: SelectSpec) -> Chosen:
+        """Return the hits that it accepts, at most as many as the spec allows, and why."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +73,14 @@ def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None
         signals["min_score"] = spec.min_score
         if top < spec.min_score:
             return Choice((), True, "below_floor", signals)
-    accepted, reason = _accepted(hits, spec, custom)
-    accepted = accepted[: spec.max_k]
-    signals["n_selected"] = len(accepted)
-    if accepted and top > 0:
-        signals["min_ratio"] = round(min(hit.score for hit in accepted) / top, 4)
-    if not accepted:
-        return Choice((), True, "below_floor" if custom is None else "no_candidates", signals)
-    return Choice(tuple(accepted), False, reason, signals)
+    found = accepted(hits, spec, custom)
+    kept = found.hits[: spec.max_k]
+    signals |= {**found.signals, "n_selected": len(kept)}
+    if kept and top > 0:
+        signals["min_ratio"] = round(min(hit.score for hit in kept) / top, 4)
+    if not kept:
+        return Choice((), True, found.reason, signals)
+    return Choice(kept, False, found.reason, signals)
 
 
 def relaxed(spec: SelectSpec, hits: Sequence[Hit]) -> SelectSpec:
@@ -102,27 +124,30 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
-def _accepted(
-    hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None
-) -> tuple[list[Hit], str]:
+def accepted(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None) -> Chosen:
+    """Return what a valid spec's strategy, or `custom`, accepts of some hits, uncut."""
+    if isinstance(custom, ReasonedSelector):
+        return custom.chosen(hits, spec)
     if custom is not None:
         ranked = {id(hit) for hit in hits}
-        return [hit for hit in custom(hits) if id(hit) in ranked], "custom"
+        kept = tuple(hit for hit in custom(hits) if id(hit) in ranked)
+        return Chosen(kept, "custom" if kept else "no_candidates")
     if spec.strategy == "conservative":
-        return _conservative(hits, spec)
-    return _SELECTORS[spec.strategy](hits, spec), spec.strategy
+        return Chosen(*_conservative(hits, spec))
+    found = tuple(_SELECTORS[spec.strategy](hits, spec))
+    return Chosen(found, spec.strategy if found else "below_floor")
 
 
-def _conservative(hits: Sequence[Hit], spec: SelectSpec) -> tuple[list[Hit], str]:
+def _conservative(hits: Sequence[Hit], spec: SelectSpec) -> tuple[tuple[Hit, ...], str]:
     top = hits[0].score
     if top <= 0:
-        return [hits[0]], "nonpositive_top"
+        return (hits[0],), "nonpositive_top"
     if len(hits) == 1:
-        return [hits[0]], "single"
+        return (hits[0],), "single"
     for place, hit in enumerate(hits[: spec.max_k]):
         if hit.score / top < spec.rel:
-            return list(hits[:place]), "rel_threshold"
-    return list(hits[: spec.max_k]), "max_k" if len(hits) > spec.max_k else "exhausted"
+            return tuple(hits[:place]), "rel_threshold"
+    return tuple(hits[: spec.max_k]), "max_k" if len(hits) > spec.max_k else "exhausted"
 
 
 def _top_k(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:

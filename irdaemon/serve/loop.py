@@ -37,8 +37,9 @@ _WORKERS: Mapping[Cost, int] = {
     "heavy": 2,
     # One walk at a time: it takes minutes and is seldom wanted.
     "walking": 1,
-    # These do nothing but wait for the writer.
+    # These do nothing but wait, for the writer or for a model.
     "waiting": 16,
+    "model": 8,
 }
 _HANDLED_AT_ONCE = 64
 # Replies kept for a client that does not read them; later ones are dropped. libzmq learns what was
@@ -178,7 +179,8 @@ class RequestLoop:
             request, scope = read_request(data, rules, caller.peer)
         except IRError as error:
             return _reply(caller, wire.pack_error(0, error))
-        pool, documents = cost(request), self._documents_of(caller, request, scope)
+        pool = cost(request, self._engine.may_ask_model(request.args))
+        documents = self._documents_of(caller, request, scope)
         if pool == "quick":
             return _reply(caller, handle(self._engine, request, scope, rules.serve, documents))
         if 0 < rules.serve.max_waiting <= len(self._pools):

@@ -32,8 +32,9 @@ from irdaemon.serve.rules import Args, Filter, Rule
 log = logging.getLogger(__name__)
 
 # quick: answered by the loop. By workers: heavy may read all records or a client's documents, slow
-# reads files or the ledger, walking walks whole trees, waiting mostly waits for the writer.
-Cost = Literal["quick", "heavy", "slow", "walking", "waiting"]
+# reads files or the ledger, walking walks whole trees, waiting mostly waits for the writer, model
+# waits for a model's reply.
+Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,11 @@ def _check_args(request: wire.Request) -> None:
             raise QueryError(f"{request.op}: {name} is of the wrong type ({value!r:.60})")
 
 
-def cost(request: wire.Request) -> Cost:
-    """Return the cost class of a request; that of a wrong one, which is an error soon, is quick."""
+def cost(request: wire.Request, may_ask_model: bool = False) -> Cost:
+    """Return the cost class of a request; that of a wrong one, which is an error soon, is quick.
+
+    `may_ask_model` is whether a model may choose among what a query of its arguments finds.
+    """
     op, args = OPS.get(request.op), request.args
     if op is None:
         return "quick"
@@ -177,6 +181,8 @@ def cost(request: wire.Request) -> Cost:
         return "waiting"
     if op.cost == "walking":
         return "walking"
+    if request.op == "discover" and may_ask_model:
+        return "model"
     discloses = (args.get("level", "metadata"), args.get("expand", "none")) != ("metadata", "none")
     if op.cost == "slow" or discloses or args.get("rerank") or args.get("related"):
         return "slow"

@@ -39,6 +39,7 @@ class Package:
     """
 
     named: ClassVar[bool] = True
+    synopsis_fields: ClassVar[tuple[str, ...]] = ("name", "description", "readme")
 
     def __init__(
         self,

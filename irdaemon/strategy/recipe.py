@@ -41,6 +41,12 @@ def other_parts(strategy: object, depth: int = 0) -> dict[str, Any]:
     }
 
 
+def function_identity(function: object) -> str:
+    """Return the identity of a function or object: its name, and its code where it has none."""
+    identity = _callable_identity(function, 0)
+    return identity if isinstance(identity, str) else json.dumps(identity, sort_keys=True)
+
+
 def _identity(value: Any, depth: int) -> Any:
     """Return plain data that is equal for values that do the same."""
     if isinstance(value, SCALAR):

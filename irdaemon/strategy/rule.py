@@ -18,6 +18,7 @@ class Rule:
     """
 
     named: ClassVar[bool] = True
+    synopsis_fields: ClassVar[tuple[str, ...]] = ("name", "description", "text")
 
     def __init__(self, chunk_size: int = 1200, overlap: int = 200):
         self.chunk_size = chunk_size

@@ -19,6 +19,7 @@ class Skill:
     """
 
     named: ClassVar[bool] = True
+    synopsis_fields: ClassVar[tuple[str, ...]] = ("name", "description", "text")
 
     def __init__(self, read_body: bool = True):
         self.read_body = read_body

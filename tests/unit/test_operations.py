@@ -32,7 +32,7 @@ BESIDE = {
 # in memory belong to a program that goes on.
 NO_COMMAND = {"reload", "discover_in", "register_docs", "drop_docs"}
 GIVEN = {
-    "query": Query("x", fusion="rrf", passages=2),
+    "query": Query("x", fusion="rrf", passages=2, related=True),
     "cases": [{"query": "x"}],
     "references": ["c/a"],
     "reference": "c/a",

@@ -12,6 +12,7 @@ WHY = {
     "below_floor": "what is nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
     "nothing_indexed": "nothing is indexed yet; `irc status` shows what is being read",
+    "llm:none": "the model that chooses found that nothing here serves it",
     "filtered_out": "the corpora asked hold nothing to choose from",
 }
 

@@ -42,6 +42,7 @@ _REASONS = {
     "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
     "nothing_indexed": "there is nothing in the index yet",
     "filtered_out": "the filters leave nothing to choose from",
+    "llm:none": "the model found that nothing here serves it",
     "offered_before": "this session was shown what does",
 }
 # How a related item belongs to its hit.

@@ -41,8 +41,8 @@ def status(state: dict[str, Any], width: int = UNCUT) -> str:
     )
     above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
     below = [*ledger(state.get("ledger", {})), *health(state), *behind(state["corpora"])]
-    below += skipped(state["corpora"])
-    below += waiting(state.get("waiting_for", ()))
+    below += [*skipped(state["corpora"]), *waiting(state.get("waiting_for", ()))]
+    below += model(state.get("model"))
     parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
     parts += [paragraph(line, width) for line in below]
     if "profile" in state:
@@ -78,6 +78,22 @@ def skipped(states: Sequence[dict[str, Any]]) -> list[str]:
 
 def _most_of(counts: dict[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in list(counts.items())[:_EXAMPLES])
+
+
+def model(found: dict[str, Any] | None) -> list[str]:
+    """Return a line about the configured model, where it is and what fails; none without one."""
+    if not found:
+        return []
+    where = (
+        "on this machine" if found["local"] else "beyond this machine: redacted text is sent there"
+    )
+    uses = [
+        f"{verb} {', '.join(names)}"
+        for verb, names in (("selects in", found["selects"]), ("summarises", found["summarises"]))
+        if names
+    ]
+    parts = [f"{found['model']} at {found['endpoint']}, {where}", *uses]
+    return [f"model: {'; '.join([*parts, *filter(None, [found['problem']])])}"]
 
 
 def waiting(places: Sequence[dict[str, str]]) -> list[str]:

@@ -20,6 +20,7 @@ Check = Callable[[Config], Iterable[Finding]]
 CHECKS: dict[str, str] = {
     "versions": "irdaemon.cli.doctor.versions:check",
     "embedders": "irdaemon.cli.doctor.embedders:check",
+    "models": "irdaemon.cli.doctor.models:check",
     "readers": "irdaemon.cli.doctor.readers:check",
     "limits": "irdaemon.cli.doctor.kernel:check",
     "places": "irdaemon.cli.doctor.directories:check",

@@ -262,6 +262,53 @@ def test_places_are_waited_for_where_their_corpus_is_wanted_and_names_no_roots(h
     assert waited_for(parse_config("known = false\n", PATH)) == []
 
 
+MODELS = '[models]\nendpoint = "http://127.0.0.1:11434/v1/"\nmodel = "tiny"\n'
+
+
+def test_no_model_is_configured_by_default_and_one_needs_an_endpoint_and_a_name():
+    assert parsed("").models.model_endpoint() is None
+    endpoint = parsed(MODELS + 'key_env = "MY_KEY"\n').models.model_endpoint()
+    assert (endpoint.url, endpoint.model, endpoint.key_env) == (
+        "http://127.0.0.1:11434/v1",
+        "tiny",
+        "MY_KEY",
+    )
+    assert "belong together" in refused('[models]\nmodel = "tiny"\n')
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('endpoint = "localhost:11434"', "base URL"),
+        ('endpoint = "https://me:secret@host/v1"', "without a name or password"),
+        ('key_env = "sk-1234567890"', "the name of a variable"),
+        ("timeout_s = -1", "must be finite and not negative"),
+        ('modell = "tiny"', "did you mean 'model'?"),
+    ],
+)
+def test_a_wrong_value_of_a_model_is_refused_with_its_line(line, words):
+    message = refused(f'[models]\nmodel = "tiny"\n{line}\n')
+    assert message.startswith(f"{PATH}:3: ")
+    assert words in message
+
+
+NOTES = '[corpora.notes]\nkind = "files"\nroots = ["/notes"]\n'
+
+
+@pytest.mark.parametrize("line", ['selector = "llm"', "synopsis = true"])
+def test_a_corpus_that_asks_for_a_model_is_refused_where_none_is_configured(line):
+    message = refused(f"{NOTES}{line}\n")
+    assert message.startswith(f"{PATH}:4: ")
+    assert "none is configured" in message
+    assert parsed(f"{NOTES}{line}\n{MODELS}").corpora[0].name == "notes"
+
+
+def test_a_selector_is_known_by_name_and_sessions_have_no_synopses():
+    assert "did you mean 'llm'?" in refused(f'{NOTES}selector = "llmm"\n{MODELS}')
+    sessions = f'[corpora.s]\nkind = "sessions"\nroots = ["/s"]\nsynopsis = true\n{MODELS}'
+    assert "no synopses" in refused(sessions)
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """Make an empty home directory with nothing else on this machine that is known."""

@@ -278,3 +278,17 @@ def test_a_name_that_no_corpus_can_have_is_refused_and_nothing_is_made(name, tmp
     with pytest.raises((QueryError, NotFound)):
         ir.discover([name], "deploy")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_text_around_a_hit_comes_from_its_own_corpus(skills, packages):
+    answer = ir.discover(
+        [skills, packages],
+        "deploy the app to the server",
+        strategy="top_k",
+        min_score=None,
+        expand="window:1",
+    )
+    assert {hit.corpus for hit in answer.results} == {"skills", "packages"}
+    for hit in answer.results:
+        records = ir.records_for_artifact(hit.corpus, hit.artifact_id)
+        assert hit.disclosure.passage == "\n\n".join(record["text"] for record in records)

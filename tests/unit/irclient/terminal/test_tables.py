@@ -81,3 +81,18 @@ def test_the_status_keeps_to_the_width_of_a_terminal_with_a_row_for_each_corpus(
 def test_what_is_piped_is_not_cut():
     corpus = {"roots": ["/r" * 200], "last_reconcile": 0.0}
     assert "/r" * 200 in tables.status(state(**corpus))
+
+
+def test_a_model_is_shown_with_its_place_its_uses_and_what_failed():
+    model = {
+        **{"endpoint": "https://api.example.com/v1", "model": "large", "local": False},
+        **{"selects": ["skills"], "summarises": ["notes", "docs"], "problem": "it is down"},
+    }
+    assert tables.model(model) == [
+        "model: large at https://api.example.com/v1, beyond this machine: redacted text is sent"
+        " there; selects in skills; summarises notes, docs; it is down"
+    ]
+    plain = {**model, "local": True, "selects": [], "summarises": [], "problem": ""}
+    assert tables.model(plain) == ["model: large at https://api.example.com/v1, on this machine"]
+    assert tables.model(None) == []
+    assert "model:" not in tables.status(state())

@@ -1,0 +1,42 @@
+"""Check the language model that is configured: where it is, and whether it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from irclient.errors import Unavailable
+from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
+from irdaemon.config.config import Config
+from irdaemon.runtime.model_endpoint import ModelEndpoint
+
+# It says nothing of this machine.
+_PROMPT = "Answer with the word ok."
+
+
+def check(config: Config) -> Iterable[Finding]:
+    """Yield what there is to say of the model; nothing where none is configured."""
+    endpoint = config.models.model_endpoint()
+    if endpoint is not None:
+        yield from _place(
+            endpoint, [each.name for each in config.corpora if each.synopsis or each.selector]
+        )
+        yield _asked(endpoint, config.models.timeout_s)
+
+
+def _place(endpoint: ModelEndpoint, corpora: list[str]) -> Iterable[Finding]:
+    if not endpoint.is_local:
+        used = f"redacted text of {', '.join(corpora)}" if corpora else "nothing yet"
+        yield note(
+            f"the model at {endpoint.url} is beyond this machine: it is sent {used}",
+            fix="docs/models.md says what is sent and when",
+        )
+    if not corpora:
+        yield note("no corpus uses the model", fix='add selector = "llm" to a corpus')
+
+
+def _asked(endpoint: ModelEndpoint, timeout_s: float) -> Finding:
+    try:
+        endpoint.completed(_PROMPT, timeout_s)
+    except Unavailable as error:
+        return wrong(f"the model cannot be used: {error.message}", fix=error.hint)
+    return ok(f"the model {endpoint.model} at {endpoint.url} answers")

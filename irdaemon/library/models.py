@@ -1,0 +1,142 @@
+"""What asks a language model: selectors, synopses and formulators, each with a model of your own.
+
+A function of the caller's is asked, or an endpoint: BASE_URL#MODEL, by default that of [models] in
+the configuration. Nothing is asked before its first use. docs/models.md says what is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from irclient.errors import QueryError
+from irdaemon.config.config import load_config
+from irdaemon.retrieve.formulate import Formulator, ModelFormulator, rewriter_by
+from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
+from irdaemon.selection.llm import Chooser, ModelSelector, chooser_by
+from irdaemon.selection.strategies import Selector
+from irdaemon.strategy import IndexingStrategy
+from irdaemon.strategy.synopsis import (
+    ALWAYS,
+    KIND,
+    PROMPT,
+    Gate,
+    ModelSynthesizer,
+    Predicate,
+    Synopsis,
+    Synthesizer,
+    identity_of,
+    shown_of,
+)
+
+
+def make_llm_selector(
+    query: str,
+    chooser: Chooser | None = None,
+    endpoint: str | None = None,
+    fallback: str | Selector = "conservative",
+    timeout_s: float = 10.0,
+) -> ModelSelector:
+    """Return a selector in which a model chooses: `select(hits, strategy=selector)`.
+
+    `chooser(query=, candidates=)` gets "- id: text" lines of the first ten and returns ids, best
+    first, or [] or "none" where none serves, which abstains with the reason `llm:none`. Where it
+    raises or returns anything else `fallback` (a strategy's name, or a selector) chooses, and the
+    signal `fallback` says why. `timeout_s` is for the endpoint; a chooser keeps a time of its own.
+    """
+    chosen_by = chooser or chooser_by(_model(endpoint), _seconds(timeout_s))
+    return ModelSelector(query, chosen_by, fallback)
+
+
+def make_llm_formulator(
+    *,
+    rewriter: Formulator | None = None,
+    endpoint: str | None = None,
+    n: int = 3,
+    fallback: Formulator | None = None,
+    timeout_s: float = 10.0,
+) -> Formulator:
+    """Return a formulator in which a model gives `n` wordings: `search(..., formulate=it)`.
+
+    Where `rewriter` (or the endpoint) fails or gives none, those of `fallback` are taken, by
+    default the query itself.
+    """
+    asked = rewriter or rewriter_by(_model(endpoint), n, _seconds(timeout_s))
+    return ModelFormulator(asked, fallback)
+
+
+def make_llm_synthesizer(
+    *,
+    summarize: Callable[[str], str] | None = None,
+    endpoint: str | None = None,
+    prompt: str = PROMPT,
+    synthesizer_id: str | None = None,
+    text_key: str | None = None,
+    text_fields: Sequence[str] | None = None,
+    timeout_s: float = 60.0,
+) -> Synthesizer:
+    """Return a synthesizer, for `with_synopsis`, in which a model summarises an artifact's text.
+
+    `summarize` takes a text and returns its synopsis. The text is `text_key` of a mapping, or its
+    `text_fields` and nothing else. `prompt` has a place `{text}`. What is empty or fails gives no
+    synopsis. The identity is made of model, prompt and fields where `synthesizer_id` gives none.
+    """
+    model = "own"
+    if summarize is None:
+        found = _endpoint(endpoint)
+        model, asked, seconds = found.model, RestingModel(found.completed), _seconds(timeout_s)
+
+        def summarize(text: str) -> str:
+            return asked(prompt.replace("{text}", text), seconds)
+
+    known = synthesizer_id or identity_of(model, prompt, text_fields)
+    return ModelSynthesizer(summarize, known, text_key, text_fields)
+
+
+def with_synopsis(
+    strategy: IndexingStrategy,
+    *,
+    synthesize: Synthesizer | None = None,
+    synthesizer_id: str | None = None,
+    when: str | Predicate = ALWAYS,
+    when_id: str | None = None,
+    kind: str = KIND,
+) -> IndexingStrategy:
+    """Return a strategy that puts a synopsis of each artifact before the surfaces of another.
+
+    `synthesize(artifact)` returns the synopsis; an empty one, or none for text, adds no surface.
+    By default the configured model summarises what the strategy indexes, of a package its name,
+    description and README. `when` is "always", or says for an artifact whether it is asked.
+
+    The identities of strategy, synthesizer and `when` are in the recipe, so that another one reads
+    every artifact again: the ids that are given, those that the functions have as `synthesizer_id`
+    and `when_id`, else their names, or their code where they have none.
+    """
+    gate = Gate.of(when, when_id)
+    if synthesize is None:
+        text_key, text_fields = shown_of(strategy)
+        synthesize = make_llm_synthesizer(text_key=text_key, text_fields=text_fields)
+    return cast(IndexingStrategy, Synopsis(strategy, synthesize, synthesizer_id, gate, kind))
+
+
+def _model(address: str | None) -> Complete:
+    return RestingModel(_endpoint(address).completed)
+
+
+def _endpoint(address: str | None) -> ModelEndpoint:
+    """Return the endpoint at an address, or that of the configuration. Raises QueryError."""
+    if address is not None:
+        return ModelEndpoint.at(address)
+    configured = load_config().models.model_endpoint()
+    if configured is None:
+        raise QueryError(
+            "no model is given, and none is configured",
+            'give a function, endpoint="BASE_URL#MODEL", or [models] in the configuration',
+        )
+    return configured
+
+
+def _seconds(timeout_s: float) -> float:
+    if isinstance(timeout_s, bool) or not timeout_s > 0:
+        raise QueryError(f"timeout_s must be a number above 0, not {timeout_s!r}")
+    return timeout_s
