@@ -149,6 +149,7 @@ COVERED_BY = {
     "irdaemon.retrieve": "unit/retrieve/test_ranking.py",
     "irdaemon.retrieve.question": "unit/selection/test_threshold.py",
     "irdaemon.runtime.bounded": "integration/runtime/test_worker.py",
+    "irdaemon.runtime.repeat": "integration/runtime/test_reused.py",
     "irdaemon.serve.handlers": "e2e/test_server.py",
     "irdaemon.serve.listen": "e2e/test_endpoints.py",
     "irdaemon.serve.loop": "e2e/test_server.py",
