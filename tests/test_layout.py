@@ -207,6 +207,7 @@ COVERED_BY = {
     "irdaemon.source.skills.skill_finder": "unit/source/skills/test_reading.py",
     "irdaemon.source.tool": "unit/source/test_mcp_tools.py",
     "irdaemon.types": "unit/test_library.py",
+    "irdaemon.strategy.code.outlined": "integration/strategy/test_code.py",
     "irdaemon.watch.*": "integration/watch/test_watcher.py",
 }
 
