@@ -152,6 +152,7 @@ COVERED_BY = {
     "irdaemon.retrieve.question": "unit/selection/test_threshold.py",
     "irdaemon.retrieve.boost": "unit/library/test_dependencies.py",
     "irdaemon.runtime.bounded": "integration/runtime/test_worker.py",
+    "irdaemon.runtime.repeat": "integration/runtime/test_reused.py",
     "irdaemon.serve.handlers": "e2e/test_server.py",
     "irdaemon.serve.listen": "e2e/test_endpoints.py",
     "irdaemon.serve.loop": "e2e/test_server.py",
@@ -210,6 +211,7 @@ COVERED_BY = {
     "irdaemon.source.skills.skill_finder": "unit/source/skills/test_reading.py",
     "irdaemon.source.tool": "unit/source/test_mcp_tools.py",
     "irdaemon.types": "unit/test_library.py",
+    "irdaemon.strategy.code.outlined": "integration/strategy/test_code.py",
     "irdaemon.watch.*": "integration/watch/test_watcher.py",
 }
 

@@ -41,6 +41,7 @@ DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "packages": {"name": "Package"},
     "sessions": {"name": "ClaudeTurn"},
     "files": {"name": "Chunked", "params": {"headings": True}},
+    "code": {"name": "Code"},
     "reports": {"name": "Chunked", "params": {"headings": True}},
     "mapping": {"name": "WholeText"},
     "records": {"name": "WholeText"},
@@ -51,7 +52,7 @@ DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 _REDACTION: Mapping[str, str] = {"sessions": "all"}
 # Installers link one skill into many agents' directories. Trees of documents have no such custom,
 # and one that came with a checkout may link to anything.
-_CONFINED_KINDS = ("files", "reports", "mcp_tools")
+_CONFINED_KINDS = ("files", "code", "reports", "mcp_tools")
 # The corpus of the managed directory, and the largest document in it where no limit is set.
 _MANAGED = "documents"
 _DOCUMENT_BYTES = 2_000_000

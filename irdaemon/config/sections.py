@@ -32,9 +32,9 @@ class CorpusConfig:
     secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
     the roots (None: as its kind has it); `writable` whether clients may write documents there.
     `reindex` is what has it scanned by itself. `selector` is "llm" where a model chooses among its
-    hits, `synopsis` whether a model writes a synopsis of each artifact. `options` are the keys that only
-    its source knows; `lines` holds the line of each, "" for the table itself, for errors that are
-    found later. `problem` is a control character that makes it unusable, "" for none: the other
+    hits, `synopsis` whether a model writes a synopsis of each artifact. `options` are the keys that
+    only its source knows; `lines` holds the line of each, "" for the table itself, for errors that
+    are found later. `problem` is a control character that makes it unusable, "" for none: the other
     corpora are served.
     """
 

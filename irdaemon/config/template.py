@@ -27,7 +27,7 @@ _HEAD = """\
 
 _EXAMPLE = """
 # A corpus of your own. Kinds: skills, agents, commands, rules, plugins, packages, sessions, files,
-# reports, records, mcp_tools.
+# code, reports, records, mcp_tools.
 # [corpora.notes]
 # kind = "files"
 # roots = ["~/notes"]

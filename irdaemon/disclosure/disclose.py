@@ -5,25 +5,30 @@
 their sizes, and the text of those that fit. Of a PDF or an image it is the text that was read when
 it was indexed; whether the file has changed since is found out now. Secrets and private blocks are
 taken out as they were before indexing, hidden characters are flagged, and where the text came from
-is given. A pointer that no longer works, or may not be followed, is a note, not an error.
+is given. With a hit on one symbol of a program text comes that symbol. A pointer that no longer
+works, or may not be followed, is a note, not an error.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 
 from irclient.errors import NotFound, QueryError
 from irclient.types import LEVELS
 from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.bundle import bundle_of
-from irdaemon.disclosure.expand import PASSAGE_CHARS, Expand, ExpandedText, expanded
+from irdaemon.disclosure.expand import PASSAGE_CHARS, Expand, ExpandedText, StoredRecord, expanded
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.disclosure.payload import ANYWHERE, Bounds, PointerContent, read_payload
+from irdaemon.disclosure.symbol import symbol_passage
 from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import asset_type
 from irdaemon.source.redact import Redactor
+from irdaemon.strategy import IndexingStrategy
+from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit, SourceError
 
 BODY_CHARS = 20_000
@@ -71,7 +76,19 @@ def disclose_hit(
     if artifact is None:
         return hit
     disclosed = disclose(artifact, level, Bounds.of(corpus))
+    if expand is None and hit.kind == SYMBOL and level != "metadata":
+        records = ledger.artifacts.records_of(hit.corpus, hit.artifact_id)
+        shown = with_symbol(disclosed, records, hit.surface_index, corpus.strategy)
+        return replace(hit, disclosure=shown)
     return replace(hit, disclosure=_expanded(ledger, disclosed, hit.surface_index, expand))
+
+
+def with_symbol(
+    disclosed: Disclosure, records: Sequence[StoredRecord], seed: int, strategy: IndexingStrategy
+) -> Disclosure:
+    """Add the symbol that matched, with as many lines around it as its strategy says."""
+    passage = symbol_passage(records, seed, getattr(strategy, "context", 0))
+    return disclosed if passage is None else with_passage(disclosed, passage)
 
 
 def _expanded(

@@ -165,6 +165,7 @@ def _arrays(image: Image) -> dict[str, NDArray[Any]]:
         "present": rows.present,
         **_ragged("terms", rows.terms),
         **_ragged("names", rows.names),
+        **_ragged("symbols", rows.symbols),
         "lengths": rows.lengths.array,
         "surfaces": rows.surfaces.array,
         "vectors": rows.vectors.array,
@@ -199,6 +200,7 @@ def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: 
         present=arrays["present"].array,
         terms=ragged("terms", 2),
         names=ragged("names"),
+        symbols=ragged("symbols"),
         lengths=arrays["lengths"],
         surfaces=arrays["surfaces"],
         # Without a graph every query goes through all of them: that is quicker in memory.

@@ -1,5 +1,7 @@
 """Names: which artifacts a text calls by name, and how much of each name a query covers.
 
+A record that is about one symbol of a program text has that symbol's name beside its artifact's.
+
 A text names an artifact when it is the name, or contains it as an identifier: written with `-`,
 `_`, `.`, `/`, `:`, `@` or inner capitals, as prose seldom is, or, in a short text, in backticks or
 quotes. A long text quotes many a common word (`text`, `summary`) that is some artifact's name too.
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from irdaemon.index.growing import Ragged
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.rows import Rows, name_key
 
@@ -37,14 +40,27 @@ class Names:
     rows: Rows
     lexical: Lexical
 
-    def covered(self, terms: Sequence[int], owners: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return for artifacts, by position, how much of their names (0 to below 1) terms cover."""
-        places, of = self.rows.names.of_rows(owners)
-        ids = self.rows.names.values[0].array[places]
+    def covered(self, terms: Sequence[int], positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return for records, by position, how much of their names (0 to below 1) terms cover.
+
+        Of the artifact's name and the symbol's it is the one that is covered more.
+        """
+        owners = self.rows.artifact_of.array[positions]
+        covered = self._covered(terms, self.rows.names, owners)
+        if not self.rows.symbols.values[0].size:
+            return covered
+        of_symbols = self._covered(terms, self.rows.symbols, positions)
+        return np.maximum(covered, of_symbols)
+
+    def _covered(
+        self, terms: Sequence[int], names: Ragged, rows: NDArray[np.integer]
+    ) -> NDArray[np.float32]:
+        places, of = names.of_rows(rows)
+        ids = names.values[0].array[places]
         weights = self.lexical.weights(ids)
         wanted = (ids[:, np.newaxis] == np.array(terms, np.int32)).any(axis=1)
-        whole = np.bincount(of, weights, minlength=len(owners))
-        held = np.bincount(of, weights * wanted, minlength=len(owners))
+        whole = np.bincount(of, weights, minlength=len(rows))
+        held = np.bincount(of, weights * wanted, minlength=len(rows))
         covered: NDArray[np.float32] = (held / (whole + _MORE_TO_IT)).astype(np.float32)
         return covered
 

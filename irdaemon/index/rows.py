@@ -7,7 +7,7 @@ artifacts went; when too many are marked, the rows are laid out anew.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
@@ -23,6 +23,8 @@ from irdaemon.index.packed import Packed
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
 from irdaemon.source.asset_types import FIELD, asset_type
+from irdaemon.strategy.code import SYMBOL
+from irdaemon.text import name_tokens
 
 # Rows of what is gone are carried along until they are this many, and this share of all.
 _MOST_GONE = 256
@@ -78,12 +80,13 @@ class Rows:
     `numbers` are the ledger's row numbers of the artifacts, ascending; `artifact_of` gives each
     record's artifact position. `alive` (of artifacts) and `present` (of records) are false for what
     is gone. `terms` holds each record's term ids and counts, `names` the term ids of each
-    artifact's name, `called` a number made of it (see `name_key`), `lengths` and `surfaces` each
-    record's summed counts and surface index, `kinds` its place in `kind_names`, a list that is
-    shared between generations and grows, `vectors` a row per record, of which only those that are
-    `embedded` mean anything. `epoch` changes when positions do. `last` is the highest row number
-    ever seen, `last_tombstone` the newest of the ledger's tombstones that is applied. `laid_out`
-    counts the records that lie in an image.
+    artifact's name, `symbols` those of the symbol that a record is about, `called` a number made of
+    it (see `name_key`), `lengths` and `surfaces` each record's summed counts and surface index,
+    `kinds` its place in `kind_names`, a list that is shared between generations and grows,
+    `vectors` a row per record, of which only those that are `embedded` mean anything. `epoch`
+    changes when positions do. `last` is the highest row number ever seen, `last_tombstone` the
+    newest of the ledger's tombstones that is applied. `laid_out` counts the records that lie in an
+    image.
     """
 
     numbers: Growing
@@ -97,6 +100,7 @@ class Rows:
     present: NDArray[np.bool_]
     terms: Ragged
     names: Ragged
+    symbols: Ragged
     lengths: Growing
     surfaces: Growing
     vectors: Growing
@@ -109,11 +113,15 @@ class Rows:
     @classmethod
     def empty(cls, dim: int) -> Rows:
         """Return the rows of a corpus without artifacts."""
-        return cls._build([], [], dim)
+        return cls._build([], [], dim, {})
 
     @classmethod
     def _build(
-        cls, artifacts: Sequence[tuple[Any, ...]], records: Sequence[tuple[Any, ...]], dim: int
+        cls,
+        artifacts: Sequence[tuple[Any, ...]],
+        records: Sequence[tuple[Any, ...]],
+        dim: int,
+        vocabulary: Mapping[str, int],
     ) -> Rows:
         numbers = np.array([row[0] for row in artifacts], np.int64)
         owners = np.array([row[0] for row in records], np.int64)
@@ -139,6 +147,7 @@ class Rows:
             names=Ragged.of(
                 _sizes(artifacts, 6), np.frombuffer(b"".join(row[6] for row in artifacts), np.int32)
             ),
+            symbols=_symbols(records, vocabulary),
             lengths=Growing.of(lengths),
             surfaces=Growing.of(np.array([row[2] for row in records], np.int64)),
             vectors=Growing.of(np.zeros((len(records), dim), np.float32)),
@@ -193,7 +202,8 @@ class Rows:
         # Part by part: of a large corpus the ledger's rows take several times what is kept.
         while artifacts := ledger.index_rows.artifacts(corpus, rows.last, _READ_AT_ONCE):
             records = ledger.index_rows.records(corpus, rows.last, artifacts[-1][0])
-            rows = rows._append(Rows._build(artifacts, records, self.vectors.buffer.shape[1]))
+            dim, vocabulary = self.vectors.buffer.shape[1], ledger.terms.table()
+            rows = rows._append(Rows._build(artifacts, records, dim, vocabulary))
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)
         if rows._too_many_gone():
@@ -230,6 +240,7 @@ class Rows:
             present=np.concatenate([self.present, more.present]),
             terms=self.terms.append(more.terms),
             names=self.names.append(more.names),
+            symbols=self.symbols.append(more.symbols),
             lengths=self.lengths.append(more.lengths.array),
             surfaces=self.surfaces.append(more.surfaces.array),
             vectors=self.vectors.append(more.vectors.array),
@@ -257,6 +268,7 @@ class Rows:
             present=np.ones(self.n_records, np.bool_),
             terms=self.terms.keep(self.present),
             names=self.names.keep(self.alive),
+            symbols=self.symbols.keep(self.present),
             lengths=Growing.of(self.lengths.array[self.present]),
             surfaces=Growing.of(self.surfaces.array[self.present]),
             vectors=Growing.of(self.vectors.array[self.present]),
@@ -294,6 +306,18 @@ def name_key(name: str) -> int:
     """Return a number for a name, the same in either letter case; others seldom share it."""
     digest = blake2b(name.casefold().encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
+
+
+def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) -> Ragged:
+    """Return the term ids of the name of each record's symbol; none for one without."""
+    names = [_symbol_of(row[4]) if row[1] == SYMBOL else "" for row in records]
+    ids = [[vocabulary[t] for t in name_tokens(n) if t in vocabulary] if n else [] for n in names]
+    lengths = np.array([len(each) for each in ids], np.int64)
+    return Ragged.of(lengths, np.array([number for each in ids for number in each], np.int32))
+
+
+def _symbol_of(packed: bytes) -> str:
+    return str(msgpack.unpackb(packed).get("symbol") or "")
 
 
 def _in_parts(

@@ -64,12 +64,13 @@ class IndexRows:
         """Return (artifact row, kind, surface_index, summary, metadata, digest, terms, counts).
 
         Only records of artifacts beyond one row and up to another, in the order of artifacts and
-        their surfaces. The summary is the beginning of the text, 1,200 characters of chunks and
-        documents and 400 of others; terms are int32 ids, counts float32, both as bytes.
+        their surfaces. The summary is the beginning of the text, 1,200 characters of chunks,
+        documents and symbols and 400 of others; terms are int32 ids, counts float32, both as bytes.
         """
         return self._store.all(
             "SELECT artifact, records.kind, surface_index,"
-            " substr(text, 1, CASE WHEN records.kind IN ('chunk', 'document') THEN ? ELSE ? END),"
+            " substr(text, 1, CASE WHEN records.kind IN ('chunk', 'document', 'symbol')"
+            " THEN ? ELSE ? END),"
             " metadata, records.digest, terms, counts FROM artifacts"
             " CROSS JOIN records ON records.artifact = artifacts.id"
             " WHERE +corpus = ? AND artifacts.id > ? AND artifacts.id <= ?"

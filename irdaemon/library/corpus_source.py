@@ -102,6 +102,13 @@ class CorpusSource:
             "Take the documents under `roots`; `options`: `pattern`, `exclude`, `gitignore`.",
         )
     )
+    from_code: ClassVar[FromRoots] = staticmethod(
+        _from_roots(
+            "code",
+            "Take the program texts under `roots` by their symbols; `options`: as of files,"
+            " `generated`.",
+        )
+    )
     from_md_reports: ClassVar[FromRoots] = staticmethod(
         _from_roots(
             "reports",

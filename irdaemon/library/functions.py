@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
 from irclient.results import CorpusCoverage
-from irdaemon.disclosure.disclose import with_passage
+from irdaemon.disclosure.disclose import with_passage, with_symbol
 from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
 from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
 from irdaemon.library.bound_search import BoundSearch, BoundSearches, kinds_of, passages_of
@@ -26,6 +26,7 @@ from irdaemon.retrieve.boost import ScoreBoost
 from irdaemon.retrieve.formulate import Formulator
 from irdaemon.selection import strategies as selection
 from irdaemon.selection.strategies import Choice, Selector
+from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
 
 UNREADABLE = "pointer_unreadable"
@@ -227,9 +228,13 @@ def _payload(
 def _with_passage(
     found: Disclosure, built: Built, hit: Hit, extent: Expand | Policy | None
 ) -> Disclosure:
-    if extent is None or found.note == "gone":
+    is_symbol = hit.kind == SYMBOL and found.level != "metadata"
+    if found.note == "gone" or (extent is None and not is_symbol):
         return found
     records = records_for_artifact(built, hit.artifact_id)
+    if extent is None:
+        strategy = built.engine.corpora[built.name].strategy
+        return with_symbol(found, records, hit.surface_index, strategy)
     if isinstance(extent, Expand):
         return with_passage(found, expanded(records, hit.surface_index, extent))
     return with_passage(found, by_policy(records, hit.surface_index, extent))

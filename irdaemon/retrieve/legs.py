@@ -31,7 +31,8 @@ class Legs:
 
     `cosine` and `bm25` are raw scores; `dense_top` and `lexical_top` the best scores of each whole
     ranking, ascending, at most TOP; `nearest` and `matching` are the positions that each leg
-    brought; `covered` is the share of the artifact's name that the query covers. `named` are the
+    brought; `covered` is the share of the artifact's name, or its symbol's, that the query
+    covers. `named` are the
     artifacts (by position) that the query calls by name; `waiting` tells of each candidate whether
     it has no vector yet, None where all have one.
     """
@@ -102,7 +103,7 @@ def score_legs(
         lexical_top=lexical_top,
         nearest=scored[nearest],
         matching=matching,
-        covered=index.names.covered(terms, index.rows.artifact_of.array[positions]),
+        covered=index.names.covered(terms, positions),
         named=frozenset(named),
         waiting=waiting if waiting.any() else None,
     )

@@ -1,8 +1,9 @@
 """What an answer says of a hit, in one line, made of what the index holds: nothing is read for it.
 
 A package, or a rule, is described by its own description; a turn of a session by its date, project
-and agent, what was asked, and how the answer begins, or why there is none; anything else by the
-sentences of the matched record that hold most of the query's words.
+and agent, what was asked, and how the answer begins, or why there is none; a symbol of a program
+text by its kind, name and lines, and that and anything else by the sentences of the matched record
+that hold most of the query's words.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from irdaemon.index.rows import Card, Rows
+from irdaemon.index.rows import Card, Rows, Shown
+from irdaemon.strategy.code import SYMBOL
 from irdaemon.text import tokenize
 
 _PASSAGE_CHARS = 320
@@ -21,6 +23,7 @@ _ANSWER_CHARS = 200
 _BEFORE_MATCH = 60
 _AS_IT_IS = ("capability", "description", "deps")
 _TURN = ("user_prompt", "assistant_summary", "assistant_full", "session_title")
+_OF_SYMBOL = {"symbol_kind", "qualified_name", "start_line", "end_line"}
 # What stands before the text of a turn that did not come to its answer, and for one without text.
 _NO_ANSWER = {
     "interrupted": ("Interrupted after:", "Interrupted before an answer."),
@@ -57,6 +60,8 @@ def summary_of(rows: Rows, card: Card, position: int, asked: str) -> str:
         return _turn(rows, card, held, position)
     if kind in _AS_IT_IS:
         return _described(rows, card, position)
+    if kind == SYMBOL and rows.shown[position].fields.keys() >= _OF_SYMBOL:
+        return _symbol(rows.shown[position], asked)
     title, _, rest = (text := rows.shown[position].text).partition("\n")
     return passage(rest if title.strip() == card.name else text, asked) or card.name
 
@@ -66,6 +71,13 @@ def _described(rows: Rows, card: Card, position: int) -> str:
     if rows.kind_of(position) == "description":
         text = _without_markup(text)
     return " ".join(text.split()) or card.name
+
+
+def _symbol(shown: Shown, asked: str) -> str:
+    """Return "KIND NAME, lines A to B: ..." of a symbol of a program text."""
+    place = "{symbol_kind} {qualified_name}, lines {start_line} to {end_line}: "
+    place = place.format_map(shown.fields)
+    return place + passage(shown.text, asked, _PASSAGE_CHARS - len(place))
 
 
 # -- a turn of a session -------------------------------------------------------------------------

@@ -9,22 +9,17 @@ command: nothing of ours runs between fork and exec, so it is safe beside thread
 from __future__ import annotations
 
 import os
-import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from irclient.errors import Unavailable
 from irdaemon.runtime import bounded
 
 Child = subprocess.Popen[bytes]
-
-_READ_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,56 +56,9 @@ def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"{command[0]} was killed after {limits.timeout_s:g} s") from error
     finally:
-        _end(child)
-    _check_end(child.returncode, command[0])
+        end(child)
+    check_end(child.returncode, command[0])
     return Finished(child.returncode, (out + err).decode("utf-8", "replace"))
-
-
-def filtered(command: Sequence[str], file: BinaryIO, limits: ProcessLimits, most: int) -> bytes:
-    """Run a command whose stdin is a file to its end; return what it printed, not its stderr.
-
-    `command` ends with the program's file, by which errors call it. Raises Unavailable as `run`
-    does, and for more than `most` bytes and for another exit code than 0.
-    """
-    name = os.path.basename(command[-1])
-    child = subprocess.Popen(
-        _limited(command, limits),
-        stdin=file,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
-    assert child.stdout is not None  # it is a pipe
-    try:
-        with child.stdout:
-            out = _printed(child, name, limits, most)
-    finally:
-        _end(child)
-    _check_end(child.returncode, name)
-    if child.returncode:
-        raise Unavailable(f"{name} failed with exit code {child.returncode}")
-    return out
-
-
-def _printed(child: Child, name: str, limits: ProcessLimits, most: int) -> bytes:
-    """Return what a child prints until it ends."""
-    until = time.monotonic() + limits.timeout_s
-    out = bytearray()
-    assert child.stdout is not None
-    with selectors.DefaultSelector() as ready:
-        ready.register(child.stdout, selectors.EVENT_READ)
-        while ready.select(max(0.0, until - time.monotonic())):
-            part = os.read(child.stdout.fileno(), _READ_AT_ONCE)
-            if not part:
-                break
-            out += part
-            if len(out) > most:
-                raise Unavailable(f"{name} was killed after {most:,} bytes of output")
-    try:
-        child.wait(max(0.0, until - time.monotonic()))
-    except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{name} was killed after {limits.timeout_s:g} s") from error
-    return bytes(out)
 
 
 def _limited(command: Sequence[str], limits: ProcessLimits) -> list[str]:
@@ -118,7 +66,7 @@ def _limited(command: Sequence[str], limits: ProcessLimits) -> list[str]:
     return [*limiter, *command]
 
 
-def _check_end(code: int, name: str) -> None:
+def check_end(code: int, name: str) -> None:
     """Raise Unavailable for a child that a signal ended or that was not there."""
     if code < 0:
         raise Unavailable(f"{name} was killed ({signal.Signals(-code).name})")
@@ -137,15 +85,35 @@ def run_on_terminal(command: Sequence[str]) -> int:
         raise Unavailable(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
-def _end(child: Child) -> None:
-    """Kill a child and its process group unless it has ended."""
+def end(child: Child, patience_s: float = 0.0) -> None:
+    """Kill a child and its process group unless it has ended, or does so in a moment."""
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(patience_s)
     if child.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-    for pipe in (child.stdout, child.stderr):
+    for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
+
+
+def start_answering(command: Sequence[str], limits: ProcessLimits) -> Child:
+    """Start a command that is sent requests: pipes as its stdin, which never blocks, and stdout.
+
+    The limit of time is that of whoever waits; on Linux it ends with the thread that started it.
+    """
+    child = subprocess.Popen(
+        _limited(command, limits),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        process_group=0,
+    )
+    assert child.stdin is not None  # it is a pipe
+    os.set_blocking(child.stdin.fileno(), False)
+    return child
 
 
 def start_detached(command: Sequence[str]) -> Child:

@@ -53,6 +53,7 @@ SOURCES: dict[str, str] = {
     "packages": "irdaemon.source.packages:Packages",
     "sessions": "irdaemon.source.sessions:Sessions",
     "files": "irdaemon.source.files:Files",
+    "code": "irdaemon.source.code:CodeFiles",
     "reports": "irdaemon.source.reports:Reports",
     "mapping": "irdaemon.source.mapping:InMemory",
     "records": "irdaemon.source.records:Records",

@@ -15,11 +15,11 @@ ASSET_TYPES = ("text", "code", "pdf", "image", "multimodal")
 
 PDFS = frozenset({".pdf"})
 IMAGES = frozenset(".bmp .gif .jfif .jpeg .jpg .png .tif .tiff .webp".split())
-_CODE = frozenset(
+CODE = frozenset(
     (
-        ".bash .c .cc .clj .cpp .cs .css .dart .erl .ex .exs .go .h .hpp .hs .html .java .jl .js"
-        " .jsx .kt .lua .m .ml .php .pl .ps1 .py .r .rb .rs .scala .sh .sql .swift .ts .tsx .vue"
-        " .zig"
+        ".bash .c .cc .cjs .clj .cpp .cs .css .dart .erl .ex .exs .go .h .hpp .hs .html .java .jl"
+        " .js .jsx .kt .lua .m .mjs .ml .php .pl .ps1 .py .r .rb .rs .scala .sh .sql .swift .ts"
+        " .tsx .vue .zig"
     ).split()
 )
 
@@ -43,4 +43,4 @@ def asset_type(fields: Mapping[str, Any]) -> str:
         return "pdf"
     if suffix in IMAGES:
         return "image"
-    return "code" if suffix in _CODE else "text"
+    return "code" if suffix in CODE else "text"

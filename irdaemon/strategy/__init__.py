@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 from irclient.errors import QueryError
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.chunked import Chunked
+from irdaemon.strategy.code import Code
 from irdaemon.strategy.package import Package
 from irdaemon.strategy.recipe import other_parts, spec_of
 from irdaemon.strategy.rule import Rule
@@ -27,6 +28,7 @@ __all__ = [
     "STRATEGY_REGISTRY",
     "Chunked",
     "ClaudeTurn",
+    "Code",
     "IndexingStrategy",
     "Package",
     "Rule",
@@ -62,6 +64,7 @@ class IndexingStrategy(Protocol):
 STRATEGY_REGISTRY: dict[str, type[Any]] = {
     "Chunked": Chunked,
     "ClaudeTurn": ClaudeTurn,
+    "Code": Code,
     "Package": Package,
     "Rule": Rule,
     "Skill": Skill,

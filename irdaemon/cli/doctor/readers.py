@@ -1,4 +1,4 @@
-"""Check what reads the PDFs and images of document corpora."""
+"""Check what reads the PDFs and images of document corpora, and the symbols of program texts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from irdaemon.cli.doctor.finding import Finding, note, ok
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.source.files.extraction import missing_ocr, readers
+from irdaemon.strategy.code.languages import missing_languages
 
 
 def check(config: Config) -> Iterable[Finding]:
     """Yield for each format whether its files are read, where there is a corpus that has them."""
-    if any(corpus.kind == "files" for corpus in corpora_of(config)):
+    kinds = {corpus.kind for corpus in corpora_of(config)}
+    if "code" in kinds:
+        yield judged_languages(missing_languages())
+    if "files" in kinds:
         yield from (judged(name, cure) for name, cure in readers().items())
         if not readers()["image"]:
             yield judged_ocr(missing_ocr())
@@ -25,6 +29,14 @@ def judged(name: str, cure: str) -> Finding:
             f"{name}s are left out of corpora of documents: nothing here reads them", "", cure
         )
     return ok(f"{name}s in corpora of documents are read")
+
+
+def judged_languages(missing: tuple[str, ...]) -> Finding:
+    """Judge the languages of program texts by those that are read without their symbols."""
+    if missing:
+        cure = "pip install 'irdaemon[code]'"
+        return note(f"no symbols are told of {', '.join(missing)}: nothing reads them", "", cure)
+    return ok("symbols of program texts are told")
 
 
 def judged_ocr(cure: str) -> Finding:

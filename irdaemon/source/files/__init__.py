@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import ClassVar
+
+from pathspec import GitIgnoreSpec
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
@@ -24,7 +27,8 @@ from irdaemon.types import Entry, Reading, Root, Scan
 
 __all__ = ["Files"]
 
-_OPTIONS = {"pattern": str | list, "exclude": str | list, "gitignore": bool, "max_bytes": int}
+OPTIONS = {"pattern": str | list, "exclude": str | list, "gitignore": bool, "max_bytes": int}
+_NO_PATTERNS: Mapping[str, GitIgnoreSpec] = MappingProxyType({})
 _TEXTS = (
     "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.asciidoc",
     "**/*.org", "**/README",
@@ -46,9 +50,19 @@ class Files:
     limits: ClassVar[tuple[str, ...]] = ("max_bytes",)
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
-        given = checked("files", options, _OPTIONS)
+        self._take(roots, checked("files", options, OPTIONS), _BY_DEFAULT)
+
+    def _take(
+        self,
+        roots: tuple[Root, ...],
+        given: Mapping[str, object],
+        by_default: tuple[str, ...],
+        unwanted: Mapping[str, GitIgnoreSpec] = _NO_PATTERNS,
+    ) -> None:
+        """Take checked options; `unwanted` has patterns of what a reason leaves out."""
         self._roots = roots
-        self._wanted = patterns(strings(given, "pattern", _BY_DEFAULT))
+        self._unwanted = unwanted
+        self._wanted = patterns(strings(given, "pattern", by_default))
         self._excluded = patterns(strings(given, "exclude"))
         self._gitignore = switch(given, "gitignore", True)
         self._max_bytes = number(given, "max_bytes", 2_000_000)
@@ -90,7 +104,8 @@ class Files:
 
     def _filter(self, tops: tuple[Root, ...]) -> Filter:
         ignores = Ignores(top.path for top in tops) if self._gitignore else None
-        return Filter(self._wanted, self._excluded, ignores, unreadable_suffixes())
+        unreadable = unreadable_suffixes()
+        return Filter(self._wanted, self._excluded, ignores, unreadable, self._unwanted)
 
     def _tops(self) -> tuple[Root, ...]:
         real = [replace(root, path=resolved(root.path)) for root in self._roots]

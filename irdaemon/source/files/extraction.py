@@ -2,8 +2,9 @@
 
 A parser of such files meets hostile ones, and may loop, fill the memory or crash. So it runs in a
 process of its own (`extract_pdf`, `extract_image`), for a bounded time with bounded memory, on the
-descriptor of the file that was checked; what it prints is bounded, and is data. Whatever becomes of
-it is one file's failure. No parser is imported here.
+bytes of the file that was checked; what it prints is bounded, and is data. Whatever becomes of it
+is one file's failure. A process reads several files, one after the other (`reused`). No parser is
+imported here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,7 +20,8 @@ from typing import Any
 
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.worker import ProcessLimits, filtered
+from irdaemon.runtime.reused import answered
+from irdaemon.runtime.worker import ProcessLimits
 from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
 from irdaemon.source.opening import open_bounded
 from irdaemon.types import Refused, SourceError
@@ -110,13 +111,12 @@ def extracted(path: str, max_bytes: int) -> Extraction:
         raise Refused(f"{path}: what reads this {format.name} is not installed", format.missing)
     script = os.path.join(os.path.dirname(__file__), format.script)
     with open_bounded(path, max_bytes) as file:
-        digest = hashlib.sha256(file.read(max_bytes)).hexdigest()
-        os.lseek(file.fileno(), 0, os.SEEK_SET)
-        try:
-            printed = filtered([sys.executable, "-P", script], file, _LIMITS, _OUTPUT)
-        except Unavailable as error:
-            raise SourceError(f"{path}: it could not be read: {error.message}") from error
-    return _checked(path, printed, digest)
+        data = file.read(max_bytes)
+    try:
+        printed = answered(script, data, _LIMITS, _OUTPUT)
+    except Unavailable as error:
+        raise SourceError(f"{path}: it could not be read: {error.message}") from error
+    return _checked(path, printed, hashlib.sha256(data).hexdigest())
 
 
 def _checked(path: str, printed: bytes, digest: str) -> Extraction:

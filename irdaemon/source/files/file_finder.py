@@ -27,13 +27,14 @@ class Filter:
     """Which relative paths count, and which ignore rules apply on top (None: none).
 
     `unreadable` has the suffixes that nothing here reads, each with the command to install what
-    does.
+    does, `unwanted` patterns of what is left out by the reason that it is called by.
     """
 
     wanted: GitIgnoreSpec
     excluded: GitIgnoreSpec
     ignores: Ignores | None
     unreadable: Mapping[str, str]
+    unwanted: Mapping[str, GitIgnoreSpec] = field(default_factory=dict)
 
     def passes_file(self, path: str, relative: str) -> bool:
         """Return whether the file at `path`, known as `relative` below its root, counts."""
@@ -47,6 +48,9 @@ class Filter:
             return _EXCLUDED
         if self.ignores and self.ignores.ignores(path, is_directory=False):
             return _IGNORED
+        for why, spec in self.unwanted.items():
+            if spec.match_file(relative):
+                return why
         cure = self.unreadable.get(suffix_of(path))
         return f"{_NEEDS}{cure}" if cure else ""
 

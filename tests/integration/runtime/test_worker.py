@@ -11,7 +11,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.worker import Finished, ProcessLimits, filtered, run
+from irdaemon.runtime.worker import Finished, ProcessLimits, run
 
 AMPLE = ProcessLimits(60.0)
 
@@ -74,46 +74,6 @@ def test_a_command_gets_no_more_memory_than_its_bounds_say():
     assert done.code == 1
     assert "MemoryError" in done.output
     assert run(python(source), AMPLE).code == 0
-
-
-@pytest.fixture
-def through(tmp_path):
-    """Return a function that runs Python on a file with the words `some text`."""
-    (tmp_path / "input").write_text("some text")
-
-    def run_on_input(source, limits=AMPLE, most=1_000):
-        (tmp_path / "program.py").write_text(source)
-        with (tmp_path / "input").open("rb") as file:
-            return filtered([sys.executable, str(tmp_path / "program.py")], file, limits, most)
-
-    return run_on_input
-
-
-def test_a_program_reads_a_file_and_what_it_prints_is_returned_without_its_errors(through):
-    source = "import sys; print('oh', file=sys.stderr); print(sys.stdin.read().upper())"
-    assert through(source) == b"SOME TEXT\n"
-
-
-@pytest.mark.parametrize(
-    ("source", "limits", "why"),
-    [
-        ("import time; time.sleep(600)", ProcessLimits(1.0), "killed after 1 s"),
-        (
-            "import os, time; os.close(1); os.close(2); time.sleep(600)",
-            ProcessLimits(1.0),
-            "killed after 1 s",
-        ),
-        ("while True: print('x' * 100)", AMPLE, "killed after 1,000 bytes of output"),
-        ("bytearray(1 << 30)", ProcessLimits(60.0, 512 * MB), "failed with exit code 1"),
-        ("import os; os.kill(os.getpid(), 11)", AMPLE, r"killed \(SIGSEGV\)"),
-    ],
-    ids=["hangs", "hangs with its output closed", "prints without end", "large", "crashes"],
-)
-def test_a_program_that_exceeds_its_limits_or_fails_is_an_error_that_calls_it_by_name(
-    through, source, limits, why
-):
-    with pytest.raises(Unavailable, match=rf"program\.py (was )?{why}"):
-        through(source, limits)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the parent's death is a signal on Linux only")

@@ -42,6 +42,8 @@ def config(text=""):
         (readers.judged("PDF", ""), "ok"),
         (readers.judged("PDF", "pip install"), "note"),
         (readers.judged_ocr(""), "ok"),
+        (readers.judged_languages(()), "ok"),
+        (readers.judged_languages(("go",)), "note"),
         (readers.judged_ocr("apt install"), "note"),
         (kernel.open_files(1024), "ok"),
         (kernel.open_files(64), "wrong"),

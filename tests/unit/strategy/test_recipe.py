@@ -16,6 +16,7 @@ from irdaemon.strategy import (
     recipe_of,
     strategy_to_spec,
 )
+from irdaemon.strategy.code.languages import outlined_languages
 from irdaemon.text import ANALYZER
 
 
@@ -53,6 +54,7 @@ def test_the_recipe_of_a_usual_strategy_is_what_it_always_was(name):
     others = {
         "Package": {"deps_template": "str"},
         "ClaudeTurn": {"fields": list(ClaudeTurn().fields)},
+        "Code": {"languages": list(outlined_languages())},
     }
     functions = others.get(name, {})
     if name == "Package":

@@ -9,6 +9,7 @@ from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
 
 import irdaemon as ir
+from irdaemon.runtime.reused import end_all
 from irdaemon.source.files import Files
 from irdaemon.source.files.extraction import missing_ocr
 from irdaemon.types import Root, SourceError
@@ -32,6 +33,7 @@ def write(path, size=(64, 48), **more):
 def _without_tesseract(monkeypatch, tmp_path):
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    end_all()  # a child has the environment it was started with
 
 
 @pytest.mark.parametrize("suffix", ["bmp", "gif", "jpeg", "jpg", "png", "tif", "tiff", "webp"])

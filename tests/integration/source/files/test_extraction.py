@@ -5,6 +5,7 @@ import json
 import pytest
 
 from irclient.errors import Unavailable
+from irdaemon.runtime.reused import end_all
 from irdaemon.runtime.worker import ProcessLimits
 from irdaemon.source.files import extraction
 from irdaemon.source.files.extraction import extracted, unreadable_suffixes
@@ -20,6 +21,7 @@ def printed_by(tmp_path, monkeypatch):
     path.write_bytes(b"%PDF-1.7 peas")
 
     def read(source):
+        end_all()  # each has a program of its own
         (tmp_path / "reader.py").write_text(source)
         monkeypatch.setattr(extraction.os.path, "dirname", lambda path: str(tmp_path))
         monkeypatch.setattr(extraction, "_FORMATS", {".pdf": reader})

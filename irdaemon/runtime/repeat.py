@@ -1,0 +1,99 @@
+"""Run a program once for each request: run by `reused` in a child process, as a file alone.
+
+    python -P repeat.py PROGRAM MOST
+
+A request is the length of what the program finds in its stdin (8 bytes, big-endian), and that. A
+reply is `+`, `-` (it failed) or `>` (it printed more than MOST bytes), the length of what it
+printed, likewise, and that. The program is a file of Python that is run as `__main__` each time;
+what it imports stays. It ends where its stdin does, after IDLE_S without a request, and after one
+that took much memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import resource
+import select
+import sys
+from types import CodeType
+
+LENGTH = 8
+DONE, FAILED, TOO_MUCH = b"+", b"-", b">"
+_AT_ONCE = 1 << 20
+_MOST_KIB = 256 << 10
+# A little later the next look at a directory is due, or none.
+IDLE_S = 10.0
+
+
+class _TooMuch(BaseException):
+    """The program printed more than it may: nothing in it is to catch this."""
+
+
+class _Printed(io.BytesIO):
+    """Keep what a program prints, up to a limit."""
+
+    def __init__(self, most: int):
+        super().__init__()
+        self._left = most
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        """Keep more of it. Raises _TooMuch beyond the limit."""
+        self._left -= len(data)
+        if self._left < 0:
+            raise _TooMuch
+        return super().write(data)
+
+
+def main(program: str, most: int) -> None:
+    """Answer requests until there are no more."""
+    requests, replies = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1):  # what a library prints by itself is no part of a reply
+        os.dup2(nothing, standard)
+    with open(program, "rb") as file:
+        code = compile(file.read(), program, "exec")
+    while (data := _request(requests)) is not None:
+        state, printed = _run(code, data, most)
+        del data
+        replies.write(state + len(printed).to_bytes(LENGTH, "big") + printed)
+        replies.flush()
+        del printed
+        gc.collect()
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MOST_KIB:
+            break  # so that the next has all the memory it may have
+
+
+def _request(requests: io.RawIOBase) -> bytes | None:
+    ready, _, _ = select.select([requests], [], [], IDLE_S)
+    head = _exactly(requests, LENGTH) if ready else b""
+    return _exactly(requests, int.from_bytes(head, "big")) if len(head) == LENGTH else None
+
+
+def _exactly(file: io.RawIOBase, size: int) -> bytes:
+    """Read so many bytes; fewer only where the file ends."""
+    data = bytearray()
+    while len(data) < size and (part := file.read(min(size - len(data), _AT_ONCE))):
+        data += part
+    return bytes(data)
+
+
+def _run(code: CodeType, data: bytes, most: int) -> tuple[bytes, bytes]:
+    """Run a program on `data`; return how it went, and what it printed."""
+    printed = _Printed(most)
+    sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(data)), io.TextIOWrapper(printed)
+    sys.argv = [code.co_filename]
+    try:
+        exec(code, {"__name__": "__main__", "__file__": code.co_filename})
+        sys.stdout.flush()
+        return DONE, printed.getvalue()
+    except _TooMuch:
+        return TOO_MUCH, b""
+    except BaseException as error:
+        succeeded = isinstance(error, SystemExit) and not error.code
+        return (DONE, printed.getvalue()) if succeeded else (FAILED, b"")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
