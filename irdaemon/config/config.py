@@ -30,6 +30,7 @@ from irdaemon.config.sections import (
     ScheduleConfig,
     SearchConfig,
     ServeConfig,
+    UsageConfig,
     WatchConfig,
 )
 from irdaemon.runtime import toml
@@ -51,6 +52,7 @@ __all__ = [
     "ScheduleConfig",
     "SearchConfig",
     "ServeConfig",
+    "UsageConfig",
     "WatchConfig",
     "config_path",
     "documents_dir",

@@ -16,6 +16,7 @@ from irdaemon.index import Images
 from irdaemon.serve.listen import rules_of
 from irdaemon.source.opening import resolved
 from irdaemon.types import Tuning
+from irdaemon.usage.notes import UsageOptions
 from irdaemon.watch import Settings
 
 log = logging.getLogger(__name__)
@@ -113,7 +114,14 @@ def engine_options(config: Config) -> EngineOptions:
         policy=Policy(60 * config.health.stale_minutes, 60 * config.schedule.reconcile_minutes),
         queued_paths=config.limits.queued_paths,
         tuning=Tuning(config.search.fusion, config.search.alpha, config.search.mmr_lambda),
+        usage=_usage_options(config),
     )
+
+
+def _usage_options(config: Config) -> UsageOptions | None:
+    if not config.usage.enabled:
+        return None
+    return UsageOptions(config.usage_path, config.usage_key_path, config.usage.text)
 
 
 def watch_settings(config: Config, socket: str) -> Settings:

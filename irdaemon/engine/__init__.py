@@ -15,6 +15,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.engine.host import Host
 from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import EngineOptions, Notify, State
+from irdaemon.engine.use import UseReports
 from irdaemon.engine.writer import Writer
 from irdaemon.index import Snapshot
 from irdaemon.ledger import Ledger
@@ -52,6 +53,7 @@ class Engine:
         self.step, self.drain = writer.step, writer.drain
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions
+        self.usage, self.use = state.usage, UseReports(state, reader)
         self.progress, self.stop = state.work.progress, state.work.stop
         self.unload_idle = state.embedders.release_idle
 

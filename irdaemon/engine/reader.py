@@ -34,6 +34,12 @@ from irdaemon.ledger import ArtifactPage
 from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
+Traced = Callable[[Trace], None]
+
+
+def _untraced(trace: Trace) -> None:
+    """Look at no trace."""
+
 
 class Reader:
     """Answer queries, and report what there is and how it is. Any thread may use it.
@@ -46,21 +52,30 @@ class Reader:
         self._state = state
         self._drain = drain
 
-    def discover(self, query: Query | str, custom: Selector | None = None) -> Selection:
-        """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
+    def discover(
+        self, query: Query | str, custom: Selector | None = None, *, traced: Traced = _untraced
+    ) -> Selection:
+        """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
+
+        `traced` is given the trace of an answer that is made anew.
+        """
         state, choosing = self._state, Choosing(custom)
 
         def run(query: Query) -> Selection:
-            return in_rounds(state.snapshot, query, state.models, state.pending, choosing).selection
+            trace = in_rounds(state.snapshot, query, state.models, state.pending, choosing)
+            traced(trace)
+            return trace.selection
 
         return self._answered(validated(as_query(query), custom), run, state.discover_tiers)
 
-    def search(self, query: Query | str) -> Selection:
-        """Return the ranked candidates of a query, without selection."""
+    def search(self, query: Query | str, *, traced: Traced = _untraced) -> Selection:
+        """Return the ranked candidates of a query, without selection; `traced` as of discover."""
         state = self._state
 
         def run(query: Query) -> Selection:
-            return discovery.search(state.snapshot, query, state.models, state.pending).selection
+            trace = discovery.search(state.snapshot, query, state.models, state.pending)
+            traced(trace)
+            return trace.selection
 
         return self._answered(validated(ranking_only(as_query(query))), run, state.search_tiers)
 

@@ -28,6 +28,7 @@ from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.types import Tuning
+from irdaemon.usage.notes import UsageNotes, UsageOptions
 
 Notify = Callable[[str, Mapping[str, Any]], None]
 
@@ -41,7 +42,8 @@ class EngineOptions:
     is unloaded, 0 for never; `calibrating`: whether floors are calibrated; `reranker`: its name, ""
     for none; `policy`: when an index counts as stale; `queued_paths`: changed paths of a corpus
     that may wait before one scan stands for them all, 0 for any number; `embedders`: those that
-    were made already, by the names that corpora have for them; `tuning`: how legs are fused.
+    were made already, by the names that corpora have for them; `tuning`: how legs are fused;
+    `usage`: where use is noted, None for nowhere.
     """
 
     images: Images | None = None
@@ -53,6 +55,7 @@ class EngineOptions:
     queued_paths: int = 0
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
     tuning: Tuning = field(default_factory=Tuning)
+    usage: UsageOptions | None = None
 
 
 class State:
@@ -80,6 +83,8 @@ class State:
             self.embedders.vector, _reranker(options.reranker), options.tuning
         )
         self.impressions = Impressions(clock)
+        noted = options.usage if not ledger.read_only else None
+        self.usage = UsageNotes(noted, clock) if noted else None
         self.tier_times = TierTimes()
         self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)

@@ -51,6 +51,7 @@ def _read(corpus: Corpus, entry: Entry, known: KnownEntry | None, optouts: OptOu
         kept.skipped,
         kept.secrets,
         kept.projects,
+        kept.turns,
     )
 
 

@@ -197,3 +197,20 @@ def test_only_a_plain_discover_takes_the_short_way(words, asked):
     found = plain_discover(words)
     assert (found and (found["words"], found["corpora"], found["json"])) == asked
     assert found is None or found["text"] == " ".join(found["words"])
+
+
+def test_what_is_asked_below_a_marker_or_with_the_switch_off_may_not_be_noted(
+    tmp_path, monkeypatch
+):
+    monkeypatch.delenv("IRDAEMON_USAGE", raising=False)
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert places.may_be_noted()
+    assert places.may_be_noted(str(tmp_path))
+    monkeypatch.setenv("IRDAEMON_USAGE", "0")
+    assert not places.may_be_noted()
+    monkeypatch.setenv("IRDAEMON_USAGE", "1")
+    (tmp_path / "a" / ".noirdaemon").touch()
+    assert not places.may_be_noted()
+    assert places.may_be_noted(str(tmp_path))

@@ -121,6 +121,7 @@ def _read() -> bytes:
 def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write the items that apply, then report them to the daemon as shown."""
     from irclient.agents.hook.context import MOST_ITEMS, matches
+    from irclient.places import may_be_noted
 
     if not _worth_asking(event.prompt):
         return
@@ -133,6 +134,7 @@ def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: flo
             "corpora": options.corpora,
             "select": {"max_k": MOST_ITEMS},
             "session": session,
+            "noted": may_be_noted(event.cwd),
             "budget_ms": max(1.0, left_ms * _DAEMONS_SHARE),
         },
         deadline,
