@@ -89,9 +89,12 @@ class NotedAnswer:
             yield from _passed_over(self.trace.merged.rankings)
 
     def _ranks(self) -> Iterator[tuple[tuple[str, str], int]]:
+        offered = {hit.corpus for hit in self.answer.results}
+        offered |= {hit.corpus for hit in self.trace.selection.results} if self.trace else set()
         for ranking in self.trace.merged.rankings if self.trace else ():
-            for rank, each in enumerate(ranking.retrieved.candidates, start=1):
-                yield (ranking.index.corpus, each.card.artifact_id), rank
+            if ranking.index.corpus in offered:
+                for rank, each in enumerate(ranking.retrieved.candidates, start=1):
+                    yield (ranking.index.corpus, each.card.artifact_id), rank
 
 
 def _of_hit(hit: Hit, verdict: Verdict, ranks: dict[tuple[str, str], int]) -> ConsideredItem:

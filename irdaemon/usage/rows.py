@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,14 +98,19 @@ def offer_row(offer: Offer) -> tuple[Any, ...]:
         offer.variant,
         offer.reason,
         json.dumps(offer.floors),
-        msgpack.packb([list(each) for each in offer.items]),
+        packed_items(offer.items),
         offer.text,
     )
+
+
+def packed_items(items: Iterable[ConsideredItem]) -> bytes:
+    """Return items as one value, compressed: ids are paths, and much alike."""
+    return zlib.compress(msgpack.packb([list(each) for each in items]), 1)
 
 
 def offer_of(row: tuple[Any, ...]) -> Offer:
     """Return the answer in a row."""
     at, op, client, session, digest, generation, variant, reason, floors, items, text, id = row
-    considered = tuple(ConsideredItem(*each) for each in msgpack.unpackb(items))
+    considered = tuple(ConsideredItem(*each) for each in msgpack.unpackb(zlib.decompress(items)))
     about = at, op, client, session, digest, generation, variant, reason, json.loads(floors)
     return Offer(*about, items=considered, text=text, id=id)

@@ -14,11 +14,9 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
-import msgpack
-
 from irdaemon.ledger.files import drop_log
 from irdaemon.ledger.store import opened_to_read
-from irdaemon.usage.rows import FORMAT, TABLES, KeptTurn, Offer, offer_of, offer_row
+from irdaemon.usage.rows import FORMAT, TABLES, KeptTurn, Offer, offer_of, offer_row, packed_items
 
 KEPT_DAYS = 90
 KEPT_BYTES = 50 * 1024 * 1024
@@ -146,7 +144,7 @@ class UsageStore:
     ) -> int:
         """Forget that an item (corpus, id) was offered, and uses of it under these names."""
         changed = [
-            (msgpack.packb([list(i) for i in offer.items if i[:2] != item]), offer.id)
+            (packed_items(i for i in offer.items if i[:2] != item), offer.id)
             for offer in self.offers()
             if any(i[:2] == item for i in offer.items)
         ]
