@@ -197,9 +197,9 @@ class AsyncClient:
         args = {"item": item, "session": session, "everything": everything}
         return await self._run(ops.USAGE_FORGET, args)
 
-    async def gaps(self) -> GapReport:
-        """Return what was needed and not found, why, and what would cure it."""
-        return await self._run(ops.GAPS, {})
+    async def gaps(self, least: int = 2) -> GapReport:
+        """Return what at least so many prompts needed and did not find, why, and a cure for it."""
+        return await self._run(ops.GAPS, {"least": least})
 
     async def listing(self, context_tokens: int = 0) -> ListingReport:
         """Return which skills an agent's own listing has no room for; 0 tokens: the usual."""

@@ -195,9 +195,9 @@ class Client:
         args = {"item": item, "session": session, "everything": everything}
         return self._run(ops.USAGE_FORGET, args)
 
-    def gaps(self) -> GapReport:
-        """Return what was needed and not found, why, and what would cure it."""
-        return self._run(ops.GAPS, {})
+    def gaps(self, least: int = 2) -> GapReport:
+        """Return what at least so many prompts needed and did not find, why, and a cure for it."""
+        return self._run(ops.GAPS, {"least": least})
 
     def listing(self, context_tokens: int = 0) -> ListingReport:
         """Return which skills an agent's own listing has no room for; 0 tokens: the usual."""

@@ -132,7 +132,7 @@ USAGE: Op[results.UsageReport] = Op("usage", {"item": str}, "UsageReport")
 USAGE_FORGET: Op[int] = Op(
     "usage_forget", {"item": str, "session": str, "everything": bool}, "int", repeatable=False
 )
-GAPS: Op[results.GapReport] = Op("gaps", {}, "GapReport")
+GAPS: Op[results.GapReport] = Op("gaps", {"least": int}, "GapReport")
 LISTING: Op[results.ListingReport] = Op("listing", {"context_tokens": int}, "ListingReport")
 # Another daemon's job of that number is another job.
 PROGRESS: Op[results.JobProgress] = Op("progress", {"job": int}, "JobProgress", repeatable=False)

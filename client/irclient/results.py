@@ -216,9 +216,9 @@ class UsageReport(Result):
 class GapReport(Result):
     """What was needed and not found since a time, each with what would cure it.
 
-    A gap's `kind` is `missed` (its item was used and not offered) or `nothing_found`; at least two
-    `prompts` show it. `watching` counts the prompts that are alone, `replayed` those that were
-    asked anew because no answer to them is known.
+    A gap's `kind` is `missed` (its item was used and not offered), `nothing_found`, or
+    `not_indexed` (what was used is not there). `watching` counts the prompts of which too few show
+    the same, `replayed` those that were asked anew because no answer to them is known.
     """
 
     since: float = 0.0

@@ -17,7 +17,7 @@ from irdaemon.engine.state import State
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query, SelectSpec
 from irdaemon.usage.adoption import adoption
-from irdaemon.usage.gaps import GapWorld, gaps
+from irdaemon.usage.gaps import LEAST, GapWorld, gaps, reported
 from irdaemon.usage.joined import JoinedLog
 from irdaemon.usage.listing import listing
 from irdaemon.usage.names import Item, ItemNames
@@ -48,17 +48,19 @@ class UseReports:
             found = adoption(log, offers, names, wanted)
         return {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS, **found}
 
-    def gaps(self) -> dict[str, Any]:
+    def gaps(self, least: int = LEAST) -> dict[str, Any]:
         """Return what was used and not offered, or not found at all, and what would cure it.
 
-        A prompt for which no answer is known is asked anew.
+        Listed is what at least so many prompts show. One for which no answer is known is asked
+        anew.
         """
         with self._opened() as (store, ledger):
             names, since = self._names(ledger), self._since()
             offers = store.offers(since)
             log = JoinedLog(store.turns(since), offers, names)
-            found = gaps(log, offers, names, GapWorld(ledger, self._considered))
-        return {"since": since, **found}
+            world = GapWorld(ledger, self._considered)
+            found = gaps(log, offers, names, world)
+        return {"since": since, **reported(found, world, least)}
 
     def listing(self, context_tokens: int = 0) -> dict[str, Any]:
         """Return what Claude Code's own listing of skills has no room for."""

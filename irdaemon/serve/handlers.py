@@ -40,6 +40,7 @@ from irdaemon.serve.documents import (
 )
 from irdaemon.serve.rules import Args
 from irdaemon.types import Query, Selection
+from irdaemon.usage.gaps import LEAST
 from irdaemon.usage.offers import NotedAnswer
 
 log = logging.getLogger(__name__)
@@ -205,7 +206,10 @@ def usage_forget(engine: Engine, args: Args) -> Any:
 
 def gaps(engine: Engine, args: Args) -> Any:
     """Return what was needed and not found."""
-    return engine.use.gaps()
+    least = args.get("least", LEAST)
+    if least < 1:
+        raise QueryError(f"least must be 1 or more, not {least}", "how many prompts show a gap")
+    return engine.use.gaps(least)
 
 
 def listing(engine: Engine, args: Args) -> Any:

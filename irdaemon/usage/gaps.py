@@ -1,8 +1,8 @@
 """Gaps: what people needed and did not find, why, and which edit would cure it.
 
-Two kinds: an item was used that the answer did not offer; and nothing was offered for a prompt that
-has a task. Prompts that share words are taken together. What only one prompt shows is counted, not
-listed: it may be chance.
+Three kinds: an item was used that the answer did not offer; nothing was offered for a prompt that
+has a task; and something was used that is not indexed. Prompts that share words are taken together.
+What only one prompt shows is counted, and listed on request: it may be chance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from irdaemon.usage.rows import KeptTurn, Offer
 Ask = Callable[[str], Sequence[ConsideredItem]]
 
 _WORD = re.compile(r"[^\W\d_][\w-]{2,40}")
-_LEAST = 2
+LEAST = 2
 _ALIKE = 0.3
 _WORDS = 6
 _EXAMPLES, _EXAMPLE_CHARS = 2, 120
@@ -83,19 +83,47 @@ class GapWorld:
 
 def gaps(
     log: JoinedLog, offers: Iterable[Offer], names: ItemNames, world: GapWorld
-) -> dict[str, Any]:
-    """Return the gaps that two prompts or more show, those of most prompts first."""
+) -> list[dict[str, Any]]:
+    """Return the gaps, those of most prompts first."""
     missed = _missed_items(log, world)
-    unanswered = _clusters(_unanswered(log, offers, world))
     found = [_of_item(item, prompts, names, world) for item, prompts in missed.items()]
-    found += [_of_cluster(each) for each in unanswered]
-    listed = sorted(
-        (each for each in found if each["prompts"] >= _LEAST), key=lambda each: -each["prompts"]
-    )
+    found += [_of_cluster(each) for each in _clusters(_unanswered(log, offers, world))]
+    found += _not_indexed(log)
+    return sorted(found, key=lambda each: (-each["prompts"], each["kind"], each["reference"]))
+
+
+def reported(
+    found: Sequence[dict[str, Any]], world: GapWorld, least: int = LEAST
+) -> dict[str, Any]:
+    """Return the gaps that so many prompts show at least, and how many prompts show others."""
+    listed = [each for each in found if each["prompts"] >= least]
     return {
         "gaps": listed,
-        "watching": sum(each["prompts"] for each in found) - sum(e["prompts"] for e in listed),
+        "watching": sum(each["prompts"] for each in found if each["prompts"] < least),
         "replayed": world.replayed,
+    }
+
+
+def _not_indexed(log: JoinedLog) -> list[dict[str, Any]]:
+    """Return what was used by a name that nothing indexed has."""
+    used: dict[str, list[JoinedUse]] = {}
+    for use in log.uses():
+        if use.state == "not_installed":
+            used.setdefault(use.what, []).append(use)
+    return [_of_name(name, uses) for name, uses in used.items()]
+
+
+def _of_name(name: str, uses: Sequence[JoinedUse]) -> dict[str, Any]:
+    return {
+        "kind": "not_indexed",
+        "reference": "",
+        "name": name,
+        **_counted([]),
+        "prompts": len(uses),
+        "sessions": len({each.turn.session for each in uses}),
+        "states": {"not_installed": len(uses)},
+        "words": [],
+        "cure": f"nothing indexed is called {name}: irc add where it lies, or install it",
     }
 
 
@@ -146,7 +174,7 @@ def _lacking(prompts: Sequence[MissedPrompt], known: set[str]) -> list[str]:
         forms = _forms(prompt.text)
         spelt |= {term: word for term, word in forms.items() if term not in spelt}
         counts.update(term for term in forms if term not in known)
-    shared = min(_LEAST, len(prompts))
+    shared = min(LEAST, len(prompts))
     return [spelt[term] for term, count in counts.most_common() if count >= shared][:_WORDS]
 
 

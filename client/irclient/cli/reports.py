@@ -74,17 +74,21 @@ def gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return each gap: what was missed, how often, why, and what would cure it."""
     lines = [line for gap in report["gaps"] for line in _gap(gap, width)]
     if not lines:
-        lines = ["no gaps: nothing was missed twice"]
+        lines = ["no gaps: nothing was missed often enough"]
     if report["watching"]:
-        lines.append(f"{report['watching']:,} prompts that are alone so far are not listed")
+        lines.append(f"{report['watching']:,} prompts that are alone so far: irc gaps --least 1")
     if report["replayed"]:
         lines.append(f"{report['replayed']:,} prompts without a known answer were asked anew")
     return "\n".join(lines)
 
 
 def _gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
-    missed = gap["kind"] == "missed"
-    head = gap["reference"] if missed else f"nothing found: {', '.join(gap['words']) or '?'}"
+    heads = {
+        "missed": gap["reference"],
+        "nothing_found": f"nothing found: {', '.join(gap['words']) or '?'}",
+        "not_indexed": f"not indexed: {gap['name']}",
+    }
+    head = heads.get(gap["kind"], gap["kind"])
     sessions = f"{gap['prompts']:,} prompts in {gap['sessions']:,} sessions"
     yield paragraph(f"{head}: {sessions}; {_why(gap)}", width)
     yield from (paragraph(f'  "{example}"', width) for example in gap["examples"])

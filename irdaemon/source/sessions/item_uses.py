@@ -47,7 +47,12 @@ _READS = ("read", "view", "open", "cat")
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename")
 _OWN_SERVERS = ("irdaemon", "irc")
 _TAGGED_SKILL = re.compile(r"<name>\s*([^<]{1,300}?)\s*</name>(?:\s*<path>\s*([^<]{1,4096}?)\s*<)?")
-# Commands of the agents themselves.
+# Sub-agents and commands of the agents themselves.
+_OWN_AGENTS = frozenset(
+    """general-purpose plan explore statusline-setup output-style-setup claude-code-guide default
+    worker explorer codebase_investigator cli_help generalist build general
+    """.split()
+)
 _OWN_COMMANDS = frozenset(
     """add-dir agents approvals bashes bug chat clear compact compress config context copy corgi
     cost diff directory docs doctor editor effort exit export extensions fast feedback fork goal
@@ -74,7 +79,9 @@ def use_of_command(name: str) -> tuple[ItemUse, ...]:
 
 def is_agents_own(how: str, what: str) -> bool:
     """Return whether a use that means no item may be of what the agent brings along itself."""
-    return (how == "tool" and "/" not in what) or (how == "command" and what in _OWN_COMMANDS)
+    own_tool = how == "tool" and "/" not in what
+    own_command = how == "command" and what in _OWN_COMMANDS
+    return own_tool or own_command or (how == "agent" and what.lower() in _OWN_AGENTS)
 
 
 def uses_of_tagged_skill(text: str) -> tuple[ItemUse, ...]:

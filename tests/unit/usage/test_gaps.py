@@ -1,6 +1,6 @@
 """What was needed and not found."""
 
-from irdaemon.usage.gaps import GapWorld, gaps
+from irdaemon.usage.gaps import LEAST, GapWorld, gaps, reported
 from irdaemon.usage.joined import JoinedLog
 from tests.support.usage import considered, offer, turn
 
@@ -17,7 +17,7 @@ class Names:
         self.by_item = {}
 
     def meant(self, how, what):
-        return (("skills", what),)
+        return (("skills", what),) if what != "gone" else ()
 
 
 class Artifacts:
@@ -32,9 +32,9 @@ class Ledger:
     artifacts = Artifacts()
 
 
-def found(turns, offers, ask=lambda prompt: []):
-    names = Names()
-    return gaps(JoinedLog(turns, offers, names), offers, names, GapWorld(Ledger(), ask))
+def found(turns, offers, ask=lambda prompt: [], least=LEAST):
+    names, world = Names(), GapWorld(Ledger(), ask)
+    return reported(gaps(JoinedLog(turns, offers, names), offers, names, world), world, least)
 
 
 def of(session, *uses, digest):
@@ -99,3 +99,19 @@ def test_what_is_no_miss_is_no_gap():
     assert found(used, [offer(b"a", considered("pdf")), offer(b"b", considered("pdf"))])[
         "watching"
     ] in (0, 1)
+
+
+def test_what_is_used_and_not_indexed_is_a_gap():
+    turns = [of("S", ("skill", "gone"), digest=b"a"), of("T", ("skill", "gone"), digest=b"b")]
+    (gap,) = found(turns, [])["gaps"]
+    assert (gap["kind"], gap["name"], gap["prompts"], gap["sessions"]) == (
+        *("not_indexed", "gone"),
+        *(2, 2),
+    )
+
+
+def test_gaps_of_one_prompt_are_listed_on_request():
+    missed = considered("pdf", "below_floor", 9)
+    report = found([of("S", PDF, digest=b"a")], [offer(b"a", missed)], least=1)
+    assert [gap["prompts"] for gap in report["gaps"]] == [1]
+    assert report["watching"] == 0

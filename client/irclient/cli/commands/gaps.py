@@ -15,12 +15,16 @@ ABOUT = """
 Items that agents used although the answer did not offer them, and prompts that
 nothing was offered for, taken together where they share words: how many, why,
 and the edit that would cure it, such as the words that people use and the
-item's description lacks. What one prompt alone shows is counted, not listed.
+item's description lacks. What one prompt alone shows is counted, not listed
+(--least 1 lists it), and so is what was used and is not indexed.
 Prompts of the time before use was noted are asked anew.
 """
 EXAMPLES = """
 # what do descriptions lack?
 irc gaps
+
+# also what one prompt alone shows
+irc gaps --least 1
 
 # for a script
 irc gaps --json
@@ -28,11 +32,14 @@ irc gaps --json
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add nothing: it is about everything that is kept."""
+    """Add how many prompts show a gap."""
+    parser.add_argument(
+        "--least", type=int, default=2, metavar="N", help="list what N prompts show (2)"
+    )
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print each gap."""
-    report = client.gaps().to_dict()
+    report = client.gaps(options.least).to_dict()
     printed(options, report, lambda found: reports.gaps(found, terminal().width))
     return COMMITTED

@@ -87,6 +87,7 @@ def test_what_is_no_single_name_is_no_command(text):
 def test_what_an_agent_brings_along_is_told_from_what_is_not_indexed():
     assert is_agents_own("command", "clear")
     assert is_agents_own("tool", "some_tool")
+    assert is_agents_own("agent", "Explore")
     assert not is_agents_own("command", "plan-release")
     assert not is_agents_own("tool", "github/create_issue")
 
