@@ -121,11 +121,13 @@ def _read() -> bytes:
 def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write the items that apply, then report them to the daemon as shown."""
     from irclient.agents.hook.context import MOST_ITEMS, matches
+    from irclient.agents.hook.wording import ADVICE, advice, variant_of
     from irclient.places import may_be_noted
 
     if not _worth_asking(event.prompt):
         return
     session = f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
+    variant = variant_of(options.wording, session)
     left_ms = (deadline - time.monotonic()) * 1e3
     answer = _ask(
         "discover",
@@ -135,12 +137,14 @@ def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: flo
             "select": {"max_k": MOST_ITEMS},
             "session": session,
             "noted": may_be_noted(event.cwd),
+            "variant": variant,
             "budget_ms": max(1.0, left_ms * _DAEMONS_SHARE),
         },
         deadline,
     )
     building = answer.get("freshness", {}).get("building", ())
-    context, offered = matches(answer["results"], options.chars, building)
+    advised = advice(answer, options.agent) if variant == ADVICE and answer["results"] else ""
+    context, offered = matches(answer["results"], options.chars, building, advised)
     if context:
         _write(agent.written(event, context))
         if session:
