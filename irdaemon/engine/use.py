@@ -109,8 +109,8 @@ class UseReports:
         traces = list[Trace]()
         wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
         answer = self._reader.discover(wanted, traced=traces.append)
-        nobody = ClientSession("", "")
-        return NotedAnswer(0.0, "discover", nobody, "", answer, traces[-1]).items()
+        asked = NotedAnswer(0.0, "discover", ClientSession("", ""), "", answer)
+        return asked.with_trace(traces[-1]).items()
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[UsageStore, Ledger]]:

@@ -90,9 +90,9 @@ def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[T
     """Note an answer that reaches somebody, unless its client wants it to leave no trace."""
     if engine.usage is None or not args.get("noted", True):
         return
-    session, trace = _session(args), traces[-1] if traces else None
     at, variant = engine.state.clock(), args.get("variant", "")[:_VARIANT_CHARS]
-    engine.usage.note(NotedAnswer(at, op, session, variant, answer, trace))
+    noted = NotedAnswer(at, op, _session(args), variant, answer)
+    engine.usage.note(noted.with_trace(traces[-1]) if traces else noted)
 
 
 def _watched(answer: Selection, query: Query, laps: Mapping[str, float]) -> Selection:

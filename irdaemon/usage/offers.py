@@ -6,19 +6,20 @@ To note one is to append to a bounded queue; everything else is done later, by t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
-from irdaemon.selection.threshold import CorpusRanking
+from irdaemon.retrieve import Candidate
 from irdaemon.source.redact.private_blocks import has_private
 from irdaemon.types import Hit, Selection
 
+Item = tuple[str, str]
 MOST_ITEMS = 20
 # Answers that wait to be written: the writer takes them up every second or so.
-_MOST_WAITING = 2_000
+_MOST_WAITING = 500
 # What surrounds an item's name and summary in an agent's context.
 _AROUND = 20
 
@@ -45,11 +46,19 @@ class ConsideredItem(NamedTuple):
     chars: int = 0
 
 
+class RankedCorpus(NamedTuple):
+    """The first candidates of a corpus, and whether they were above its floor."""
+
+    corpus: str
+    above_floor: bool
+    candidates: Sequence[Candidate]
+
+
 @dataclass(frozen=True, slots=True)
 class NotedAnswer:
     """An answer as it was given: when, by which operation, to whom, and in which wording.
 
-    `trace` is None where the answer was one kept from before.
+    `selected` and `ranked` are what its trace had; empty where it was one kept from before.
     """
 
     at: float
@@ -57,7 +66,18 @@ class NotedAnswer:
     session: ClientSession
     variant: str
     answer: Selection
-    trace: Trace | None = field(default=None, repr=False)
+    selected: tuple[Hit, ...] = field(default=(), repr=False)
+    ranked: tuple[RankedCorpus, ...] = field(default=(), repr=False)
+
+    def with_trace(self, trace: Trace) -> NotedAnswer:
+        """Return it with what counts of its trace: a whole one is too large to be kept waiting."""
+        rankings = trace.merged.rankings
+        each_of = -(-MOST_ITEMS // max(1, len(rankings)))
+        ranked = tuple(
+            RankedCorpus(r.index.corpus, r.above_floor, r.retrieved.candidates[:each_of])
+            for r in rankings
+        )
+        return replace(self, selected=trace.selection.results, ranked=ranked)
 
     def items(self) -> list[ConsideredItem]:
         """Return the first twenty that were considered, those offered first."""
@@ -82,38 +102,31 @@ class NotedAnswer:
         verdict: Verdict = "ranked" if self.op == "search" else "offered"
         for hit in self.answer.results:
             yield _of_hit(hit, verdict, ranks)
-        if self.trace is not None:
-            if self.op != "search":
-                for hit in self.trace.selection.results:
-                    yield _of_hit(hit, "shown_before", ranks)
-            yield from _passed_over(self.trace.merged.rankings)
+        if self.op != "search":
+            for hit in self.selected:
+                yield _of_hit(hit, "shown_before", ranks)
+        yield from _passed_over(self.ranked)
 
-    def _ranks(self) -> Iterator[tuple[tuple[str, str], int]]:
-        offered = {hit.corpus for hit in self.answer.results}
-        offered |= {hit.corpus for hit in self.trace.selection.results} if self.trace else set()
-        for ranking in self.trace.merged.rankings if self.trace else ():
-            if ranking.index.corpus in offered:
-                for rank, each in enumerate(ranking.retrieved.candidates, start=1):
-                    yield (ranking.index.corpus, each.card.artifact_id), rank
+    def _ranks(self) -> Iterator[tuple[Item, int]]:
+        for corpus, _, candidates in self.ranked:
+            for rank, each in enumerate(candidates, start=1):
+                yield (corpus, each.card.artifact_id), rank
 
 
-def _of_hit(hit: Hit, verdict: Verdict, ranks: dict[tuple[str, str], int]) -> ConsideredItem:
+def _of_hit(hit: Hit, verdict: Verdict, ranks: dict[Item, int]) -> ConsideredItem:
     chars = len(hit.name) + len(hit.summary) + len(hit.pointer) + len(hit.artifact_id) + _AROUND
     rank = ranks.get((hit.corpus, hit.artifact_id), 0)
     return ConsideredItem(hit.corpus, hit.artifact_id, round(hit.score, 4), verdict, rank, chars)
 
 
-def _passed_over(rankings: tuple[CorpusRanking, ...]) -> Iterator[ConsideredItem]:
+def _passed_over(ranked: Sequence[RankedCorpus]) -> Iterator[ConsideredItem]:
     """Yield what was not committed, the first of every corpus before the second of any."""
     for at in range(MOST_ITEMS):
-        for ranking in rankings:
-            if at < len(ranking.retrieved.candidates):
-                each = ranking.retrieved.candidates[at]
-                verdict: Verdict = "cut" if ranking.above_floor else "below_floor"
-                score = round(each.score, 4)
-                yield ConsideredItem(
-                    ranking.index.corpus, each.card.artifact_id, score, verdict, at + 1
-                )
+        for corpus, above_floor, candidates in ranked:
+            if at < len(candidates):
+                verdict: Verdict = "cut" if above_floor else "below_floor"
+                id, score = candidates[at].card.artifact_id, round(candidates[at].score, 4)
+                yield ConsideredItem(corpus, id, score, verdict, at + 1)
 
 
 class Offers:

@@ -1,5 +1,7 @@
 """Answers as they are noted."""
 
+from dataclasses import replace
+
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.engine.queue import Job
 from irdaemon.usage.offers import MOST_ITEMS, NotedAnswer, Offers
@@ -13,7 +15,8 @@ def traced(text, **items):
     made.drain()
     traces = []
     answer = made.discover(text, traced=traces.append)
-    return NotedAnswer(NOW, "discover", ClientSession("", "s"), "", answer, traces[-1])
+    noted = NotedAnswer(NOW, "discover", ClientSession("", "s"), "", answer)
+    return noted.with_trace(traces[-1])
 
 
 def test_what_is_offered_comes_first_and_then_what_was_passed_over():
@@ -42,7 +45,7 @@ def test_at_most_twenty_items_are_told_each_once():
 def test_what_its_session_was_shown_before_is_told_so():
     before = traced("fill a pdf form", pdf="fill a pdf form")
     nothing = noted("fill a pdf form").answer
-    after = NotedAnswer(NOW, "discover", before.session, "", nothing, before.trace)
+    after = replace(before, answer=nothing)
     assert after.items()[0].verdict == "shown_before"
 
 
@@ -59,15 +62,15 @@ def test_a_query_with_something_private_is_not_noted():
 
 def test_of_too_many_the_oldest_goes_and_what_was_not_written_waits_again():
     offers = Offers()
-    for number in range(2_100):
+    for number in range(600):
         offers.note(noted(f"query {number}"))
     taken = offers.taken()
-    assert (len(taken), taken[0].answer.query, len(offers)) == (2_000, "query 100", 0)
+    assert (len(taken), taken[0].answer.query, len(offers)) == (500, "query 100", 0)
     offers.note(noted("newer"))
     offers.put_back(taken)
     again = offers.taken()
     assert (len(again), again[0].answer.query, again[-1].answer.query) == (
-        2_000,
+        500,
         "query 101",
         "newer",
     )

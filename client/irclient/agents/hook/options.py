@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from irclient.agents.hook.wording import FACTS, WORDINGS
-
 # Each is a module of `irclient.agents.hook.formats`.
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
+# How an answer is written; see `irclient.agents.hook.wording`.
+FACTS, ADVICE, BOTH = "facts", "advice", "both"
+WORDINGS = (FACTS, ADVICE, BOTH)
 BUDGET_MS = 150
 CHARS = 1_500
 _MOST_MS = 10_000

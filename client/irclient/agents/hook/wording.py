@@ -7,13 +7,13 @@ word of an item is in it. The daemon notes with each answer in which wording it 
 
 from __future__ import annotations
 
+from irclient.agents.hook.options import ADVICE, BOTH, FACTS
+
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-FACTS, ADVICE, BOTH = "facts", "advice", "both"
-WORDINGS = (FACTS, ADVICE, BOTH)
 # From this confidence on what matches is taken to apply.
 _SURE = 0.9
 _UNSURE = " They are possibly relevant."

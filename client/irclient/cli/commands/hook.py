@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS
+from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
 from irclient.agents.hook.run import main
-from irclient.agents.hook.wording import WORDINGS
 from irclient.client import Client
 
 HELP = "answer a coding agent's hook event (`irc install` sets it up)"
