@@ -23,12 +23,18 @@ from irdaemon.usage.listing import listing
 from irdaemon.usage.names import Item, ItemNames
 from irdaemon.usage.notes import UsageNotes
 from irdaemon.usage.offers import ConsideredItem, NotedAnswer
+from irdaemon.usage.rows import Offer
 from irdaemon.usage.store import KEPT_DAYS, UsageStore
 from irdaemon.usage.uses import Use, of_corpus
 
 _DAY = 24 * 60 * 60
 # As the prompt hook asks.
 _MOST_OFFERED = 3
+
+
+def _own(offers: list[Offer]) -> list[Offer]:
+    """Return the answers to the daemon's own user: sessions of other clients are not theirs."""
+    return [offer for offer in offers if not offer.client]
 
 
 class UseReports:
@@ -43,7 +49,7 @@ class UseReports:
         with self._opened() as (store, ledger):
             wanted = "/".join(resolve(ledger, item, self._state.corpora)) if item else ""
             names, since = self._names(ledger), self._since()
-            offers = store.offers(since)
+            offers = _own(store.offers(since))
             log = JoinedLog(store.turns(since), offers, names)
             found = adoption(log, offers, names, wanted)
         return {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS, **found}
@@ -56,7 +62,7 @@ class UseReports:
         """
         with self._opened() as (store, ledger):
             names, since = self._names(ledger), self._since()
-            offers = store.offers(since)
+            offers = _own(store.offers(since))
             log = JoinedLog(store.turns(since), offers, names)
             world = GapWorld(ledger, self._considered)
             found = gaps(log, offers, names, world)
