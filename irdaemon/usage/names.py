@@ -135,5 +135,7 @@ def _package(what: str) -> str:
 
 
 def _tool_names(id: str, name: str, server: str) -> set[str]:
+    """Return what a tool goes by: without its server only where its name is no common word."""
     joined = {f"{server}{sign}{name}" for sign in ("/", "_", "-", "__")} if server else set[str]()
-    return {id.partition("#")[0], name, *joined}
+    alone = {name} if _APART.search(name) else set[str]()
+    return {id.partition("#")[0], *joined, *alone}

@@ -70,7 +70,14 @@ def test_a_tool_is_meant_with_its_server_however_the_agent_joins_them():
         "create_issue",
     ):
         assert names.meant("tool", what) == (("mcp", "github/create_issue"),)
+    assert names.meant("tool", "create_issue") == (("mcp", "github/create_issue"),)
     assert names.meant("tool", "gitlab/create_issue") == ()
+
+
+def test_a_tool_called_by_a_common_word_is_meant_with_its_server_only():
+    names = holding("mcp", "mcp_tools", ("web/search", "search", "", {"server": "web"}))
+    assert names.meant("tool", "search") == ()
+    assert names.meant("tool", "web/search") == (("mcp", "web/search"),)
 
 
 def test_a_package_is_meant_within_its_ecosystem_and_pythons_in_any_spelling():
