@@ -32,6 +32,7 @@ __all__ = [
     "Floor",
     "Hit",
     "IndexPlan",
+    "ItemUse",
     "LinkPolicy",
     "Problem",
     "Query",
@@ -43,6 +44,7 @@ __all__ = [
     "Scan",
     "SelectSpec",
     "Selection",
+    "SessionTurn",
     "SourceError",
     "Surface",
     "Tuning",
@@ -183,6 +185,44 @@ class Artifact:
     uses: tuple[str, ...] = ()
 
 
+UseKind = Literal[
+    "skill",  # named to the agent's own tool for skills
+    "command",  # typed as a slash command, or run by the agent as one
+    "read",  # its file was read
+    "shell",  # its file was named in a command line that was run
+    "agent",  # a sub-agent of that name was started
+    "tool",  # a tool was called: SERVER/TOOL, or the name alone where the agent writes no server
+    "package",  # added to a manifest or installed: ECOSYSTEM:NAME
+    "disclosed",  # asked of this daemon by its reference
+    "asked",  # a query to this daemon: it names no item, and joins the turn with the answer
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemUse:
+    """A use of an item as a transcript tells it: how, and by which name, path or reference."""
+
+    how: UseKind
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurn:
+    """What was asked in a turn of a session, and what was used in it.
+
+    `session` is AGENT:ID; `at` is in Unix seconds, 0.0 where the transcript has no time; `project`
+    is the directory it was about, "" where that is not known. `prompts` are as they were typed:
+    they are compared with and not kept.
+    """
+
+    turn_id: str
+    session: str
+    at: float = 0.0
+    project: str = ""
+    prompts: tuple[str, ...] = field(default=(), repr=False)
+    uses: tuple[ItemUse, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What reading one entry gave.
@@ -190,13 +230,14 @@ class Reading:
     `partial` is false when `artifacts` are all the entry holds, so others of the same entry are
     gone; true when they only add to or replace what is known (a file that grew). `cursor` is the
     source's own note of how far it read, handed back at the next read. `skipped` counts what was
-    passed over, by reason.
+    passed over, by reason. `turns` are those of a session, where it is one.
     """
 
     artifacts: tuple[Artifact, ...]
     cursor: bytes | None = None
     partial: bool = False
     skipped: Mapping[str, int] = field(default_factory=dict)
+    turns: tuple[SessionTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

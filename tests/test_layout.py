@@ -59,6 +59,7 @@ COVERED_BY = {
     "irclient.cli.explanation": "unit/discovery/test_explain.py",
     "irclient.cli.main": "unit/cli/test_commands.py",
     "irclient.cli.prometheus": "integration/cli/test_forged_lines.py",
+    "irclient.cli.reports": "e2e/test_use.py",
     "irclient.cli.query": "integration/cli/test_forged_lines.py",
     "irclient.cli.rates": "integration/irclient/cli/test_top.py",
     "irclient.cli.screen": "integration/irclient/cli/test_top.py",
@@ -212,6 +213,7 @@ COVERED_BY = {
     "irdaemon.source.tool": "unit/source/test_mcp_tools.py",
     "irdaemon.types": "unit/test_library.py",
     "irdaemon.strategy.code.outlined": "integration/strategy/test_code.py",
+    "irdaemon.usage.rows": "unit/usage/test_store.py",
     "irdaemon.watch.*": "integration/watch/test_watcher.py",
 }
 

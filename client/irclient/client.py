@@ -23,6 +23,7 @@ from irclient.access import access
 from irclient.errors import Lost, Unreachable
 from irclient.link import CONNECT_S, Link, connection_lost, no_connection, no_daemon, too_late
 from irclient.ops import Op
+from irclient.places import may_be_noted
 from irclient.types import Disclosure, Query, Selection, as_query
 
 if TYPE_CHECKING:
@@ -34,15 +35,18 @@ if TYPE_CHECKING:
         Evaluation,
         Explanation,
         FoundDocument,
+        GapReport,
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
+        ListingReport,
         MaintenanceTask,
         PingReply,
         SecretLocation,
         ShownItem,
         Status,
         StoredRecord,
+        UsageReport,
         WaitResult,
         WrittenDocument,
     )
@@ -92,16 +96,22 @@ class Client:
         """Return the daemon's version, protocol and pid."""
         return self._run(ops.PING, {})
 
-    def discover(self, query: Query | str, session: str = "") -> Selection:
+    def discover(
+        self, query: Query | str, session: str = "", noted: bool = True, variant: str = ""
+    ) -> Selection:
         """Return the few artifacts that answer a query or a text, or an abstention and its reason.
 
-        Given a session, what that was shown before is left out; see `impressions`.
+        Given a session, what that was shown before is left out; see `impressions`. Unless `noted`,
+        or where `may_be_noted` forbids it, the answer leaves no trace in the log of use, which else
+        keeps in which `variant` of wording it is shown.
         """
-        return self._run(ops.DISCOVER, {**as_query(query).to_dict(), "session": session})
+        args = {**as_query(query).to_dict(), "session": session, "variant": variant}
+        return self._run(ops.DISCOVER, {**args, "noted": noted and may_be_noted()})
 
-    def search(self, query: Query | str) -> Selection:
-        """Return the ranked candidates of a query, without selection."""
-        return self._run(ops.SEARCH, as_query(query).to_dict())
+    def search(self, query: Query | str, noted: bool = True) -> Selection:
+        """Return the ranked candidates of a query, without selection; `noted` as of discover."""
+        args = {**as_query(query).to_dict(), "noted": noted and may_be_noted()}
+        return self._run(ops.SEARCH, args)
 
     def explain(self, query: Query | str, item: str = "") -> Explanation:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
@@ -189,6 +199,26 @@ class Client:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
         args = {"session": session, "references": list(references)}
         return self._run(ops.IMPRESSIONS, args)
+
+    def usage(self, item: str = "") -> UsageReport:
+        """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
+        return self._run(ops.USAGE, {"item": item})
+
+    def usage_forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
+        """Have the log of use forget an item, a session (AGENT:ID) or everything; return how much.
+
+        Raises QueryError unless just one is given.
+        """
+        args = {"item": item, "session": session, "everything": everything}
+        return self._run(ops.USAGE_FORGET, args)
+
+    def gaps(self, least: int = 2) -> GapReport:
+        """Return what at least so many prompts needed and did not find, why, and a cure for it."""
+        return self._run(ops.GAPS, {"least": least})
+
+    def listing(self, context_tokens: int = 0) -> ListingReport:
+        """Return which skills an agent's own listing has no room for; 0 tokens: the usual."""
+        return self._run(ops.LISTING, {"context_tokens": context_tokens})
 
     def progress(self, job: int) -> JobProgress:
         """Return how far a job is."""

@@ -98,8 +98,12 @@ QUERY: Mapping[str, Kind] = {
 _CORPUS: Mapping[str, Kind] = {"corpus": _OPTIONAL_TEXT}
 
 PING: Op[results.PingReply] = Op("ping", {}, "PingReply")
-DISCOVER: Op[Selection] = Op("discover", {**QUERY, "session": str}, "Selection", waiting=True)
-SEARCH: Op[Selection] = Op("search", QUERY, "Selection", waiting=True)
+# Whether the daemon may note the answer, and in which wording it is shown.
+_NOTED: Mapping[str, Kind] = {"noted": bool, "variant": str}
+DISCOVER: Op[Selection] = Op(
+    "discover", {**QUERY, "session": str, **_NOTED}, "Selection", waiting=True
+)
+SEARCH: Op[Selection] = Op("search", {**QUERY, "noted": bool}, "Selection", waiting=True)
 EXPLAIN: Op[results.Explanation] = Op("explain", {**QUERY, "item": str}, "Explanation")
 EVAL: Op[results.Evaluation] = Op("eval", {**QUERY, "cases": list, "baseline": bool}, "Evaluation")
 DISCLOSE: Op[list[Disclosure]] = Op(
@@ -130,6 +134,12 @@ HINT: Op[list[int]] = Op("hint", {"path": str}, "int", many=True, repeatable=Fal
 IMPRESSIONS: Op[list[results.ShownItem]] = Op(
     "impressions", {"session": str, "references": list}, "ShownItem", many=True
 )
+USAGE: Op[results.UsageReport] = Op("usage", {"item": str}, "UsageReport")
+USAGE_FORGET: Op[int] = Op(
+    "usage_forget", {"item": str, "session": str, "everything": bool}, "int", repeatable=False
+)
+GAPS: Op[results.GapReport] = Op("gaps", {"least": int}, "GapReport")
+LISTING: Op[results.ListingReport] = Op("listing", {"context_tokens": int}, "ListingReport")
 # Another daemon's job of that number is another job.
 PROGRESS: Op[results.JobProgress] = Op("progress", {"job": int}, "JobProgress", repeatable=False)
 ADD: Op[list[int]] = Op(
@@ -188,8 +198,8 @@ OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
-        *(SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT, IMPRESSIONS, PROGRESS),
-        *(ADD, RM, RELOAD, WAIT),
+        *(SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT, IMPRESSIONS),
+        *(USAGE, USAGE_FORGET, GAPS, LISTING, PROGRESS, ADD, RM, RELOAD, WAIT),
         *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

@@ -17,6 +17,27 @@ SOCKET = "irdaemon.sock"
 EVENTS = "irevents.sock"
 
 
+# A directory that holds it, and all below, leaves no trace.
+_OPTED_OUT = ".noirdaemon"
+# The value 0 keeps what a program asks out of the log of use.
+_NOTED = "IRDAEMON_USAGE"
+
+
+def may_be_noted(directory: str = "") -> bool:
+    """Return whether the daemon may note what is asked from a directory (the current one)."""
+    if os.environ.get(_NOTED) == "0":
+        return False
+    try:
+        above = os.path.abspath(directory)
+    except OSError:  # the current directory is gone
+        return True
+    while not os.path.lexists(os.path.join(above, _OPTED_OUT)):
+        below, above = above, os.path.dirname(above)
+        if above == below:
+            return True
+    return False
+
+
 def endpoint() -> str:
     """Return where a client asks: the path of a socket, or `tcp://HOST:PORT`."""
     chosen = os.environ.get("IRDAEMON_SOCKET", "")

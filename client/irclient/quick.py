@@ -77,11 +77,11 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     from irclient.errors import Unavailable
     from irclient.fast.packing import PROTOCOL, packed, same_protocol, unpacked
     from irclient.fast.zmtp import exchange
-    from irclient.places import socket_path
+    from irclient.places import may_be_noted, socket_path
 
     if os.environ.get("IRDAEMON_TOKEN"):
         return None
-    args = {"text": asked["text"], "corpora": asked["corpora"]}
+    args = {"text": asked["text"], "corpora": asked["corpora"], "noted": may_be_noted()}
     request = {"v": PROTOCOL, "id": 1, "op": "discover", "args": args}
     request["timeout_ms"] = int(1000 * _TIMEOUT_S)
     try:

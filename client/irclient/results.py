@@ -236,6 +236,67 @@ class IndexedDirectory(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class UsageReport(Result):
+    """What was offered from `since` to `until`, and what of it the transcripts say was used.
+
+    `answers` counts what is noted, `abstained` those of them that offered nothing, and
+    `without_session` those that can be joined with no turn. `states` counts uses: `offered`,
+    `near_miss`, `buried`, `absent`, `unjoined`, `not_installed`. `items` and `adoption` have a
+    share (`adopted` of `offered`, each item once a session) with its 95% interval, `low` to `high`.
+    `not_installed` are names that nothing indexed has; `context` is about what offers took of
+    agents' context.
+    """
+
+    since: float = 0.0
+    until: float = 0.0
+    kept_days: int = 0
+    answers: int = 0
+    abstained: int = 0
+    without_session: int = 0
+    turns: int = 0
+    uses: int = 0
+    states: Mapping[str, int] = field(default_factory=dict)
+    items: Sequence[Mapping[str, Any]] = ()
+    adoption: Sequence[Mapping[str, Any]] = ()
+    not_installed: Sequence[Mapping[str, Any]] = ()
+    never_offered: Mapping[str, Any] = field(default_factory=dict)
+    offered_never_used: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GapReport(Result):
+    """What was needed and not found since a time, each with what would cure it.
+
+    A gap's `kind` is `missed` (its item was used and not offered), `nothing_found`, or
+    `not_indexed` (what was used is not there). `watching` counts the prompts of which too few show
+    the same, `replayed` those that were asked anew because no answer to them is known.
+    """
+
+    since: float = 0.0
+    gaps: Sequence[Mapping[str, Any]] = ()
+    watching: int = 0
+    replayed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListingReport(Result):
+    """Which skills an agent's own listing shows with their descriptions, by an estimate.
+
+    `source` says where the estimate comes from; `cut` counts the skills that are shown by name.
+    """
+
+    agent: str = ""
+    source: str = ""
+    context_tokens: int = 0
+    budget_chars: int = 0
+    wanted_chars: int = 0
+    skills: int = 0
+    cut: int = 0
+    items: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusStatus(Result):
     """How much of a corpus is held, how fresh it is, and what is wrong with its roots.
 
@@ -284,9 +345,10 @@ class Status(Result):
     """How the daemon and its corpora are; docs/protocol.md explains each part.
 
     What a limited client does not get is None: `socket`, `config`, `watch`, `waiting_for`,
-    `ledger`, `queue_s` and `health`. So is `profile` ({stage: {total, n, p50, p95, max}},
-    milliseconds) unless it was asked for. `demo` is true where the corpora are examples. `model` is
-    the language model that is configured, None where none is.
+    `ledger`, `usage`, `queue_s` and `health`. `usage` is None, too, where use is not noted,
+    and `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked for. `demo`
+    is true where the corpora are examples. `model` is the language model that is configured, None
+    where none is.
     """
 
     version: str = ""
@@ -301,6 +363,7 @@ class Status(Result):
     model: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    usage: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     queue: int = 0
     queue_s: float | None = field(default=None, metadata=_OPTIONAL)
     health: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)

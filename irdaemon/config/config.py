@@ -33,6 +33,7 @@ from irdaemon.config.sections import (
     ScheduleConfig,
     SearchConfig,
     ServeConfig,
+    UsageConfig,
     WatchConfig,
 )
 from irdaemon.runtime import toml
@@ -56,6 +57,7 @@ __all__ = [
     "ScheduleConfig",
     "SearchConfig",
     "ServeConfig",
+    "UsageConfig",
     "WatchConfig",
     "config_path",
     "documents_dir",

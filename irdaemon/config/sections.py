@@ -216,6 +216,18 @@ class ModelsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageConfig:
+    """What is noted of use: which answers were given, and what the transcripts say was used.
+
+    `enabled`: note it, for 90 days and in 50 MB at most, on this machine only (docs/usage.md);
+    `text`: keep the words of queries too, without secrets. A change holds from the next start.
+    """
+
+    enabled: bool = True
+    text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything a person can set, and where the daemon keeps its own files.
 
@@ -239,11 +251,22 @@ class Config:
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     documents: DocumentsConfig = field(default_factory=DocumentsConfig)
     models: ModelsConfig = field(default_factory=ModelsConfig)
+    usage: UsageConfig = field(default_factory=UsageConfig)
 
     @property
     def ledger_path(self) -> str:
         """Return the path of the ledger file."""
         return os.path.join(self.state_dir, "ledger.sqlite")
+
+    @property
+    def usage_path(self) -> str:
+        """Return the path of the log of use."""
+        return os.path.join(self.state_dir, "usage.sqlite")
+
+    @property
+    def usage_key_path(self) -> str:
+        """Return the path of the key of the digests in that log."""
+        return os.path.join(self.state_dir, "usage.key")
 
 
 SECTIONS: Mapping[str, type[Any]] = MappingProxyType(

@@ -18,6 +18,7 @@ from irdaemon.index import Images
 from irdaemon.serve.listen import rules_of
 from irdaemon.source.opening import resolved
 from irdaemon.types import Tuning
+from irdaemon.usage.notes import UsageOptions
 from irdaemon.watch import Settings
 
 log = logging.getLogger(__name__)
@@ -125,7 +126,14 @@ def engine_options(config: Config) -> EngineOptions:
         compact_every_s=60 * config.schedule.compact_minutes,
         model=config.models.model_endpoint(),
         model_timeout_s=config.models.timeout_s,
+        usage=_usage_options(config),
     )
+
+
+def _usage_options(config: Config) -> UsageOptions | None:
+    if not config.usage.enabled:
+        return None
+    return UsageOptions(config.usage_path, config.usage_key_path, config.usage.text)
 
 
 def watch_settings(config: Config, socket: str) -> Settings:

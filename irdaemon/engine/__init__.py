@@ -17,6 +17,7 @@ from irdaemon.engine import maintenance
 from irdaemon.engine.host import Host
 from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import EngineOptions, Notify, State
+from irdaemon.engine.use import UseReports
 from irdaemon.engine.writer import Writer
 from irdaemon.index import Snapshot
 from irdaemon.ledger import Ledger
@@ -56,6 +57,7 @@ class Engine:
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions
         self.maintain = partial(maintenance.maintain, state)
+        self.usage, self.use = state.usage, UseReports(state, reader)
         self.progress, self.stop = state.work.progress, state.work.stop
         self.unload_idle = state.embedders.release_idle
 

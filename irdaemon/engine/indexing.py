@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
+from functools import partial
 
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
@@ -11,8 +13,10 @@ from irdaemon.engine.calibrate import calibrate_if_due
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.ingest.reconcile import embed, reconcile
+from irdaemon.ingest.reconcile import ScanObserver, embed, reconcile
 from irdaemon.ingest.redact import redacted_again
+from irdaemon.ingest.scan import ScanRequest
+from irdaemon.source.sessions import Sessions
 
 # Texts embedded in one go: short enough that a change need not wait for the rest.
 _EMBEDDED_AT_ONCE = 512
@@ -23,13 +27,11 @@ _EMBEDDED_WITH_CHANGE = 64
 def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     """Scan a corpus' source, store what changed, and publish it."""
     state, job = context.state, context.job
-
-    def advance(done: int, todo: int) -> None:
-        context.progress.done, context.progress.todo = done, todo
-        context.publish_and_pause(corpus)
-
     above = state.ledger.index_rows.last_record()
-    report = reconcile(state.ledger, corpus, job.scan, state.clock, advance)
+    request = _with_use(state, corpus, job.scan)
+    report = reconcile(state.ledger, corpus, request, state.clock, _observer(context, corpus))
+    if request.from_start and state.usage is not None:
+        state.usage.all_read(corpus.name)
     state.work.scanned(job, report)
     context.progress.done = context.progress.todo
     _embed_few(state, corpus, above)
@@ -50,6 +52,34 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
         data = {"corpus": corpus.name, "path": failure.path, "reason": failure.reason}
         state.notify("failure", data)
     return str(report)
+
+
+def _observer(context: JobContext, corpus: Corpus) -> ScanObserver:
+    """Return what lets changes through while a scan runs, and notes what its sessions used."""
+
+    def advance(done: int, todo: int) -> None:
+        context.progress.done, context.progress.todo = done, todo
+        context.publish_and_pause(corpus)
+
+    usage = context.state.usage
+    if usage is None or not _has_sessions(corpus):
+        return ScanObserver(advance)
+    return ScanObserver(
+        advance, partial(usage.read, corpus.name), partial(usage.forgotten, corpus.name)
+    )
+
+
+def _with_use(state: State, corpus: Corpus, scan: ScanRequest) -> ScanRequest:
+    """Return a whole scan so that it reads all transcripts, where the log of use lacks some."""
+    if state.usage is None or scan.under or not _has_sessions(corpus):
+        return scan
+    if not state.usage.must_read_all(corpus.name):
+        return scan
+    return replace(scan, full=True, from_start=True)
+
+
+def _has_sessions(corpus: Corpus) -> bool:
+    return isinstance(corpus.source, Sessions)
 
 
 def _id_of(state: State, corpus: Corpus) -> str:

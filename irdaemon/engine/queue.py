@@ -343,4 +343,5 @@ def joined(one: ScanRequest, other: ScanRequest) -> ScanRequest:
         full=one.full or other.full,
         prune=one.prune or other.prune,
         routine=one.routine and other.routine,
+        from_start=one.from_start or other.from_start,
     )

@@ -38,6 +38,12 @@ from irdaemon.ledger import ArtifactPage
 from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
+Traced = Callable[[Trace], None]
+
+
+def _untraced(trace: Trace) -> None:
+    """Look at no trace."""
+
 
 class Reader:
     """Answer queries, and report what there is and how it is. Any thread may use it.
@@ -55,17 +61,22 @@ class Reader:
         query: Query | str,
         custom: Selector | None = None,
         visible: Collection[str] | None = None,
+        *,
+        traced: Traced = _untraced,
     ) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
 
-        Related items come from the `visible` corpora only, None for all.
+        Related items come from the `visible` corpora only, None for all. `traced` is given the
+        trace of an answer that is made anew.
         """
         state, valid = self._state, validated(as_query(query), custom)
         by_model = None if custom else model_selector(state, valid)
         choosing = Choosing(custom or by_model)
 
         def run(query: Query) -> Selection:
-            return in_rounds(state.snapshot, query, state.models, state.pending, choosing).selection
+            trace = in_rounds(state.snapshot, query, state.models, state.pending, choosing)
+            traced(trace)
+            return trace.selection
 
         # How long a model takes says nothing of a tier.
         answer = self._answered(valid, run, None if by_model else state.discover_tiers)
@@ -75,12 +86,14 @@ class Reader:
         """Return whether a query with these arguments may wait for a model."""
         return may_ask_model(self._state, args)
 
-    def search(self, query: Query | str) -> Selection:
-        """Return the ranked candidates of a query, without selection."""
+    def search(self, query: Query | str, *, traced: Traced = _untraced) -> Selection:
+        """Return the ranked candidates of a query, without selection; `traced` as of discover."""
         state = self._state
 
         def run(query: Query) -> Selection:
-            return discovery.search(state.snapshot, query, state.models, state.pending).selection
+            trace = discovery.search(state.snapshot, query, state.models, state.pending)
+            traced(trace)
+            return trace.selection
 
         return self._answered(validated(ranking_only(as_query(query))), run, state.search_tiers)
 

@@ -31,6 +31,7 @@ from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.retrieve.rerank import Rereading
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.types import Tuning
+from irdaemon.usage.notes import UsageNotes, UsageOptions
 
 # A few are handed over at once, and no more before those are stored.
 _MOST_SYNOPSES = 1_000
@@ -49,7 +50,7 @@ class EngineOptions:
     were made already, by the names that corpora have for them; `tuning`: how legs are fused;
     `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
     due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
-    is waited for at most `model_timeout_s`.
+    is waited for at most `model_timeout_s`; `usage`: where use is noted, None for nowhere.
     """
 
     images: Images | None = None
@@ -65,6 +66,7 @@ class EngineOptions:
     compact_every_s: float = 0.0
     model: ModelEndpoint | None = None
     model_timeout_s: float = 10.0
+    usage: UsageOptions | None = None
 
 
 class State:
@@ -94,6 +96,8 @@ class State:
         # What takes long over a synopsis may still be quick to choose.
         self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
         self.impressions = Impressions(clock)
+        noted = options.usage if not ledger.read_only else None
+        self.usage = UsageNotes(noted, clock) if noted else None
         self.tier_times = TierTimes()
         self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)

@@ -30,6 +30,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         **({"model": model} if (model := described(state)) else {}),
         "generation": state.snapshot.generation,
         "ledger": _of_ledger(state, ledger),
+        **({"usage": state.usage.facts()} if state.usage else {}),
         "queue": state.work.queued,
         "queue_s": _queue_age(state),
         "health": health_of(state, ledger).to_dict(),

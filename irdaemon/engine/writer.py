@@ -70,6 +70,7 @@ class Writer:
         """Run the most urgent job, waiting up to `timeout` seconds for one; return if one was."""
         self.repair.request_due()
         self._eraser.tick()
+        self._note_use()
         job = self._state.work.take(timeout)
         if job is None:
             return False
@@ -132,9 +133,14 @@ class Writer:
         self._state.notify("generation", data)
         return described(before, self._state.corpora, held)
 
+    def _note_use(self) -> None:
+        if self._state.usage is not None:
+            self._state.usage.tick(self._state.corpora)
+
     def _pause(self, job: Job) -> None:
         """Run what is more urgent than a long job; end that where it must not go on."""
         state, ledger = self._state, self._state.ledger
+        self._note_use()
         if state.work.stopping:
             raise Unavailable("stopped; the next start goes on from here")
         while urgent := state.work.take_before(job):

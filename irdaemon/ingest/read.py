@@ -64,6 +64,7 @@ def _read(
         kept.skipped,
         kept.secrets,
         kept.projects,
+        kept.turns,
     )
 
 

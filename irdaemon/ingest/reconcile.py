@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
@@ -49,6 +49,20 @@ class Superseded:
 Outcome = Upsert | SourceError | OverLimit | Superseded | None
 
 
+@dataclass(frozen=True, slots=True)
+class ScanObserver:
+    """What is told of a scan while it runs.
+
+    `advance` is called with (entries done, entries to do) before each transaction; it may raise,
+    and it may run another scan: an entry which that scan stored or forgot is left as it is then.
+    `read` is given what was read before it is stored, `forgotten` the keys of entries that go.
+    """
+
+    advance: Callable[[int, int], None] = lambda done, todo: None
+    read: Callable[[Upsert], None] = lambda upsert: None
+    forgotten: Callable[[Sequence[str]], None] = lambda keys: None
+
+
 @dataclass(slots=True)
 class Report:
     """What one reconcile did.
@@ -83,28 +97,27 @@ class Report:
         ) + (f", {self.refused} refused: {self.refusal}" if self.refused else "")
 
 
+_UNOBSERVED = ScanObserver()
+
+
 def reconcile(
     ledger: Ledger,
     corpus: Corpus,
     request: ScanRequest,
     clock: Callable[[], float],
-    progress: Callable[[int, int], None] = lambda done, todo: None,
+    observer: ScanObserver = _UNOBSERVED,
 ) -> Report:
-    """Bring the ledger level with what the corpus' source has now.
-
-    `progress` is called with (entries done, entries to do) before each transaction; it may raise,
-    and it may run another scan: an entry which that scan stored or forgot is left as it is then.
-    """
+    """Bring the ledger level with what the corpus' source has now."""
     reported_before = clock() - _REPORTED_WITHIN_S
     optouts = OptOuts()
     if not request.under:
         ledger.projects.reread_changed(corpus.name, optouts.covers)
     found, delta = compare(ledger, corpus, request, optouts)
-    scan, store = found.scan, _Store(ledger, corpus, clock)
+    scan, store = found.scan, _Store(ledger, corpus, clock, observer)
     report = store.report
     if delta.gone:
         # First, so that a file under a new name can take over what the old name held; and before
-        # `progress` lets another job in, which might bring back what is about to be forgotten.
+        # `advance` lets another job in, which might bring back what is about to be forgotten.
         store.forget(*delta.gone)
         delta = ledger.entries.diff(corpus.name, scan, corpus.recipe, full=request.full)
     present = [entry.key for entry in (*scan.entries, *found.outside)]
@@ -119,8 +132,10 @@ def reconcile(
     held = _held(ledger, corpus, new)
     done = 0
     while done < len(delta.stale):
-        progress(done, len(delta.stale))
-        outcomes = _read_some(ledger, corpus, delta, done, held, optouts)
+        observer.advance(done, len(delta.stale))
+        outcomes = _read_some(
+            ledger, corpus, delta, _StalePart(done, held, request.from_start), optouts
+        )
         with ledger.transaction():
             for entry, outcome in outcomes:
                 written = store.put(entry, outcome)
@@ -153,16 +168,25 @@ def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
     return ledger.artifacts.count(corpus.name)
 
 
+@dataclass(frozen=True, slots=True)
+class _StalePart:
+    """Which stale entries to read: those from `start` on, with `held` artifacts there already."""
+
+    start: int
+    held: int
+    from_start: bool
+
+
 def _read_some(
-    ledger: Ledger, corpus: Corpus, delta: Delta, start: int, held: int, optouts: OptOuts
+    ledger: Ledger, corpus: Corpus, delta: Delta, part: _StalePart, optouts: OptOuts
 ) -> list[tuple[Entry, Outcome]]:
     """Read a few stale entries: at most so many, and for no longer than a moment.
 
-    New ones are read while the limits allow, with `held` artifacts there already.
+    New ones are read while the limits allow.
     """
-    until = time.monotonic() + _AT_ONCE_S
+    until, held = time.monotonic() + _AT_ONCE_S, part.held
     outcomes: list[tuple[Entry, Outcome]] = []
-    for entry in delta.stale[start : start + _AT_ONCE]:
+    for entry in delta.stale[part.start : part.start + _AT_ONCE]:
         known = delta.known.get(entry.key)
         outcome: Outcome
         if ledger.entries.known(corpus.name, entry.key) != known:
@@ -170,7 +194,8 @@ def _read_some(
         elif known is None and (why := corpus.quota.exceeded(held)):
             outcome = OverLimit(why)
         else:
-            outcome = read_entry(corpus, entry, known, optouts, ledger.synopses)
+            read_before = None if part.from_start else known
+            outcome = read_entry(corpus, entry, read_before, optouts, ledger.synopses)
             held += known is None
         outcomes.append((entry, outcome))
         if time.monotonic() > until:
@@ -185,6 +210,7 @@ class _Store:
     ledger: Ledger
     corpus: Corpus
     clock: Callable[[], float]
+    observer: ScanObserver = _UNOBSERVED
     report: Report = field(default_factory=Report)
 
     def put(self, entry: Entry, outcome: Outcome) -> int:
@@ -205,9 +231,11 @@ class _Store:
 
     def forget(self, *keys: str) -> None:
         """Forget entries that are gone."""
+        self.observer.forgotten(keys)
         self.report.removed += self.ledger.entries.forget(self.corpus.name, keys)
 
     def _upsert(self, upsert: Upsert) -> int:
+        self.observer.read(upsert)
         written, removed = self.ledger.entries.put(self.corpus.name, upsert, self.clock())
         self.report.written += written
         self.report.removed += removed

@@ -16,7 +16,8 @@ from irdaemon.ingest.optout import OptOuts
 from irdaemon.ledger import Secret
 from irdaemon.source.opening import followed, open_regular
 from irdaemon.source.redact import FoundSecret, Redactor
-from irdaemon.types import Artifact, Entry, Reading, Refused, SourceError
+from irdaemon.source.redact.private_blocks import has_private
+from irdaemon.types import Artifact, Entry, Reading, Refused, SessionTurn, SourceError
 
 OPTED_OUT = "opted_out"
 # A file in which more lines than this hold a secret needs no exact list.
@@ -31,18 +32,22 @@ class Redacted:
     """What of a reading may be kept, where its secrets lie, and the projects it was about.
 
     `skipped` counts by reason what was left out; `projects` maps each directory to whether it had
-    opted out at this reading.
+    opted out at this reading. `turns` are a session's, but for those about a project that has, and
+    those in which something private was said.
     """
 
     artifacts: tuple[Artifact, ...]
     skipped: Mapping[str, int]
     secrets: tuple[Secret, ...] = ()
     projects: Mapping[str, bool] = field(default_factory=dict)
+    turns: tuple[SessionTurn, ...] = ()
 
 
 def redacted(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Redacted:
     """Return what of a reading may be kept. Raises Refused for what cannot be redacted."""
-    projects = {a.project: optouts.covers(a.project) for a in reading.artifacts if a.project}
+    about = [artifact.project for artifact in reading.artifacts]
+    about += [turn.project for turn in reading.turns]
+    projects = {each: optouts.covers(each) for each in dict.fromkeys(about) if each}
     wanted = [a for a in reading.artifacts if not projects.get(a.project, False)]
     artifacts, secrets = list[Artifact](), list[Secret]()
     for artifact in wanted:
@@ -51,7 +56,12 @@ def redacted(reading: Reading, entry: Entry, level: str, optouts: OptOuts) -> Re
         secrets += _placed(cleaner.found, artifact, entry)
     out = len(reading.artifacts) - len(wanted)
     skipped = {**reading.skipped, OPTED_OUT: out} if out else reading.skipped
-    return Redacted(tuple(artifacts), skipped, tuple(dict.fromkeys(secrets)), projects)
+    turns = tuple(t for t in reading.turns if not (projects.get(t.project) or _is_private(t)))
+    return Redacted(tuple(artifacts), skipped, tuple(dict.fromkeys(secrets)), projects, turns)
+
+
+def _is_private(turn: SessionTurn) -> bool:
+    return any(has_private(prompt) for prompt in turn.prompts)
 
 
 def redacted_again(text: str, level: str) -> str:

@@ -29,7 +29,8 @@ NAMELESS = "its name is not valid UTF-8"
 class ScanRequest:
     """How to scan a corpus: at which changed paths (none: everywhere), and how thoroughly.
 
-    `full` reads every entry again; `prune` forgets what a missing or empty root no longer has;
+    `full` reads every entry again, with `from_start` also what a file held at the last reading;
+    `prune` forgets what a missing or empty root no longer has;
     `routine` is a scan that the schedule requested, in which nothing new is expected.
     """
 
@@ -37,6 +38,7 @@ class ScanRequest:
     full: bool = False
     prune: bool = False
     routine: bool = False
+    from_start: bool = False
 
 
 def compare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgpack
@@ -32,6 +33,29 @@ class Artifacts:
         return StoredArtifact(
             corpus, artifact_id, name, pointer, body, digest, unpacked, indexed_at
         )
+
+    def of_corpora(self, corpora: Iterable[str]) -> list[tuple[str, str, str, str, dict[str, Any]]]:
+        """Return (corpus, artifact_id, name, pointer, fields) of all artifacts of some corpora."""
+        return [
+            (*row[:-1], msgpack.unpackb(row[-1]))
+            for corpus in corpora
+            for row in self._store.each(
+                "SELECT corpus, artifact_id, name, pointer, fields FROM artifacts WHERE corpus = ?"
+                " ORDER BY artifact_id",
+                corpus,
+            )
+        ]
+
+    def prompts_of(self, corpus: str, artifact_id: str) -> list[str]:
+        """Return what a person asked in a turn, as it was indexed."""
+        rows = self._store.all(
+            "SELECT text FROM records JOIN artifacts ON artifacts.id = records.artifact"
+            " WHERE corpus = ? AND artifact_id = ? AND records.kind = 'user_prompt'"
+            " ORDER BY surface_index",
+            corpus,
+            artifact_id,
+        )
+        return [text for (text,) in rows]
 
     def named(self, corpus: str, name: str, limit: int = 20) -> list[Namesake]:
         """Return the artifacts called `name`, or whose id ends with it as a path, by id."""

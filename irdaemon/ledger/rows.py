@@ -12,7 +12,7 @@ from typing import Any
 
 import msgpack
 
-from irdaemon.types import Artifact, Edge, Entry, Surface
+from irdaemon.types import Artifact, Edge, Entry, SessionTurn, Surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,8 @@ class Pin:
 class Upsert:
     """One read entry with all that was made of it; see Reading for `partial` and `cursor`.
 
-    `projects` maps the directories it is about to whether they had opted out.
+    `projects` maps the directories it is about to whether they had opted out. `turns` are not
+    stored in the ledger.
     """
 
     entry: Entry
@@ -128,6 +129,7 @@ class Upsert:
     skipped: Mapping[str, int] = field(default_factory=dict)
     secrets: tuple[Secret, ...] = ()
     projects: Mapping[str, bool] = field(default_factory=dict)
+    turns: tuple[SessionTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

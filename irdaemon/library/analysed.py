@@ -16,7 +16,7 @@ from irdaemon.discovery.query import MAX_K, ranking_only, validated
 from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.index import Snapshot, Space, index_corpus
-from irdaemon.ingest.reconcile import embed, reconcile
+from irdaemon.ingest.reconcile import ScanObserver, embed, reconcile
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.library.inmemory import Document
@@ -58,7 +58,8 @@ def analysed(documents: Sequence[Document], embedder: Embedder) -> Snapshot:
     corpus = Corpus(_NAME, _NAME, DocumentSource(documents), Chunked(), embedder.id)
     with contextlib.closing(Ledger(IN_MEMORY)) as ledger:
         ledger.corpora.declare(_NAME, corpus.kind, corpus.recipe, embedder.id)
-        reconcile(ledger, corpus, ScanRequest(), time.time, lambda done, todo: check_clock())
+        observer = ScanObserver(advance=lambda done, todo: check_clock())
+        reconcile(ledger, corpus, ScanRequest(), time.time, observer)
         if not isinstance(embedder, Absent):
             for _ in embed(ledger, _NAME, embedder, _EMBEDDED_AT_ONCE):
                 check_clock()

@@ -17,6 +17,7 @@ from irclient.errors import QueryError, Unavailable
 from irclient.results import FoundDocument, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
 from irdaemon.disclosure.references import check_form
+from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.embed import Embedder
@@ -39,6 +40,8 @@ from irdaemon.serve.documents import (
 )
 from irdaemon.serve.rules import VISIBLE, Args
 from irdaemon.types import Query, Selection
+from irdaemon.usage.gaps import LEAST
+from irdaemon.usage.offers import NotedAnswer
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +49,8 @@ log = logging.getLogger(__name__)
 CLIENT = "client"
 # And that under which it finds what this client registered on its connection.
 DOCUMENTS = "documents"
+_VARIANT_CHARS = 40
+_MOST_TOKENS = 100_000_000
 # A query that takes this long is worth a line in the log.
 _SLOW_MS = 200.0
 
@@ -64,17 +69,31 @@ def _query(args: Args) -> Query:
 
 def discover(engine: Engine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
-    query = _query(args)
+    query, traces = _query(args), list[Trace]()
     with lapped() as laps:
-        answer = _watched(engine.discover(query, visible=args.get(VISIBLE)), query, laps)
-    return engine.impressions.unseen(answer, _session(args))
+        found = engine.discover(query, visible=args.get(VISIBLE), traced=traces.append)
+        answer = _watched(found, query, laps)
+    answer = engine.impressions.unseen(answer, _session(args))
+    _note(engine, args, "discover", answer, traces)
+    return answer
 
 
 def search(engine: Engine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
-    query = _query(args)
+    query, traces = _query(args), list[Trace]()
     with lapped() as laps:
-        return _watched(engine.search(query), query, laps)
+        answer = _watched(engine.search(query, traced=traces.append), query, laps)
+    _note(engine, args, "search", answer, traces)
+    return answer
+
+
+def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
+    """Note an answer that reaches somebody, unless its client wants it to leave no trace."""
+    if engine.usage is None or not args.get("noted", True):
+        return
+    at, variant = engine.state.clock(), args.get("variant", "")[:_VARIANT_CHARS]
+    noted = NotedAnswer(at, op, _session(args), variant, answer)
+    engine.usage.note(noted.with_trace(traces[-1]) if traces else noted)
 
 
 def _watched(answer: Selection, query: Query, laps: Mapping[str, float]) -> Selection:
@@ -182,6 +201,34 @@ def impressions(engine: Engine, args: Args) -> Any:
         check_form(reference, engine.corpora)
     engine.impressions.note(session, references)
     return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
+
+
+def usage(engine: Engine, args: Args) -> Any:
+    """Return what was offered, and used."""
+    return engine.use.usage(args.get("item", ""))
+
+
+def usage_forget(engine: Engine, args: Args) -> Any:
+    """Forget what was noted of use; return how much that was."""
+    return engine.use.forget(
+        args.get("item", ""), args.get("session", ""), args.get("everything", False)
+    )
+
+
+def gaps(engine: Engine, args: Args) -> Any:
+    """Return what was needed and not found."""
+    least = args.get("least", LEAST)
+    if least < 1:
+        raise QueryError(f"least must be 1 or more, not {least}", "how many prompts show a gap")
+    return engine.use.gaps(least)
+
+
+def listing(engine: Engine, args: Args) -> Any:
+    """Return what an agent's own listing of skills has no room for."""
+    tokens = args.get("context_tokens", 0)
+    if not 0 <= tokens <= _MOST_TOKENS:
+        raise QueryError(f"context_tokens must be 0 to {_MOST_TOKENS:,}, not {tokens:,}")
+    return engine.use.listing(tokens)
 
 
 def progress(engine: Engine, args: Args) -> Any:

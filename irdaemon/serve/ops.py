@@ -67,6 +67,10 @@ OPS: Mapping[str, ServedOp] = {
     # Resolving a path may touch a slow disk.
     "hint": ServedOp(handlers.hint, "slow", rules.no_hint),
     "impressions": ServedOp(handlers.impressions, "quick", rules.referenced),
+    "usage": ServedOp(handlers.usage, "slow", rules.owner_only),
+    "usage_forget": ServedOp(handlers.usage_forget, "slow", rules.owner_only),
+    "gaps": ServedOp(handlers.gaps, "slow", rules.owner_only),
+    "listing": ServedOp(handlers.listing, "slow", rules.owner_only),
     "progress": ServedOp(handlers.progress, "quick", rules.as_given, rules.own_progress),
     "add": ServedOp(handlers.add, "slow", rules.no_configuration),
     "rm": ServedOp(handlers.rm, "slow", rules.no_configuration),

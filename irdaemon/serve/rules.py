@@ -141,6 +141,11 @@ def written(scope: Scope, args: Args, visible: list[str]) -> Args:
     return {**args, VISIBLE: visible}
 
 
+def owner_only(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Refuse: what was asked and used is its owner's own business."""
+    raise Denied(f"the client {scope.client!r} may not see or change what is noted of use")
+
+
 def no_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Refuse: what limits a client is part of the configuration."""
     raise Denied(f"the client {scope.client!r} may not change the configuration")

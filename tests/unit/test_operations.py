@@ -23,6 +23,7 @@ BESIDE = {
     "failures": ("status", "client.failures()"),
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
+    "usage_forget": ("usage", "client.usage_forget("),
     "doc_add": ("docs", "client.doc_add("),
     "doc_update": ("docs", "client.doc_update("),
     "doc_remove": ("docs", "client.doc_remove("),
@@ -119,7 +120,7 @@ def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
     assert sorted(never) == [
         *("add", "build", "doc_add", "doc_index", "doc_remove", "doc_update"),
-        *("drop_docs", "hint", "maintain", "progress", "reload", "rm"),
+        *("drop_docs", "hint", "maintain", "progress", "reload", "rm", "usage_forget"),
     ]
     guide = (ROOT / "docs/client.md").read_text("utf-8")
     (said,) = re.findall(r"([^.]*) and `call` are\s+never sent a second time", guide)

@@ -87,6 +87,7 @@ exit codes:
 
 environment:
   IRDAEMON_SOCKET   the path of the daemon's socket, if it is not the default
+  IRDAEMON_USAGE    0: what is asked leaves no trace in the log of use
   NO_COLOR          no colours, even on a terminal
   FORCE_COLOR       colours, even if stdout is no terminal; 0: none
   FORCE_HYPERLINK   paths as links, whatever the terminal; 0: none

@@ -40,9 +40,9 @@ def status(state: dict[str, Any], width: int = UNCUT) -> str:
         f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
     )
     above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
-    below = [*ledger(state.get("ledger", {})), *health(state), *behind(state["corpora"])]
-    below += [*skipped(state["corpora"]), *waiting(state.get("waiting_for", ()))]
-    below += model(state.get("model"))
+    below = [*ledger(state.get("ledger", {})), *use(state.get("usage")), *health(state)]
+    below += [*behind(state["corpora"]), *skipped(state["corpora"])]
+    below += [*waiting(state.get("waiting_for", ())), *model(state.get("model"))]
     parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
     parts += [paragraph(line, width) for line in below]
     if "profile" in state:
@@ -125,6 +125,20 @@ def ledger(state: dict[str, Any]) -> list[str]:
     elif aside := state.get("set_aside"):
         lines.append(f"ledger: {len(aside)} set aside before, the last as {aside[-1]}")
     return lines
+
+
+def use(noted: dict[str, Any] | None) -> list[str]:
+    """Return one line on what is noted of use, and for how long; none where nothing is."""
+    if not noted:
+        return []
+    if noted.get("problem"):
+        return [f"use: not noted now: {noted['problem']}; it is retried automatically"]
+    text = ", with their words" if noted.get("text") else ", without their words"
+    return [
+        f"use: {noted.get('offers', 0):,} answers{text}, and {noted.get('uses', 0):,} uses of"
+        f" {noted.get('turns', 0):,} turns noted; answers are kept for {noted['kept_days']} days"
+        " (irc usage)"
+    ]
 
 
 def stages(profile: dict[str, dict[str, float]]) -> str:

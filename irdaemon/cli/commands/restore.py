@@ -12,8 +12,9 @@ from irdaemon.daemon.lock import alone
 HELP = "replace the ledger by a backup; the daemon must not run"
 ABOUT = """
 Replace the ledger (the SQLite file with everything that was indexed) by a
-backup; the daemon must not run. The backup is checked first, and the ledger
-that was there is kept beside it.
+backup, and the log of use by FILE.usage where that lies beside it; the daemon
+must not run. The backup is checked first, and what was there is kept beside
+it.
 """
 EXAMPLES = """
 # the daemon must not run
@@ -32,13 +33,15 @@ def run(options: argparse.Namespace) -> int:
     """Check the backup, put it in place, and print where the old ledger is kept."""
     from irdaemon.config.config import load_config
     from irdaemon.ledger.backups import restore
+    from irdaemon.usage.saved import restore_usage
 
     config = load_config()
     with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):
         old = restore(options.file, config.ledger_path)
+        old_usage = restore_usage(options.file, config.usage_path)
     print_line(
         f"{config.ledger_path} is now {options.file}; the next start indexes what changed since"
     )
-    if old:
-        print_line(f"the one before is kept in {old}")
+    for kept in filter(None, (old, old_usage)):
+        print_line(f"the one before is kept in {kept}")
     return DONE

@@ -12,6 +12,12 @@ _TAG = re.compile(f"<{_NAME}>", re.IGNORECASE)
 _SPELT = re.compile(f"{LESS}{_NAME}{GREATER}", re.IGNORECASE)
 
 
+def has_private(text: str) -> bool:
+    """Return whether a private block begins in a text, closed or not."""
+    pattern = _SPELT if "u003" in text or "&lt;" in text else _TAG
+    return any(not tag[1] for tag in pattern.finditer(text))
+
+
 def without_private(text: str) -> str:
     """Return a text without its closed private blocks; one within another goes with it."""
     pattern = _SPELT if "u003" in text or "&lt;" in text else _TAG

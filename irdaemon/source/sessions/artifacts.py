@@ -7,14 +7,15 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.pairing import Turn
-from irdaemon.source.sessions.skill_use import command_in
+from irdaemon.source.sessions.skill_use import skills_used
 from irdaemon.source.sessions.transcript import Transcript
 from irdaemon.text.tasks import has_task
-from irdaemon.types import Artifact
+from irdaemon.types import Artifact, SessionTurn
 
 _NAME_WIDTH = 80
 # The end of the last turn is not marked in the file but taken for granted.
@@ -54,6 +55,33 @@ def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Art
         yield _turn(stream, read.session, turn)
     if titles and read.session.title and stream.kind == "session":
         yield _title(stream, read.session)
+
+
+def session_turns(stream: Stream, read: Transcript) -> tuple[SessionTurn, ...]:
+    """Return every turn in which a person asked something or an item was used, over or not."""
+    return tuple(
+        _asked_and_used(stream, read.session, t) for t in read.turns if t.prompts or t.uses
+    )
+
+
+def _asked_and_used(stream: Stream, session: SessionInfo, turn: Turn) -> SessionTurn:
+    setting, id = turn.opening.setting, turn_id(stream, session, turn)
+    return SessionTurn(
+        turn_id=id,
+        session=f"{stream.agent}:{id.rpartition(':')[0]}",
+        at=seconds_of(setting.timestamp),
+        project=setting.cwd,
+        prompts=tuple(turn.prompts),
+        uses=tuple(dict.fromkeys(turn.uses)),
+    )
+
+
+def seconds_of(timestamp: str) -> float:
+    """Return a time as a transcript writes it in Unix seconds; 0.0 for what is none."""
+    try:
+        return max(0.0, datetime.fromisoformat(timestamp).timestamp())
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 def dropped(read: Transcript) -> dict[str, int]:
@@ -116,7 +144,7 @@ def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         body=_body(turn),
         flags=(UNMARKED_END,) if turn.assumed else (),
         project=setting.cwd,
-        uses=tuple(dict.fromkeys([*turn.skills, *filter(None, map(command_in, turn.prompts))])),
+        uses=skills_used(turn.uses, turn.prompts),
     )
 
 

@@ -142,14 +142,23 @@ class _ClaudeLog:
             self._note(line.record, uuid)
         else:
             self.skipped["sidechain"] += 1
+            self._use_aside(line)
+
+    def _use_aside(self, line: Line) -> None:
+        """Add what a sub-agent used to the last main record: it was used in that turn."""
+        uses = [use for step in steps_of(line) for use in step.uses]
+        if uses and self.last_main:
+            self._add(Step("used", line.offset, uses=tuple(uses)))
+
+    def _add(self, step: Step) -> None:
+        node = self.nodes[self.last_main]
+        self.nodes[self.last_main] = replace(node, steps=(*node.steps, step))
 
     def _follow_queue(self, line: Line) -> None:
         """Add what the agent took up while it worked to the last record: it has no place itself."""
         text = self.queue.taken_up(line.record)
         if text and self.last_main:
-            node = self.nodes[self.last_main]
-            steps = (*node.steps, Step("queued", line.offset, text))
-            self.nodes[self.last_main] = replace(node, steps=steps)
+            self._add(Step("queued", line.offset, text))
 
     def _node(self, line: Line, kind: str, uuid: str, is_main: bool) -> BranchNode:
         record = line.record

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
+from irdaemon.source.sessions.item_uses import use_of_command, uses_of_call
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, Line, part, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step
-from irdaemon.source.sessions.prompt import blocks_of, heard, spoken
-from irdaemon.source.sessions.skill_use import skill_used
+from irdaemon.source.sessions.prompt import blocks_of, command_in, heard, spoken
 
 _END_MARKS = frozenset({"turn_duration", "stop_hook_summary"})
 _TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -40,7 +40,9 @@ def _said(line: Line, kind: Kind | None, text: str) -> tuple[Step, ...]:
     if kind == "stopped":
         return (Step(kind, line.offset),)
     key = plain(line.record.get("uuid"), ID_LENGTH)
-    return (Step(kind, line.offset, text, key, setting=_setting(line.record)),)
+    command = command_in(part(line.record, "message").get("content"))
+    uses = use_of_command(command) if command else ()
+    return (Step(kind, line.offset, text, key, setting=_setting(line.record), uses=uses),)
 
 
 def _setting(record: Mapping[str, Any]) -> Setting:
@@ -78,6 +80,7 @@ def _answered(line: Line) -> tuple[Step, ...]:
 
 def _block(block: Mapping[str, Any], offset: int, model: str) -> tuple[Step, ...]:
     if plain(block.get("type")) in _TOOL_CALLS:
-        return (Step("tool", offset, skill_used(block.get("name"), block.get("input"))),)
+        uses = uses_of_call(block.get("name"), block.get("input"))
+        return (Step("tool", offset, uses=uses),)
     text = without_own(plain(block.get("text"))) if block.get("type") == "text" else ""
     return (Step("text", offset, text, model=model),) if text else ()

@@ -12,17 +12,19 @@ from typing import Any
 
 from irdaemon.source.sessions.blocks import OWN, authored, without_own
 from irdaemon.source.sessions.cursor import SessionInfo, TurnContext
+from irdaemon.source.sessions.item_uses import uses_of_call, uses_of_tagged_skill
 from irdaemon.source.sessions.lines import Line, part, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step
-from irdaemon.source.sessions.skill_use import skill_used
+from irdaemon.types import ItemUse
 
 EVENT, ITEM = "event", "item"
 _TAKE_UP = frozenset({"task_started", "turn_started"})
 _COMPLETE = frozenset({"task_complete", "turn_complete"})
 _ABORTED = "<turn_aborted>"
+_SKILL = "<skill>"
 _NOT_TYPED = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions for",
-    "<INSTRUCTIONS>", "<recommended_plugins>", "<skill>",
+    "<INSTRUCTIONS>", "<recommended_plugins>", _SKILL,
 )  # fmt: skip
 # An editor puts open files and tabs before what the person typed.
 _EDITOR_CONTEXT = "# Context from my IDE setup:"
@@ -144,10 +146,12 @@ class RolloutStream:
     def _item(self, line: Line, item: Mapping[str, Any]) -> None:
         kind, role = plain(item.get("type"), _ID), item.get("role")
         if kind.endswith("_call"):
-            given = item.get("arguments") or item.get("action") or item.get("input")
-            self.steps.append(Step("tool", line.offset, skill_used(item.get("name"), given)))
+            self.steps.append(Step("tool", line.offset, uses=_uses_of(item, kind)))
         elif kind == "message" and role in ("user", "assistant"):
-            self._message(line, ITEM, role == "user", _text_of(item))
+            text = _text_of(item)
+            if role == "user" and text.startswith(_SKILL):
+                self.steps.append(Step("used", line.offset, uses=uses_of_tagged_skill(text)))
+            self._message(line, ITEM, role == "user", text)
 
     def _message(self, line: Line, stream: str, is_prompt: bool, text: str) -> None:
         if stream != self.name:
@@ -183,6 +187,12 @@ class RolloutStream:
         setting = Setting(self.session.id, place.cwd, place.branch, when)
         key = self.next_id or str(place.prompts)
         return Step(kind, offset, text, key, place.model, setting)
+
+
+def _uses_of(item: Mapping[str, Any], kind: str) -> tuple[ItemUse, ...]:
+    """Return the uses in a call; that of the local shell has no name."""
+    given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
+    return uses_of_call(item.get("name") or kind.removesuffix("_call"), given)
 
 
 def _request(text: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.cursor import SessionInfo
+from irdaemon.source.sessions.item_uses import uses_of_call
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, Line, LineReader, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
+from irdaemon.source.sessions.prompt import blocks_of
 from irdaemon.source.sessions.transcript import Start, Transcript
 
 _FAMILIES = frozenset({"session", "user", "assistant", "tool", "hook", "system", "subagent"})
@@ -87,5 +90,6 @@ def _answered(line: Line) -> Iterable[Step]:
     data = part(line.record, "data")
     if text := without_own(plain(data.get("content"))):
         yield Step("text", line.offset, text, model=plain(data.get("model"), ID_LENGTH))
-    if data.get("toolRequests"):
-        yield Step("tool", line.offset)
+    if calls := data.get("toolRequests"):
+        uses = (uses_of_call(call.get("name"), call.get("arguments")) for call in blocks_of(calls))
+        yield Step("tool", line.offset, uses=tuple(chain.from_iterable(uses)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
+from irdaemon.source.sessions.item_uses import uses_of_call
 from irdaemon.source.sessions.lines import Line, LineReader, part, plain
 from irdaemon.source.sessions.pairing import Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of, spoken
-from irdaemon.source.sessions.skill_use import skill_used
 from irdaemon.source.sessions.transcript import Start, Transcript
 
 _ROLES = frozenset({"user", "assistant"})
@@ -51,9 +52,9 @@ def _steps(line: Line, reader: LineReader, key: str) -> Iterable[Step]:
     elif role == "assistant":
         if text := without_own(spoken(content)):
             yield Step("text", line.offset, text)
-        for block in blocks_of(content):
-            if block.get("type") == "tool_use":
-                yield Step("tool", line.offset, skill_used(block.get("name"), block.get("input")))
+        if calls := [block for block in blocks_of(content) if block.get("type") == "tool_use"]:
+            uses = (uses_of_call(call.get("name"), call.get("input")) for call in calls)
+            yield Step("tool", line.offset, uses=tuple(chain.from_iterable(uses)))
     elif role == _TURN_ENDED:
         yield Step("end", line.offset)
     else:

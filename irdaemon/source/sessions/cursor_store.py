@@ -14,6 +14,7 @@ from irdaemon.source.sessions.blocks import without_own
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.cursor_chat import query
 from irdaemon.source.sessions.database import Kept, json_of, time_of
+from irdaemon.source.sessions.item_uses import uses_of_call
 from irdaemon.source.sessions.lines import ID_LENGTH, TITLE_LENGTH, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of
@@ -97,8 +98,9 @@ def _steps(
             if answer := without_own(text):
                 model = plain(part(bubble, "modelInfo").get("modelName"), ID_LENGTH)
                 yield Step("text", at, answer, model=model)
-            if part(bubble, "toolFormerData"):
-                yield Step("tool", at)
+            if call := part(bubble, "toolFormerData"):
+                given = call.get("rawArgs") or call.get("params")
+                yield Step("tool", at, uses=uses_of_call(call.get("name"), given))
         elif kind != _PERSON:
             skipped[f"record:{str(kind)[:40]}"] += 1
 

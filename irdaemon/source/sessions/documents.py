@@ -11,7 +11,7 @@ from typing import Any
 from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import read_regular
 from irdaemon.source.sessions import aider, gemini
-from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped
+from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, session_turns
 from irdaemon.source.sessions.transcript import SessionFilter, Start, Transcript
 from irdaemon.source.tree import home_relative
 from irdaemon.types import Entry, Reading
@@ -53,7 +53,8 @@ def _reading(
     stream = Stream(entry.path, entry.scope, agent)
     made = {a.artifact_id: a for a in artifacts_of(stream, read, wanted.titles)}
     skipped.update(dropped(read))
-    return Reading(tuple(made.values()), skipped=dict(skipped))
+    turns = session_turns(stream, read)
+    return Reading(tuple(made.values()), skipped=dict(skipped), turns=turns)
 
 
 def _object(text: str) -> Mapping[str, Any]:

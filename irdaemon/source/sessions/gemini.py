@@ -12,13 +12,16 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from irdaemon.source.opening import followed, read_regular
 from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.cursor import SessionInfo
+from irdaemon.source.sessions.item_uses import uses_of_call
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, LineReader, plain
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
+from irdaemon.source.sessions.prompt import blocks_of
 from irdaemon.source.sessions.transcript import Start, Transcript
 from irdaemon.types import SourceError
 
@@ -135,8 +138,9 @@ def _asked(at: int, key: str, message: Mapping[str, Any], session: SessionInfo) 
 def _answered(at: int, message: Mapping[str, Any]) -> Iterable[Step]:
     if text := without_own(_text(message, "content")):
         yield Step("text", at, text, model=plain(message.get("model"), ID_LENGTH))
-    if message.get("toolCalls"):
-        yield Step("tool", at)
+    if calls := message.get("toolCalls"):
+        uses = (uses_of_call(call.get("name"), call.get("args")) for call in blocks_of(calls))
+        yield Step("tool", at, uses=tuple(chain.from_iterable(uses)))
 
 
 def _text(message: Mapping[str, Any], key: str) -> str:

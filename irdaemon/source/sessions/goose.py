@@ -11,7 +11,8 @@ from typing import Any
 from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.database import Kept, columns, time_of
-from irdaemon.source.sessions.lines import PATH_LENGTH, TITLE_LENGTH, plain
+from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.sessions.lines import PATH_LENGTH, TITLE_LENGTH, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of
 from irdaemon.source.sessions.transcript import Transcript
@@ -96,7 +97,9 @@ def _asked(
 def _said(row: int, items: list[Mapping[str, Any]]) -> Iterable[Step]:
     for item in items:
         if plain(item.get("type")) in _CALLS:
-            yield Step("tool", row)
+            call = part(part(item, "toolCall"), "value")
+            uses = uses_of_call(call.get("name"), call.get("arguments"))
+            yield Step("tool", row, uses=uses)
         elif item.get("type") == "text" and (text := without_own(plain(item.get("text")))):
             stopped = text.startswith("The ") and text.endswith(_INTERRUPTED)
             yield Step("stopped", row) if stopped else Step("text", row, text)

@@ -10,10 +10,10 @@ from typing import Any
 from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.database import Kept, columns, json_of, tables, time_of
+from irdaemon.source.sessions.item_uses import uses_of_call
 from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of
-from irdaemon.source.sessions.skill_use import skill_used
 from irdaemon.source.sessions.transcript import Transcript
 
 _PARTS = frozenset(
@@ -131,7 +131,9 @@ def _asked(at: int, id: str, text: str, setting: Setting) -> Iterable[Step]:
 def _said(at: int, blocks: list[Mapping[str, Any]], model: str) -> Iterable[Step]:
     for block in blocks:
         if block.get("type") == "tool":
-            yield Step("tool", at, skill_used(block.get("tool"), part(block, "state").get("input")))
+            given = part(block, "state").get("input")
+            uses = uses_of_call(block.get("tool") or block.get("name"), given)
+            yield Step("tool", at, uses=uses)
         elif block.get("type") == "text" and (text := without_own(plain(block.get("text")))):
             yield Step("text", at, text, model=model)
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from irdaemon.types import ItemUse
+
 Outcome = Literal["", "answered", "interrupted", "failed", "unanswered"]
 Kind = Literal[
     "prompt",  # a person asked something
@@ -18,7 +20,8 @@ Kind = Literal[
     # of its own where none is under way and it has a key
     "other",  # something else the agent reacts to: a bare command, a notification
     "text",  # a text of the agent
-    "tool",  # the agent called a tool; text, if any, names the skill that it used by that
+    "tool",  # the agent called a tool
+    "used",  # an item was used otherwise than by a tool
     "named",  # the turn got its id
     "end",  # the turn is complete; text, if any, is the answer
     "stopped",  # a person interrupted the turn
@@ -39,7 +42,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened. `fresh` text begins the answer anew."""
+    """One thing that happened. `fresh` text begins the answer anew; `uses` are those in it."""
 
     kind: Kind
     offset: int
@@ -49,6 +52,7 @@ class Step:
     setting: Setting = Setting()
     count: int = 0
     fresh: bool = False
+    uses: tuple[ItemUse, ...] = ()
 
 
 @dataclass(slots=True)
@@ -60,7 +64,7 @@ class Turn:
     model: str = ""
     prompts: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    skills: list[str] = field(default_factory=list)
+    uses: list[ItemUse] = field(default_factory=list)
     answer_from: int = 0
     final: str = ""
     has_tool_use: bool = False
@@ -103,11 +107,12 @@ class Turn:
 
     def take(self, step: Step) -> None:
         """Fold one more step into the turn."""
+        self.uses.extend(step.uses)
         match step.kind:
             case "text":
                 self._say(step)
             case "tool":
-                self._call(step.text)
+                self._call()
             case "end":
                 self._end(step)
             case "queued":
@@ -131,10 +136,8 @@ class Turn:
         self.model = step.model or self.model
         self._go_on()
 
-    def _call(self, skill: str) -> None:
+    def _call(self) -> None:
         self.has_tool_use = True
-        if skill and skill not in self.skills:
-            self.skills.append(skill)
         self.answer_from = len(self.texts)
         self._go_on()
 
@@ -178,4 +181,4 @@ def _open(step: Step, turns: list[Turn]) -> None:
     if turns:
         turns[-1].closed = True
     prompts = [step.text] if step.kind != "other" else []
-    turns.append(Turn(step, step.key, step.model, prompts))
+    turns.append(Turn(step, step.key, step.model, prompts, uses=[*step.uses]))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.branch import BranchNode, branch_of
 from irdaemon.source.sessions.cursor import SessionInfo
+from irdaemon.source.sessions.item_uses import uses_of_call
 from irdaemon.source.sessions.lines import (
     ID_LENGTH,
     PATH_LENGTH,
@@ -20,7 +22,6 @@ from irdaemon.source.sessions.lines import (
 )
 from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of, spoken
-from irdaemon.source.sessions.skill_use import skill_used
 from irdaemon.source.sessions.transcript import Start, Transcript
 
 # The newest version whose entries are known; a file of a newer one is read as well as can be.
@@ -123,9 +124,10 @@ def _answered(offset: int, message: Mapping[str, Any]) -> Iterable[Step]:
     model = plain(message.get("model"), ID_LENGTH)
     if text := without_own(spoken(message.get("content"))):
         yield Step("text", offset, text, model=model)
-    for block in blocks_of(message.get("content")):
-        if block.get("type") == "toolCall":
-            yield Step("tool", offset, skill_used(block.get("name"), block.get("arguments")))
+    blocks = blocks_of(message.get("content"))
+    if calls := [block for block in blocks if block.get("type") == "toolCall"]:
+        uses = (uses_of_call(call.get("name"), call.get("arguments")) for call in calls)
+        yield Step("tool", offset, uses=tuple(chain.from_iterable(uses)))
     reason = plain(message.get("stopReason"), 40)
     if reason in _ENDS:
         yield Step(_ENDS[reason], offset)

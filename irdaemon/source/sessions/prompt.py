@@ -53,6 +53,12 @@ def blocks_of(content: object) -> list[Mapping[str, Any]]:
     return [block for block in found if isinstance(block, dict)]
 
 
+def command_in(content: object) -> str:
+    """Return the name of the slash command that a message is, "" for any other message."""
+    text = authored(spoken(content))
+    return _tagged(text, "command-name") if text.startswith(_COMMAND) else ""
+
+
 def typed(text: str) -> str:
     """Return what a person typed of a text without a record of its own, "" for anything else."""
     kind, found = _typed(text, text)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from irdaemon.source.opening import open_regular
 from irdaemon.source.sessions import claude, codex, copilot, cursor_chat, gemini, pi
-from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, turn_id
+from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, session_turns, turn_id
 from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
 from irdaemon.source.sessions.lines import LineReader
 from irdaemon.source.sessions.transcript import SessionFilter, Start, Transcript
@@ -122,7 +122,8 @@ class _Read:
         for reason, count in dropped(read).items():
             reader.skipped[reason] += count
         cursor = self._cursor(stream, reader.end, read, made)
-        return Reading(tuple(made.values()), packed(cursor), partial, dict(reader.skipped))
+        turns = session_turns(stream, read)
+        return Reading(tuple(made.values()), packed(cursor), partial, dict(reader.skipped), turns)
 
     def _cursor(
         self, stream: Stream, end: int, read: Transcript, made: Mapping[str, Artifact]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from irdaemon.source.sessions import cursor_store, goose, opencode
-from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped
+from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, session_turns
 from irdaemon.source.sessions.database import Kept, opened, tables
 from irdaemon.source.sessions.transcript import SessionFilter, Transcript
 from irdaemon.source.tree import home_relative
@@ -84,7 +84,8 @@ def read_stored(entry: Entry, wanted: SessionFilter) -> Reading:
     stream = Stream(entry.path, entry.scope, agent, "subagent" if is_subagent else "session")
     made = {a.artifact_id: a for a in artifacts_of(stream, found, wanted.titles)}
     skipped.update(dropped(found))
-    return Reading(tuple(made.values()), skipped=dict(skipped))
+    turns = session_turns(stream, found)
+    return Reading(tuple(made.values()), skipped=dict(skipped), turns=turns)
 
 
 def _store(connection: sqlite3.Connection, path: str) -> tuple[str, SessionStore]:

@@ -17,6 +17,7 @@ def test_a_section_is_a_field_of_the_configuration_that_a_file_can_set():
         "limits",
         "documents",
         "models",
+        "usage",
     ]
     for name, kind in SECTIONS.items():
         key = next(each for each in fields(kind) if isinstance(each.default, int | float))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.reconcile import reconcile
+from irdaemon.ingest.reconcile import ScanObserver, reconcile
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.files import Files
 from irdaemon.source.guidance.rules import Rules
@@ -185,7 +185,9 @@ def test_a_root_that_is_lost_while_it_is_read_loses_nothing(tmp_path):
             shutil.rmtree(tmp_path / "root")
             (tmp_path / "root").mkdir()
 
-    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, unmount)
+    reconcile(
+        corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, ScanObserver(unmount)
+    )
     assert len(corpus.held) == 3
 
 
@@ -211,7 +213,9 @@ def test_what_comes_back_during_a_long_look_is_not_forgotten(tmp_path):
             write_skill(tmp_path / "root" / "a", "a")
             corpus.look(tmp_path / "root" / "a")
 
-    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, restore)
+    reconcile(
+        corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, ScanObserver(restore)
+    )
     assert corpus.held == before
 
 
@@ -237,7 +241,13 @@ def test_what_a_more_urgent_look_stored_is_not_overwritten_by_an_older_one(tmp_p
         write(note, "newest", at=300)
         corpus.look(note)
 
-    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, edit_again)
+    reconcile(
+        corpus.ledger,
+        corpus.corpus,
+        ScanRequest(full=True),
+        lambda: LATER,
+        ScanObserver(edit_again),
+    )
     assert corpus.ledger.artifacts.get("notes", "a.md").fields["timestamp"].endswith("00:05:00Z")
     assert corpus.look().unchanged == 1
 
@@ -252,7 +262,13 @@ def test_what_a_more_urgent_look_forgot_stays_forgotten(tmp_path):
         corpus.look(tmp_path / "a.md", tmp_path / "b.md")
         (tmp_path / "b.md").rename(tmp_path / "a.md")
 
-    reconcile(corpus.ledger, corpus.corpus, ScanRequest(full=True), lambda: LATER, hide_and_restore)
+    reconcile(
+        corpus.ledger,
+        corpus.corpus,
+        ScanRequest(full=True),
+        lambda: LATER,
+        ScanObserver(hide_and_restore),
+    )
     assert set(corpus.held) == {"b.md"}
     corpus.look()
     assert set(corpus.held) == {"a.md"}

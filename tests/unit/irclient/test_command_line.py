@@ -212,3 +212,20 @@ def test_discover_has_no_option_for_passages(capsys):
     with pytest.raises(SystemExit):
         program(words).parse_args(words)
     assert "--passages" in capsys.readouterr().err
+
+
+def test_what_is_asked_below_a_marker_or_with_the_switch_off_may_not_be_noted(
+    tmp_path, monkeypatch
+):
+    monkeypatch.delenv("IRDAEMON_USAGE", raising=False)
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert places.may_be_noted()
+    assert places.may_be_noted(str(tmp_path))
+    monkeypatch.setenv("IRDAEMON_USAGE", "0")
+    assert not places.may_be_noted()
+    monkeypatch.setenv("IRDAEMON_USAGE", "1")
+    (tmp_path / "a" / ".noirdaemon").touch()
+    assert not places.may_be_noted()
+    assert places.may_be_noted(str(tmp_path))

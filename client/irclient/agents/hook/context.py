@@ -29,14 +29,14 @@ _FEWEST = 60
 
 
 def matches(
-    hits: Sequence[Mapping[str, Any]], limit: int, building: Sequence[str] = ()
+    hits: Sequence[Mapping[str, Any]], limit: int, building: Sequence[str] = (), advice: str = ""
 ) -> tuple[str, list[str]]:
     """Return the text that names hits, best first, and the CORPUS/ID of those in it.
 
     At most three, as many as `limit` characters hold; the text is "" where that is none. It says
-    which corpora are still `building`.
+    which corpora are still `building`, and ends its first line with `advice`.
     """
-    room = limit - len(_OPEN + _CLOSE) - len(_header(MOST_ITEMS, building))
+    room = limit - len(_OPEN + _CLOSE) - len(_header(MOST_ITEMS, building) + advice)
     lines: list[str] = []
     for hit in hits[:MOST_ITEMS]:
         line = _item(hit, room - 1)
@@ -47,7 +47,8 @@ def matches(
     if not lines:
         return "", []
     offered = [f"{hit['corpus']}/{hit['artifact_id']}" for hit in hits[: len(lines)]]
-    return _OPEN + "\n".join([_header(len(lines), building), *lines]) + _CLOSE, offered
+    header = _header(len(lines), building) + advice
+    return _OPEN + "\n".join([header, *lines]) + _CLOSE, offered
 
 
 def _header(count: int, building: Sequence[str]) -> str:

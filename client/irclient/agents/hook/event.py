@@ -17,13 +17,14 @@ class HookEvent:
     not send it; none of them is to be trusted.
     """
 
-    __slots__ = ("kind", "name", "prompt", "session", "transcript")
+    __slots__ = ("cwd", "kind", "name", "prompt", "session", "transcript")
 
     def __init__(self, kind: str, name: str, given: Mapping[str, Any]):
         self.kind = kind
         self.name = name
         self.session = text(given, "session_id", "sessionId", "conversation_id")
         self.prompt = text(given, "prompt")
+        self.cwd = text(given, "cwd")
         self.transcript = text(given, "transcript_path", "transcriptPath")
 
 

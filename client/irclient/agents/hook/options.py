@@ -6,6 +6,9 @@ import os
 
 # Each is a module of `irclient.agents.hook.formats`.
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
+# How an answer is written; see `irclient.agents.hook.wording`.
+FACTS, ADVICE, BOTH = "facts", "advice", "both"
+WORDINGS = (FACTS, ADVICE, BOTH)
 BUDGET_MS = 150
 CHARS = 1_500
 _MOST_MS = 10_000
@@ -16,12 +19,14 @@ _MOST_CHARS = 10_000
 class HookOptions:
     """Which agent asks, and how much time (seconds) and text (characters) the answer may take.
 
-    `event` is the name for an event that does not state its own; no `corpora` means all.
+    `event` is the name for an event that does not state its own; no `corpora` means all. `wording`
+    is how the answer is written.
     """
 
-    __slots__ = ("agent", "budget_s", "chars", "corpora", "event")
+    __slots__ = ("agent", "budget_s", "chars", "corpora", "event", "wording")
 
     def __init__(self, agent: str, event: str, corpora: list[str], budget_s: float, chars: int):
+        self.wording = FACTS
         self.agent = agent
         self.event = event
         self.corpora = corpora
@@ -31,7 +36,7 @@ class HookOptions:
 
 def parse_options(words: list[str]) -> HookOptions:
     """Parse the words of a command line. Raises ValueError if they are wrong."""
-    given = {"--agent": "", "--event": "", "--budget-ms": "", "--chars": ""}
+    given = {"--agent": "", "--event": "", "--budget-ms": "", "--chars": "", "--wording": ""}
     corpora = []
     rest = iter(words)
     for word in rest:
@@ -46,9 +51,17 @@ def parse_options(words: list[str]) -> HookOptions:
     if given["--agent"] not in AGENTS:
         raise ValueError(f"unknown agent {given['--agent']!r}; one of: {', '.join(AGENTS)}")
     chars = int(_number(given["--chars"], CHARS, _MOST_CHARS))
-    return HookOptions(
+    options = HookOptions(
         given["--agent"], given["--event"], corpora, _budget(given["--budget-ms"]), chars
     )
+    options.wording = _wording(given["--wording"])
+    return options
+
+
+def _wording(text: str) -> str:
+    """Return a wording, the usual one for what is none."""
+    wording = text or os.environ.get("IRDAEMON_HOOK_WORDING", "")
+    return wording if wording in WORDINGS else FACTS
 
 
 def _budget(text: str) -> float:

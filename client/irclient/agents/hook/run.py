@@ -12,7 +12,7 @@ import sys
 import time
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
-from irclient.agents.hook.options import HookOptions, parse_options
+from irclient.agents.hook.options import ADVICE, FACTS, HookOptions, parse_options
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -121,10 +121,12 @@ def _read() -> bytes:
 def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: float) -> None:
     """Write the items that apply, then report them to the daemon as shown."""
     from irclient.agents.hook.context import MOST_ITEMS, matches
+    from irclient.places import may_be_noted
 
     if not _worth_asking(event.prompt):
         return
     session = f"{options.agent}:{event.session}"[:_LONGEST_SESSION] if event.session else ""
+    variant = _variant(options, session)
     left_ms = (deadline - time.monotonic()) * 1e3
     answer = _ask(
         "discover",
@@ -133,16 +135,33 @@ def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: flo
             "corpora": options.corpora,
             "select": {"max_k": MOST_ITEMS},
             "session": session,
+            "noted": may_be_noted(event.cwd),
+            "variant": variant,
             "budget_ms": max(1.0, left_ms * _DAEMONS_SHARE),
         },
         deadline,
     )
     building = answer.get("freshness", {}).get("building", ())
-    context, offered = matches(answer["results"], options.chars, building)
+    advised = _advice(answer, options) if variant == ADVICE and answer["results"] else ""
+    context, offered = matches(answer["results"], options.chars, building, advised)
     if context:
         _write(agent.written(event, context))
         if session:
             _tell("impressions", {"session": session, "references": offered}, deadline)
+
+
+def _variant(options: HookOptions, session: str) -> str:
+    if options.wording == FACTS:
+        return FACTS
+    from irclient.agents.hook.wording import variant_of
+
+    return variant_of(options.wording, session)
+
+
+def _advice(answer: Any, options: HookOptions) -> str:
+    from irclient.agents.hook.wording import advice
+
+    return advice(answer, options.agent)
 
 
 def _worth_asking(prompt: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS
+from irclient.agents.hook.options import AGENTS, BUDGET_MS, CHARS, WORDINGS
 from irclient.agents.hook.run import main
 from irclient.client import Client
 
@@ -49,12 +49,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--chars", metavar="N", default="", help=f"write at most N characters ({CHARS:,})"
     )
+    parser.add_argument(
+        "--wording",
+        choices=WORDINGS,
+        default="",
+        metavar="NAME",
+        help="facts (the default), advice, or both, each for half the sessions",
+    )
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Answer the event; this ends the process."""
     words = ["--agent", options.agent, "--event", options.event]
     words += ["--budget-ms", options.budget_ms, "--chars", options.chars]
+    words += ["--wording", options.wording]
     for corpus in options.corpus:
         words += ["--corpus", corpus]
     main(words)

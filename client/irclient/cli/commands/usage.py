@@ -1,0 +1,61 @@
+"""`irc usage`: what was offered and used, and forgetting that."""
+
+from __future__ import annotations
+
+import argparse
+
+from irclient.cli import reports
+from irclient.client import Client
+from irclient.terminal.exits import COMMITTED
+from irclient.terminal.output import add_output_of_action, printed
+from irclient.terminal.width import terminal
+
+HELP = "what was offered, and what of it was used"
+ABOUT = """
+What the daemon offered in the last 90 days, and what sessions of agents used of
+it: by item, agent and wording, each share with its 95% interval. It also names
+what is used and not indexed, what was never offered, and what was offered and
+never used. All of it stays on this machine (docs/usage.md).
+"""
+EXAMPLES = """
+# how much of what is offered is used?
+irc usage
+
+# of one skill
+irc usage --item skills/fill-pdf-form
+
+# forget what was noted of a session, or all of it
+irc usage forget --session claude:5f1c9b2e
+irc usage forget --all
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to do, and about which item or session."""
+    parser.set_defaults(action="show", item="")
+    parser.add_argument("--item", metavar="REF", default="", help="only this item (CORPUS/ID)")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", help="show, if none is given")
+    show = actions.add_parser("show", help="show what was offered and used")
+    show.add_argument(
+        "--item", metavar="REF", default=argparse.SUPPRESS, help="only this item (CORPUS/ID)"
+    )
+    forget = actions.add_parser("forget", help="forget what was noted")
+    which = forget.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "--item", metavar="REF", default=argparse.SUPPRESS, help="of this item (CORPUS/ID)"
+    )
+    which.add_argument("--session", metavar="ID", default="", help="of this session (AGENT:ID)")
+    which.add_argument("--all", action="store_true", help="everything")
+    for each in (show, forget):
+        add_output_of_action(each)
+
+
+def run(client: Client, options: argparse.Namespace) -> int:
+    """Print the report, or forget."""
+    if options.action == "forget":
+        count = client.usage_forget(options.item, options.session, options.all)
+        printed(options, {"forgotten": count}, lambda done: f"{done['forgotten']:,} rows forgotten")
+        return COMMITTED
+    report = client.usage(options.item).to_dict()
+    printed(options, report, lambda found: reports.usage(found, terminal().width))
+    return COMMITTED

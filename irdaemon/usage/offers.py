@@ -1,0 +1,153 @@
+"""Offers: what an answer offered and what it considered, noted in memory where it was given.
+
+To note one is to append to a bounded queue; everything else is done later, by the writer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+from irdaemon.discovery.discover import Trace
+from irdaemon.discovery.impressions import ClientSession
+from irdaemon.retrieve import Candidate
+from irdaemon.source.redact.private_blocks import has_private
+from irdaemon.types import Hit, Selection
+
+Item = tuple[str, str]
+MOST_ITEMS = 20
+# Answers that wait to be written: the writer takes them up every second or so.
+_MOST_WAITING = 500
+# What surrounds an item's name and summary in an agent's context.
+_AROUND = 20
+
+Verdict = Literal[
+    "offered",
+    "shown_before",  # it would have been offered, had its session not been shown it before
+    "cut",  # above its corpus' floor, and not selected
+    "below_floor",
+    "ranked",  # of a search, which selects nothing
+]
+
+
+class ConsideredItem(NamedTuple):
+    """An item that an answer offered or passed over: `rank` is its place in its corpus, from 1.
+
+    0 where that is not known. `chars` is about what an offered one took in an agent's context.
+    """
+
+    corpus: str
+    artifact_id: str
+    evidence: float
+    verdict: Verdict
+    rank: int = 0
+    chars: int = 0
+
+
+class RankedCorpus(NamedTuple):
+    """The first candidates of a corpus, and whether they were above its floor."""
+
+    corpus: str
+    above_floor: bool
+    candidates: Sequence[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class NotedAnswer:
+    """An answer as it was given: when, by which operation, to whom, and in which wording.
+
+    `selected` and `ranked` are what its trace had; empty where it was one kept from before.
+    """
+
+    at: float
+    op: str
+    session: ClientSession
+    variant: str
+    answer: Selection
+    selected: tuple[Hit, ...] = field(default=(), repr=False)
+    ranked: tuple[RankedCorpus, ...] = field(default=(), repr=False)
+
+    def with_trace(self, trace: Trace) -> NotedAnswer:
+        """Return it with what counts of its trace: a whole one is too large to be kept waiting."""
+        rankings = trace.merged.rankings
+        each_of = -(-MOST_ITEMS // max(1, len(rankings)))
+        ranked = tuple(
+            RankedCorpus(r.index.corpus, r.above_floor, r.retrieved.candidates[:each_of])
+            for r in rankings
+        )
+        return replace(self, selected=trace.selection.results, ranked=ranked)
+
+    def items(self) -> list[ConsideredItem]:
+        """Return the first twenty that were considered, those offered first."""
+        found = {(item.corpus, item.artifact_id): item for item in reversed([*self._items()])}
+        return list(reversed(found.values()))[:MOST_ITEMS]
+
+    def floors(self) -> dict[str, Any]:
+        """Return of each corpus whether it was above its floor, that floor and the confidence."""
+        return {
+            corpus: {
+                "above": signals.get("above_floor", False),
+                "at_least": signals.get("floor", {}).get("at_least", 0.0),
+                "kind": signals.get("floor", {}).get("kind", ""),
+                "confidence": signals.get("confidence"),
+                "top": signals.get("top_score", 0.0),
+            }
+            for corpus, signals in self.answer.signals.get("per_source", {}).items()
+        }
+
+    def _items(self) -> Iterator[ConsideredItem]:
+        ranks = dict(self._ranks())
+        verdict: Verdict = "ranked" if self.op == "search" else "offered"
+        for hit in self.answer.results:
+            yield _of_hit(hit, verdict, ranks)
+        if self.op != "search":
+            for hit in self.selected:
+                yield _of_hit(hit, "shown_before", ranks)
+        yield from _passed_over(self.ranked)
+
+    def _ranks(self) -> Iterator[tuple[Item, int]]:
+        for corpus, _, candidates in self.ranked:
+            for rank, each in enumerate(candidates, start=1):
+                yield (corpus, each.card.artifact_id), rank
+
+
+def _of_hit(hit: Hit, verdict: Verdict, ranks: dict[Item, int]) -> ConsideredItem:
+    chars = len(hit.name) + len(hit.summary) + len(hit.pointer) + len(hit.artifact_id) + _AROUND
+    rank = ranks.get((hit.corpus, hit.artifact_id), 0)
+    return ConsideredItem(hit.corpus, hit.artifact_id, round(hit.score, 4), verdict, rank, chars)
+
+
+def _passed_over(ranked: Sequence[RankedCorpus]) -> Iterator[ConsideredItem]:
+    """Yield what was not committed, the first of every corpus before the second of any."""
+    for at in range(MOST_ITEMS):
+        for corpus, above_floor, candidates in ranked:
+            if at < len(candidates):
+                verdict: Verdict = "cut" if above_floor else "below_floor"
+                id, score = candidates[at].card.artifact_id, round(candidates[at].score, 4)
+                yield ConsideredItem(corpus, id, score, verdict, at + 1)
+
+
+class Offers:
+    """Answers that wait to be written; any thread may note one, the writer takes them."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[NotedAnswer] = deque(maxlen=_MOST_WAITING)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def note(self, answer: NotedAnswer) -> None:
+        """Note an answer, unless its query holds something private; of too many the oldest goes."""
+        if not has_private(answer.answer.query):
+            self._waiting.append(answer)
+
+    def taken(self) -> list[NotedAnswer]:
+        """Return what waits, oldest first, and empty the queue."""
+        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+
+    def put_back(self, answers: list[NotedAnswer]) -> None:
+        """Have answers wait again that could not be written; newer ones stay behind them."""
+        room = _MOST_WAITING - len(self._waiting)
+        self._waiting.extendleft(reversed(answers[-room:] if room else []))
