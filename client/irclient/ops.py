@@ -99,7 +99,15 @@ PING: Op[results.PingReply] = Op("ping", {}, "PingReply")
 DISCOVER: Op[Selection] = Op("discover", {**QUERY, "session": str}, "Selection", waiting=True)
 SEARCH: Op[Selection] = Op("search", QUERY, "Selection", waiting=True)
 EXPLAIN: Op[results.Explanation] = Op("explain", {**QUERY, "item": str}, "Explanation")
-EVAL: Op[results.Evaluation] = Op("eval", {**QUERY, "cases": list, "baseline": bool}, "Evaluation")
+EVAL: Op[results.Evaluation] = Op(
+    "eval",
+    {**QUERY, "cases": list, "baseline": bool, "curve": bool, "grid": dict},
+    "Evaluation",
+)
+EVALUATION: Op[results.Evaluation] = Op("evaluation", {"corpus": str}, "Evaluation")
+CALIBRATE: Op[list[int]] = Op(
+    "calibrate", {"corpus": str, "cases": list}, "int", many=True, repeatable=False
+)
 DISCLOSE: Op[list[Disclosure]] = Op(
     "disclose", {"references": list, "level": str, "expand": str}, "Disclosure", many=True
 )
@@ -175,8 +183,19 @@ DOC_REMOVE: Op[results.WrittenDocument] = Op(
 OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
-        *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
-        *(SECRETS, AUDIT, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS, ADD, RM, RELOAD, WAIT),
-        *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE),
+        *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, EVALUATION, CALIBRATE, DISCLOSE, RECORDS),
+        *(ARTIFACTS, STATUS, FAILURES, SECRETS, AUDIT, INFO, BUILD, HINT, IMPRESSIONS, PROGRESS),
+        *(
+            ADD,
+            RM,
+            RELOAD,
+            WAIT,
+            DISCOVER_IN,
+            REGISTER_DOCS,
+            DROP_DOCS,
+            DOC_ADD,
+            DOC_UPDATE,
+            DOC_REMOVE,
+        ),
     )
 }

@@ -48,7 +48,8 @@ class Engine:
         self.status, self.health, self.info = reader.status, reader.health, reader.info
         self.artifacts, self.failures = reader.artifacts, reader.failures
         self.secrets, self.evaluate, self.wait = reader.secrets, reader.evaluate, reader.wait
-        self.judged = reader.judged
+        self.judged, self.last_evaluation = reader.judged, reader.last_evaluation
+        self.calibrate = state.calibrate_by
         self.step, self.drain = writer.step, writer.drain
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions
