@@ -93,8 +93,8 @@ _HOMES = {
     "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
 }
 _MODULES = {
-    "eval": "irdaemon.evaluate",
-    "eval_gen": "irdaemon.evaluate.generate",
+    "eval": "irdaemon.library.evaluation",
+    "eval_gen": "irdaemon.library.case_generation",
     "inmemory": "irdaemon.library.inmemory",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -19,13 +19,13 @@ from irdaemon.evaluate import (
     evaluate_discovery,
     evaluate_selection,
     floor_of,
-    generate_cases,
     load_cases,
     outcome,
     parse_cases,
     save_cases,
     validate_cases,
 )
+from irdaemon.evaluate.generate import mask_name
 from irdaemon.types import Query
 from tests.support.evaluation import hit, run
 from tests.support.searching import engine_of, tool
@@ -223,4 +223,4 @@ def test_runs_over_other_cases_are_not_compared():
 
 def test_the_library_offers_evaluation_under_its_short_names():
     assert ir.eval.load_cases is load_cases
-    assert ir.eval_gen.generate_cases is generate_cases
+    assert ir.eval_gen.mask_name is mask_name
