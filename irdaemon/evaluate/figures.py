@@ -25,6 +25,8 @@ _STAND_INS = {
 VARIABLES = tuple(_STAND_INS)
 _SIZE_IN = (6.4, 3.4)
 _BINS = 24
+_SHARES = (0, 1.05)
+_APART = 1.4
 _STYLE = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -76,7 +78,7 @@ def frontier(cells: Sequence[Mapping[str, Any]]) -> str:
                     textcoords="offset points",
                 )
             seen.add((x, y))
-        axes.set(xlabel="recall of what was found", ylabel="precision")
+        axes.set(xlabel="recall of what was found", ylabel="precision", xlim=_SHARES, ylim=_SHARES)
 
     return _drawn("frontier", draw)
 
@@ -110,9 +112,11 @@ def curve(points: Sequence[Mapping[str, float]]) -> str:
         sizes = [point["size"] for point in points]
         axes.plot(sizes, [point["first"] for point in points], "o-", color=_STAND_INS["first"])
         axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        # The whole catalogue may be hardly larger than the size before it.
+        named = [each for each in sizes[:-1] if each * _APART <= sizes[-1]] + sizes[-1:]
+        axes.set_xticks(named, [f"{size:,}" for size in named])
         axes.minorticks_off()
-        axes.set_ylim(0, 1.05)
+        axes.set_ylim(*_SHARES)
         axes.set(xlabel="artifacts in the catalogue", ylabel="gold first")
 
     return _drawn("curve", draw)
