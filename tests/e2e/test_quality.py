@@ -3,6 +3,7 @@
 import json
 
 from tests.support.chat import chatting
+from tests.support.running import Running
 
 
 def cases(path, *rows):
@@ -53,6 +54,8 @@ def test_every_part_of_an_evaluation_has_an_action_and_the_plain_form_is_run(hom
     file = cases(home.path / "cases.jsonl", *LABELLED)
     assert home.irc("eval", "run", file).stdout == home.irc("eval", file).stdout
     assert "selection over 2 cases" in home.irc("eval", "select", file).stdout
+    narrow = home.answer("eval", "select", file, "--max-k", "1", "--rel", "0.9")
+    assert narrow["mean_committed"] == 1.0
     swept = home.irc("eval", "sweep", file, "--max-k-grid", "1,2", "--rel-grid", "0.5")
     assert swept.stdout.startswith("best by f1: max_k 1, rel 0.5\n")
     assert len(swept.stdout.splitlines()) == 4
@@ -120,6 +123,34 @@ def test_floors_are_not_set_by_a_few_cases_nor_for_all_corpora_at_once(home, dae
     assert few.returncode == 2
     assert "2 answerable and 1 unanswerable queries are too few" in few.stderr
     assert "--corpus CORPUS" in home.irc("eval", "calibrate", file, "--persist").stderr
+
+
+THINGS = "forms invoices camera lenses chains ledgers compilers kites boats clocks".split()
+DOINGS = ("fill", "fold")
+HOUSEWORK = """baking brewing painting dusting singing knitting whistling cooking sweeping mowing
+raking planting watering pruning digging weeding sleeping reading talking laughing""".split()
+
+
+def test_floors_are_set_by_labelled_cases_of_one_corpus(home):
+    for thing in THINGS:
+        home.skill(f"with-{thing}", f"Fill, fold and archive {thing} of any kind")
+    file = cases(
+        home.path / "cases.jsonl",
+        *(
+            {"query": f"{doing} {thing} of any kind", "gold": f"with-{thing}"}
+            for thing in THINGS
+            for doing in DOINGS
+        ),
+        *({"query": f"{each} in the garden on a sunny day", "gold": []} for each in HOUSEWORK),
+    )
+    with Running(home) as daemon:
+        daemon.wait_idle()
+        told = home.irc("eval", "calibrate", file, "--persist", "-c", "skills")
+        assert told.returncode == 0, told.stderr
+        assert told.stdout.startswith("best floor on the score by these labels: ")
+        assert "skills: hybrid J " in told.stderr
+        floors = home.answer("info", "skills")["floors"]
+    assert {floor["labelled"] for floor in floors.values()} == {True}
 
 
 def test_no_case_at_all_is_wrong_usage(home, daemon):

@@ -111,6 +111,8 @@ def test_a_floor_separates_the_cases_of_each_mode_and_leaves_out_what_was_not_fo
         found = ev.calibrate_min_score(docs, cases, mode=mode, k=4)
         assert (found.j, found.separable, found.n_retrieval_miss) == (1.0, True, 1)
         assert (found.n_inside, found.n_outside) == (4, 2)
+        least = found.spread["inside"][0]
+        assert max(found.spread["outside"], default=0.0) < found.floor < least
     grid = ev.calibrate_min_score(docs, cases, mode="dense", floor_grid=[0.05, 0.3, 0.95])
     assert grid.floor in (0.05, 0.3, 0.95)
 
@@ -153,6 +155,8 @@ def test_a_floor_that_is_to_stay_is_the_one_that_answers_go_by(tmp_path):
     assert (kept.labelled, kept.n_inside, kept.n_outside) == (True, 25, 21)
     answer = ir.discover(built, LABELLED[0].query)
     assert answer.signals["per_source"]["labelled"]["floor"]["labelled"]
+    assert not answer.abstained
+    assert ir.discover(built, LABELLED[-1].query).reason == "below_floor"
     built.close()
     again = ir.open_corpus("labelled", store=store)
     assert ev.load_calibration(again) == kept
