@@ -84,16 +84,19 @@ def frontier(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def scores(cases: Sequence[Mapping[str, Any]], floor: float | None) -> str:
-    """Draw how the best scores of both kinds of cases are spread, with the floor between."""
-    inside = [c["top_score"] or 0.0 for c in cases if c["gold"]]
+    """Draw how the best scores of both kinds of cases are spread, with the floor between.
+
+    Of those with gold the ones that it was found for: the others say nothing about a floor.
+    """
+    inside = [c["top_score"] or 0.0 for c in cases if c["gold"] and c["rank"]]
     outside = [c["top_score"] or 0.0 for c in cases if not c["gold"]]
 
     def draw(axes: Axes) -> None:
         most = max([1.0, *inside, *outside])
         bins = [most * at / _BINS for at in range(_BINS + 1)]
         for values, name, label in (
-            (inside, "first", "with gold"),
-            (outside, "second", "without gold"),
+            (inside, "first", "gold found"),
+            (outside, "second", "no gold"),
         ):
             if values:
                 axes.hist(values, bins, color=_STAND_INS[name], alpha=0.7, label=label)

@@ -23,6 +23,7 @@ _DONE, _INTERNAL = 0, 70
 _MEASURE = "ndcg@10"
 _FAILURES_SHOWN = 25
 _RANKED_SHOWN = 3
+_FIGURES = ("mean", "95% interval", "plain BM25", "cases")
 _FAILED = ("retrieval_miss", "false_action", "surfaced_low_rank")
 _OUTCOMES = {
     "hit_rank_1": "the gold is first",
@@ -227,18 +228,17 @@ def _interval(spread: Sequence[float] | None) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    lines = [f"<table><caption>{_safe(caption)}</caption><tr>", *map(_head, head), "</tr>"]
-    lines += ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows]
+    """Return a table; a column whose head is one of figures is aligned as such."""
+    classes = [" class=figure" if name in _FIGURES else "" for name in head]
+    lines = [f"<table><caption>{_safe(caption)}</caption>", _row("th", head, classes)]
+    lines += [_row("td", row, classes) for row in rows]
     return "".join([*lines, "</table>"])
 
 
-def _head(text: str) -> str:
-    return f"<th>{_safe(text)}</th>"
-
-
-def _cell(text: str) -> str:
-    is_figure = text[:1].isdigit() and len(text) < len("0.000 to 0.0000")
-    return f"<td{' class=figure' if is_figure else ''}>{_safe(text)}</td>"
+def _row(tag: str, texts: Sequence[str], classes: Sequence[str]) -> str:
+    pairs = zip(texts, classes, strict=True)
+    cells = (f"<{tag}{own}>{_safe(text)}</{tag}>" for text, own in pairs)
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _safe(text: str) -> str:

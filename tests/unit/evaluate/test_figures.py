@@ -14,9 +14,9 @@ CELLS = [
     {"max_k": 8, "rel": 0.4, "recall": None, "precision": None},
 ]
 CASES = [
-    {"gold": {"a": 1.0}, "top_score": 0.8},
-    {"gold": {}, "top_score": 0.1},
-    {"gold": {}, "top_score": None},
+    {"gold": {"a": 1.0}, "rank": 1, "top_score": 0.8},
+    {"gold": {}, "rank": None, "top_score": 0.1},
+    {"gold": {}, "rank": None, "top_score": None},
 ]
 DRAWN = {
     "frontier": lambda: figures.frontier(CELLS),
@@ -56,8 +56,13 @@ def test_only_the_selectors_that_none_beats_are_named():
     assert "2 / 0.7" not in drawn
 
 
+def test_a_case_whose_gold_was_not_found_says_nothing_about_the_floor():
+    missed = {"gold": {"z": 1.0}, "rank": None, "top_score": 0.05}
+    assert figures.scores([*CASES, missed], 0.4) == figures.scores(CASES, 0.4)
+
+
 def test_a_class_without_cases_and_a_missing_floor_leave_the_rest():
     drawn = figures.scores(CASES[:1], None)
-    assert "with gold" in drawn
-    assert "without gold" not in drawn
+    assert "gold found" in drawn
+    assert "no gold" not in drawn
     assert "best floor" not in drawn
