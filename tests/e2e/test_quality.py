@@ -59,6 +59,8 @@ def test_every_part_of_an_evaluation_has_an_action_and_the_plain_form_is_run(hom
     swept = home.irc("eval", "sweep", file, "--max-k-grid", "1,2", "--rel-grid", "0.5")
     assert swept.stdout.startswith("best by f1: max_k 1, rel 0.5\n")
     assert len(swept.stdout.splitlines()) == 4
+    floors = home.irc("eval", "sweep", file, "--min-score-grid", "none,0.99").stdout
+    assert "min_score" in floors.splitlines()[1]
     assert "J 1.000" in home.irc("eval", "calibrate", file).stdout
     assert home.irc("eval", "curve", file).stdout.split()[-2:] == ["2", "1.000"]
 

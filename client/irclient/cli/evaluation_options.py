@@ -42,7 +42,7 @@ def _add_sweep(page: argparse.ArgumentParser) -> None:
     page.add_argument("--max-k-grid", type=_several(int), metavar="N,...", help="1,2,3,5,8")
     page.add_argument("--rel-grid", type=_several(float), metavar="F,...", help="0.4,0.5 to 0.9")
     page.add_argument(
-        "--floor-grid", type=_several(floor), metavar="F,...", help="floors; none is one too"
+        "--min-score-grid", type=_several(floor), metavar="F,...", help="none, or floors to try"
     )
     page.add_argument("--objective", default="f1", metavar="MEASURE", help=f"{_OBJECTIVES} (f1)")
     _add_asking(page)

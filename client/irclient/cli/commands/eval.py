@@ -106,7 +106,8 @@ def _select(client: Client, options: argparse.Namespace) -> int:
 
 
 def _sweep(client: Client, options: argparse.Namespace) -> int:
-    named = {"max_k": options.max_k_grid, "rel": options.rel_grid, "min_score": options.floor_grid}
+    named = {"max_k": options.max_k_grid, "rel": options.rel_grid}
+    named["min_score"] = options.min_score_grid
     grid = {name: values for name, values in named.items() if values}
     measured = _measured(client, options, grid=grid)
     cells = measured.sweep
