@@ -16,11 +16,13 @@ from typing import Any
 
 from irdaemon.evaluate import figures
 from irdaemon.evaluate.compare import Comparison, compare_values
+from irdaemon.evaluate.measures import ndcg
+from irdaemon.evaluate.ranking import PRIMARY_K
 
 log = logging.getLogger(__name__)
 
 _DONE, _INTERNAL = 0, 70
-_MEASURE = "ndcg@10"
+_MEASURE = f"ndcg@{PRIMARY_K}"
 _FAILURES_SHOWN = 25
 _RANKED_SHOWN = 3
 _FIGURES = ("mean", "95% interval", "plain BM25", "cases")
@@ -64,8 +66,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def page(made: Mapping[str, Any]) -> str:
-    """Return the page of an `evaluation`, compared with the one `before` where that is not None."""
-    now, before = made["evaluation"], made.get("before")
+    """Return the page of an `evaluation`.
+
+    Where they are given it is compared with the one `before`, and with what another program ranked:
+    `against` has ids by query.
+    """
+    now = made["evaluation"]
     title = f"Evaluation of {', '.join(now['corpora'])}"
     parts = [
         f"<h1>{_safe(title)}</h1>",
@@ -74,7 +80,7 @@ def page(made: Mapping[str, Any]) -> str:
         *_frontier(now),
         *_scores(now),
         *_curve(now),
-        *_comparisons(now, before),
+        *_comparisons(now, made.get("before"), made.get("against")),
         *_failures(now),
     ]
     return (
@@ -162,13 +168,19 @@ def _curve(now: Mapping[str, Any]) -> Iterator[str]:
     yield figures.curve(now["curve"])
 
 
-def _comparisons(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> Iterator[str]:
-    if not now.get("compared") and before is None:
+def _comparisons(
+    now: Mapping[str, Any],
+    before: Mapping[str, Any] | None,
+    against: Mapping[str, Sequence[str]] | None,
+) -> Iterator[str]:
+    if not now.get("compared") and before is None and against is None:
         return
     yield "<h2>Comparison</h2>"
     if now.get("compared"):
         known = {f: now["compared"].get(f) for f in Comparison.__slots__}
         yield f"<p>Against plain BM25: {_safe(str(Comparison(**known)))}.</p>"
+    if against is not None:
+        yield f"<p>Against the run that was given: {_safe(str(_compared(now, against)))}.</p>"
     if before is None:
         return
     pairs = _pairs(now["cases"], before["cases"])
@@ -181,6 +193,13 @@ def _comparisons(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> It
     yield f"<p>Against the evaluation of {when}, over {same} set of artifacts, on the cases that"
     yield f"both have: {_safe(str(found))}.</p>"
     yield figures.differences([new - old for new, old in pairs], _MEASURE)
+
+
+def _compared(now: Mapping[str, Any], against: Mapping[str, Sequence[str]]) -> Comparison:
+    """Compare the cases with what another program ranked for them."""
+    cases = [case for case in now["cases"] if case["gold"]]
+    theirs = [ndcg(against.get(case["id"], ()), case["gold"], PRIMARY_K) for case in cases]
+    return compare_values(_MEASURE, [case["measures"][_MEASURE] for case in cases], theirs)
 
 
 def _pairs(

@@ -86,6 +86,10 @@ def test_trec_files_come_out_and_go_in_again(home, daemon):
     again = home.answer("eval", "run", "--qrels", str(qrels), "--topics", str(topics))
     first = home.answer("eval", "run", file)
     assert again["discovery"]["measures"] == first["discovery"]["measures"]
+    page = home.path / "report.html"
+    drawn = home.irc("eval", "report", file, "-o", str(page), "--against", str(run))
+    assert drawn.returncode == 0, drawn.stderr
+    assert "over 2 pairs: 0 better, 0 worse" in page.read_text("utf-8")
 
 
 def test_uses_become_cases_that_are_to_be_reviewed_and_are_answered_at_once(home, daemon):

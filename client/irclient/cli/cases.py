@@ -16,6 +16,7 @@ _FORM = 'write {"query": "...", "gold": ["id"]}'
 _ESCAPED = str.maketrans({" ": "%20", "\t": "%09", "\n": "%0A", "\r": "%0D", "%": "%25"})
 _QRELS = "query 0 id grade"
 _TOPICS = "query text"
+_RUN = "query Q0 id rank score tag"
 
 PlainCase = dict[str, Any]
 
@@ -96,6 +97,21 @@ def trec_cases(qrels: str, topics: str) -> list[PlainCase]:
     if not cases:
         raise QueryError(f"{_name(topics)}: no topics are in it", f"write `{_TOPICS}` a line")
     return cases
+
+
+def read_trec_run(path: str) -> dict[str, list[str]]:
+    """Read a TREC run: the ids by query, by falling score; of equals the better rank comes first.
+
+    Raises QueryError naming the file and the line.
+    """
+    found: dict[str, list[tuple[float, float, str]]] = {}
+    for number, line in _lines(path):
+        try:
+            query, _, artifact_id, rank, score, _ = line.split()
+            found.setdefault(query, []).append((-float(score), float(rank), _read(artifact_id)))
+        except ValueError as error:
+            raise QueryError(f"{_name(path)}:{number}: it is not `{_RUN}`") from error
+    return {query: [each for *_, each in sorted(places)] for query, places in found.items()}
 
 
 def write_trec_run(path: str, cases: Sequence[Mapping[str, Any]]) -> None:

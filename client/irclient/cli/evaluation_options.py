@@ -92,6 +92,9 @@ def _add_mine(page: argparse.ArgumentParser) -> None:
 def _add_report(page: argparse.ArgumentParser) -> None:
     _add_cases(page)
     page.add_argument("-o", "--output", required=True, metavar="FILE.html", help="the page")
+    page.add_argument(
+        "--against", default="", metavar="RUN", help="compare with a TREC run over the same cases"
+    )
     _add_asking(page)
 
 

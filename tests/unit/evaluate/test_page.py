@@ -57,6 +57,15 @@ def test_figures_in_the_tables_are_those_of_the_data(made):
     assert "over 2 pairs" in shown  # the cases that the evaluation before had as well
 
 
+def test_what_another_program_ranked_is_compared_case_by_case(made):
+    ranked = {"q00000": ["fill"], "q00001": ["deploy"], "q00002": ["gone"]}
+    shown = page({**made, "against": ranked})
+    (told,) = re.findall("Against the run that was given: ([^<]*)", shown)
+    assert told.startswith("ndcg@10 -")
+    assert "over 3 pairs: 0 better, 2 worse" in told
+    assert "the run that was given" not in page({**made, "against": None})
+
+
 def test_failures_are_told_with_what_was_expected_and_what_came(made):
     shown = page(made)
     rows = re.findall(r"<tr><td>(?:merge some files|clouds).*?</tr>", shown)

@@ -223,6 +223,7 @@ def _texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
 
 
 def _report(client: Client, options: argparse.Namespace) -> int:
+    against = files.read_trec_run(options.against) if options.against else None
     before = _kept(client, options.corpus)
     if options.cases or options.qrels or options.topics:
         now = _measured(client, options, baseline=True, curve=True)
@@ -231,6 +232,7 @@ def _report(client: Client, options: argparse.Namespace) -> int:
     else:
         now, before = before, None
     made = {"evaluation": plain_data(now), "before": plain_data(before) if before else None}
+    made["against"] = against
     missing = [package for package in _DRAWN_BY if not is_installed(package)]
     path = f"{os.path.splitext(options.output)[0]}.json" if missing else options.output
     files.write_text(path, as_json(made) + "\n" if missing else "", over=True)

@@ -6,6 +6,7 @@ import pytest
 
 from irclient.cli.cases import (
     read_cases,
+    read_trec_run,
     trec_cases,
     write_cases,
     write_trec_qrels,
@@ -77,4 +78,13 @@ def test_what_is_written_for_trec_the_library_reads(tmp_path):
     write_trec_run(str(tmp_path / "run"), EVALUATED)
     write_trec_qrels(str(tmp_path / "qrels"), EVALUATED)
     assert read_run(tmp_path / "run") == {"q00000": ["50%", "x", "a b"]}
+    assert read_trec_run(str(tmp_path / "run")) == {"q00000": ["50%", "x", "a b"]}
     assert read_qrels(tmp_path / "qrels") == {"q00000": {"a b": 2.0, "50%": 1.0}}
+
+
+def test_a_run_is_in_the_order_of_its_scores_and_a_line_of_another_form_is_named(tmp_path):
+    run = file(tmp_path / "run", "q Q0 b 1 0.5 t\nq Q0 a 2 0.9 t\nq Q0 c 3 0.5 t\n")
+    assert read_trec_run(run) == {"q": ["a", "b", "c"]}
+    for line in ("q Q0 a 1 0.5", "q Q0 a one 0.5 t"):
+        with pytest.raises(QueryError, match="run:2"):
+            read_trec_run(file(tmp_path / "run", f"q Q0 b 1 0.5 t\n{line}\n"))
