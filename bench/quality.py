@@ -91,7 +91,7 @@ def ours(
 
 def measured(inside: Sequence[Run], outside: Sequence[Run]) -> dict[str, float | None]:
     """Return every figure of one system on one set."""
-    found = evaluate_discovery(inside)["measures"]
+    found = evaluate_discovery(inside).measures
     chosen = evaluate_selection([*inside, *outside])
     kept = [run for run in inside if set(run.case.gold) & set(run.ranked)]
     among_kept = evaluate_selection([*kept, *outside])
@@ -100,11 +100,11 @@ def measured(inside: Sequence[Run], outside: Sequence[Run]) -> dict[str, float |
         "ndcg": found["ndcg@10"],
         "hit1": found["precision@1"],
         "recall": found["recall@10"],
-        "f1": chosen["f1"],
-        "f1_all": chosen["f1_all"],
-        "committed": chosen["mean_committed"],
-        "j": chosen["j"],
-        "j_retrieved": among_kept["j"],
+        "f1": chosen.f1,
+        "f1_all": chosen.f1_all,
+        "committed": chosen.mean_committed,
+        "j": chosen.j,
+        "j_retrieved": among_kept.j,
         "j_best": round(best.j, 4) if outside else None,
     }
 

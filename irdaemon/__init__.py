@@ -139,8 +139,8 @@ _HOMES = {
     "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
 }
 _MODULES = {
-    "eval": "irdaemon.evaluate",
-    "eval_gen": "irdaemon.evaluate.generate",
+    "eval": "irdaemon.library.evaluation",
+    "eval_gen": "irdaemon.library.case_generation",
     "inmemory": "irdaemon.library.inmemory",
     "tools": "irdaemon.library.tools",
 }

@@ -56,6 +56,7 @@ COVERED_BY = {
     "irclient.cli.commands.*": "unit/cli/test_commands.py",
     "irclient.cli.conditions": "unit/irclient/test_command_line.py",
     "irclient.cli.evaluation": "integration/cli/test_forged_lines.py",
+    "irclient.cli.evaluation_options": "unit/cli/test_commands.py",
     "irclient.cli.explanation": "unit/discovery/test_explain.py",
     "irclient.cli.main": "unit/cli/test_commands.py",
     "irclient.cli.prometheus": "integration/cli/test_forged_lines.py",

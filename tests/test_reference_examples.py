@@ -115,10 +115,9 @@ def test_discovery_and_selection_are_evaluated_and_the_selector_swept(corpus, tm
     lines = [json.dumps({"query": asked, "gold": [ids[name]]}) for asked, name in wanted.items()]
     file.write_text("\n".join(lines) + "\n")
     cases = ev.load_cases(str(file))
-    runs = ev.answered(corpus.engine, cases, ir.Query("", corpora=(corpus.name,), mode="hybrid"))
-    assert ev.evaluate_discovery(runs)["measures"]["recall@1"] == 1.0
-    assert ev.evaluate_selection(runs)
-    assert ev.sweep_selector(runs).best()
+    assert ir.eval.evaluate_discovery(corpus, cases, mode="hybrid").measures["recall@1"] == 1.0
+    assert ir.eval.evaluate_selection(corpus, cases, strategy="conservative").n == 2
+    assert ir.eval.sweep_selector(corpus, cases).best()
 
 
 def test_accuracy_is_told_by_the_size_of_a_catalogue():

@@ -118,14 +118,32 @@ class AsyncClient:
         return await self._run(ops.EXPLAIN, {**as_query(query).to_dict(), "item": item})
 
     async def eval(
-        self, cases: Sequence[Mapping[str, Any]], query: Query | str, baseline: bool = False
+        self,
+        cases: Sequence[Mapping[str, Any]],
+        query: Query | str,
+        baseline: bool = False,
+        curve: bool = False,
+        grid: Mapping[str, Sequence[Any]] | None = None,
     ) -> Evaluation:
         """Return how good the answers to cases {query, gold, ...} are, asked as `query` is.
 
-        With `baseline`, also what plain BM25 would find.
+        With `baseline`, also what plain BM25 would find; with `curve`, how often the gold is first
+        in smaller catalogues. `grid` has lists of `max_k`, `rel` and `min_score` to try.
         """
         args = {**as_query(query).to_dict(), "cases": list(cases), "baseline": baseline}
-        return await self._run(ops.EVAL, args)
+        wanted = {"curve": curve, "grid": dict(grid or {})}
+        return await self._run(ops.EVAL, {**args, **wanted})
+
+    async def evaluation(self, corpus: str) -> Evaluation:
+        """Return the last evaluation that was made of a corpus; raise NotFound without one."""
+        return await self._run(ops.EVALUATION, {"corpus": corpus})
+
+    async def calibrate(self, corpus: str, cases: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Have the floors of a corpus found anew by labelled cases; return the number of the job.
+
+        They hold until the corpus has changed so much that it is calibrated anew.
+        """
+        return await self._run(ops.CALIBRATE, {"corpus": corpus, "cases": list(cases)})
 
     async def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"

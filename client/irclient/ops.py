@@ -105,7 +105,15 @@ DISCOVER: Op[Selection] = Op(
 )
 SEARCH: Op[Selection] = Op("search", {**QUERY, "noted": bool}, "Selection", waiting=True)
 EXPLAIN: Op[results.Explanation] = Op("explain", {**QUERY, "item": str}, "Explanation")
-EVAL: Op[results.Evaluation] = Op("eval", {**QUERY, "cases": list, "baseline": bool}, "Evaluation")
+EVAL: Op[results.Evaluation] = Op(
+    "eval",
+    {**QUERY, "cases": list, "baseline": bool, "curve": bool, "grid": dict},
+    "Evaluation",
+)
+EVALUATION: Op[results.Evaluation] = Op("evaluation", {"corpus": str}, "Evaluation")
+CALIBRATE: Op[list[int]] = Op(
+    "calibrate", {"corpus": str, "cases": list}, "int", many=True, repeatable=False
+)
 DISCLOSE: Op[list[Disclosure]] = Op(
     "disclose", {"references": list, "level": str, "expand": str}, "Disclosure", many=True
 )
@@ -197,9 +205,9 @@ DOC_INDEX: Op[results.IndexedDirectory] = Op(
 OPS: Mapping[str, Op[Any]] = {
     op.name: op
     for op in (
-        *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, DISCLOSE, RECORDS, ARTIFACTS, STATUS, FAILURES),
-        *(SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT, IMPRESSIONS),
-        *(USAGE, USAGE_FORGET, GAPS, LISTING, PROGRESS, ADD, RM, RELOAD, WAIT),
+        *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, EVALUATION, CALIBRATE, DISCLOSE, RECORDS),
+        *(ARTIFACTS, STATUS, FAILURES, SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT),
+        *(IMPRESSIONS, USAGE, USAGE_FORGET, GAPS, LISTING, PROGRESS, ADD, RM, RELOAD, WAIT),
         *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

@@ -395,9 +395,12 @@ class Explanation(Result):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Result):
-    """How good the answers to cases are.
+    """How good the answers to cases are, over which corpora and when.
 
-    `baseline` is there only where it was asked for: the measures of plain BM25.
+    `asked` is how they were asked (k, mode, max_k); `signature` names the set of `artifacts` that
+    there were. `cases` has what became of each case. Only where they were asked for there are
+    `baseline`, the measures of plain BM25, with how the answers compare to it in `compared`, and
+    the `curve` of accuracy over the size of the catalogue.
     """
 
     discovery: Mapping[str, Any]
@@ -405,4 +408,13 @@ class Evaluation(Result):
     floor: Mapping[str, Any] = field(default_factory=dict)
     sweep: Sequence[Mapping[str, Any]] = ()
     drift: Mapping[str, Any] = field(default_factory=dict)
+    cases: Sequence[Mapping[str, Any]] = ()
+    corpora: Sequence[str] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    artifacts: int = 0
+    signature: str = ""
+    generation: int = 0
+    at: float = 0.0
     baseline: Mapping[str, float] | None = field(default=None, metadata=_OPTIONAL)
+    compared: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    curve: Sequence[Mapping[str, float]] | None = field(default=None, metadata=_OPTIONAL)

@@ -52,7 +52,8 @@ class Engine:
         self.artifacts, self.failures = reader.artifacts, reader.failures
         self.secrets, self.evaluate, self.wait = reader.secrets, reader.evaluate, reader.wait
         self.judged, self.may_ask_model = reader.judged, reader.may_ask_model
-        self.coverage = reader.coverage
+        self.coverage, self.last_evaluation = reader.coverage, reader.last_evaluation
+        self.calibrate = state.calibrate_by
         self.step, self.drain = writer.step, writer.drain
         self.reconfigure, self.shed = writer.reconfigure, writer.shed
         self.request, self.impressions = state.request, state.impressions

@@ -62,11 +62,12 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
 
 
 def _labelled(state: State, corpus: Corpus) -> Labelled | None:
-    """Return the labelled queries that the configuration names for a corpus."""
-    if not corpus.cases:
+    """Return the labelled queries given for a corpus, or else those the configuration names."""
+    given = state.labels.pop(corpus.name, None)
+    if given is None and not corpus.cases:
         return None
     try:
-        cases = load_cases(corpus.cases)
+        cases = list(given) if given is not None else load_cases(corpus.cases)
     except QueryError as error:
         data = {"corpus": corpus.name, "path": corpus.cases, "reason": str(error)}
         state.notify("failure", data)

@@ -22,18 +22,13 @@ from irdaemon.discovery.related import Shelf, with_related
 from irdaemon.discovery.rounds import in_rounds, judged
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
+from irdaemon.engine.evaluation import EvaluationRequest, evaluated
 from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.health import Health
 from irdaemon.engine.model_selection import may_ask_model, model_selector
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.evaluate import (
-    Case,
-    Catalogue,
-    evaluate_discovery,
-    plain_bm25,
-    report,
-)
+from irdaemon.evaluate import Case
 from irdaemon.ledger import ArtifactPage
 from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection
@@ -143,23 +138,18 @@ class Reader:
         return explain(self._state.snapshot, validated(as_query(query)), self._state.models, item)
 
     def evaluate(
-        self, cases: Sequence[Case], query: Query, baseline: bool = False
+        self, cases: Sequence[Case], query: Query, wanted: EvaluationRequest | None = None
     ) -> dict[str, Any]:
         """Ask every case, shaped as `query` is, and return how good the answers are.
 
-        With `baseline`, also what plain BM25 finds.
+        What it returns is the plain data of an Evaluation of irclient.
         """
-        snapshot, catalogue = self._state.snapshot, Catalogue()
-        indexes = asked(snapshot, query.corpora)
-        for index in indexes:
-            cards = [index.rows.cards[owner] for owner in index.rows.owners()]
-            catalogue.add((card.artifact_id, card.name) for card in cards)
-        measured = report(self, cases, query, catalogue)
-        if baseline:
-            resolved = [catalogue.resolved(case) for case in cases]
-            plain = plain_bm25(indexes, snapshot.vocabulary, resolved)
-            measured["baseline"] = evaluate_discovery(plain)["measures"]
-        return measured
+        return evaluated(self._state, self, cases, query, wanted or EvaluationRequest())
+
+    def last_evaluation(self, corpus: str) -> dict[str, Any]:
+        """Return the last evaluation of a corpus that was kept. Raises NotFound."""
+        self._state.check_known(corpus)
+        return self._state.evaluations.last(corpus)
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"

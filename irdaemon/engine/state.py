@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,16 +20,19 @@ from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.embed.pool import Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
+from irdaemon.engine.evaluation_store import EvaluationStore
 from irdaemon.engine.health import Policy
 from irdaemon.engine.host import Host, InProcess
 from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.retry import JobRetries, ScanRetries
+from irdaemon.evaluate import Case
 from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.retrieve.rerank import Rereading
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
+from irdaemon.selection.calibrate import check_labels
 from irdaemon.types import Tuning
 from irdaemon.usage.notes import UsageNotes, UsageOptions
 
@@ -103,6 +106,9 @@ class State:
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
         # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
         self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
+        self.evaluations = EvaluationStore.beside(ledger.path)
+        # Labelled cases that a calibration which is waiting is to take, by corpus.
+        self.labels: dict[str, tuple[Case, ...]] = {}
 
     def forget_answers(self) -> None:
         """Drop the answers kept for queries with a budget, not how long the tiers take."""
@@ -117,6 +123,17 @@ class State:
         if self.ledger.read_only:
             raise Unavailable("the ledger is open for reading only", "build the corpus again")
         return self.work.add(job)
+
+    def calibrate_by(self, corpus: str, cases: Sequence[Case]) -> int:
+        """Have the floors of a corpus found anew by labelled cases; return the job's number.
+
+        Raises QueryError where there are too few of them, or of artifacts.
+        """
+        self.check_known(corpus)
+        inside = sum(bool(case.gold) for case in cases)
+        check_labels(self.snapshot.corpora[corpus], inside, len(cases) - inside)
+        self.labels[corpus] = tuple(cases)
+        return self.request(Job("calibrate", corpus))
 
     @property
     def pending(self) -> int:

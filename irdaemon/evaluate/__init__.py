@@ -13,12 +13,19 @@ from irdaemon.evaluate.cases import (
     corpus_signature,
     load_cases,
     parse_cases,
+    query_id,
     save_cases,
     validate_cases,
 )
-from irdaemon.evaluate.compare import Comparison, compare
-from irdaemon.evaluate.curve import distractor_robustness_curve
-from irdaemon.evaluate.generate import generate_abstentions, generate_cases
+from irdaemon.evaluate.choice import SelectionReport, evaluate_selection
+from irdaemon.evaluate.compare import Comparison, compare, compare_values
+from irdaemon.evaluate.curve import curve_of_ranks, distractor_robustness_curve
+from irdaemon.evaluate.generate import (
+    CaseMaking,
+    build_eval_set,
+    generate_abstentions,
+    generate_cases,
+)
 from irdaemon.evaluate.gold import Catalogue
 from irdaemon.evaluate.graded import (
     GradedQuery,
@@ -26,33 +33,44 @@ from irdaemon.evaluate.graded import (
     compare_indexings,
     graded_ndcg,
 )
-from irdaemon.evaluate.report import report
-from irdaemon.evaluate.runs import (
-    Run,
-    Searcher,
-    answered,
-    evaluate_discovery,
-    evaluate_selection,
-    outcome,
+from irdaemon.evaluate.ranking import DiscoveryReport, evaluate_discovery, outcome
+from irdaemon.evaluate.report import Evaluating, report
+from irdaemon.evaluate.runs import Run, Searcher, answered
+from irdaemon.evaluate.sweep import Cell, Grid, Sweep, sweep_selector
+from irdaemon.evaluate.trec import (
+    cases_of,
+    read_qrels,
+    read_run,
+    runs_of,
+    write_qrels,
+    write_run,
 )
-from irdaemon.evaluate.sweep import Cell, Sweep, sweep_selector
 
 __all__ = [
     "Calibration",
     "Case",
+    "CaseMaking",
     "Catalogue",
     "Cell",
     "Comparison",
+    "DiscoveryReport",
+    "Evaluating",
     "GradedQuery",
+    "Grid",
     "IndexingComparison",
     "Run",
     "Searcher",
+    "SelectionReport",
     "Sweep",
     "answered",
+    "build_eval_set",
     "calibrate_min_score",
+    "cases_of",
     "compare",
     "compare_indexings",
+    "compare_values",
     "corpus_signature",
+    "curve_of_ranks",
     "distractor_robustness_curve",
     "evaluate_discovery",
     "evaluate_selection",
@@ -64,8 +82,14 @@ __all__ = [
     "outcome",
     "parse_cases",
     "plain_bm25",
+    "query_id",
+    "read_qrels",
+    "read_run",
     "report",
+    "runs_of",
     "save_cases",
     "sweep_selector",
     "validate_cases",
+    "write_qrels",
+    "write_run",
 ]

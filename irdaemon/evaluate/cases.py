@@ -1,13 +1,15 @@
 """Cases: queries with what answers them, kept as JSON lines.
 
-`{"query": ..., "gold": [ids], "corpus"?, "source_id"?, "metadata"?}`; `gold` may be one text. A
-case without gold is one to abstain on. A first line `{"__meta__": ...}` is passed over.
+`{"query": ..., "gold": [ids], "corpus"?, "source_id"?, "metadata"?}`; `gold` may be one text, or a
+mapping of ids to grades, numbers above 0 (0: it was judged, and is no answer). A case without gold
+is one to abstain on. A first line `{"__meta__": ...}` is passed over.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,42 +20,68 @@ from irclient.errors import QueryError
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A query and the ids of the artifacts that answer it; none: abstain."""
+    """A query and the ids of the artifacts that answer it; none: abstain.
+
+    `grades` says how well each does, where they differ: above 0, and 1 where it is not named.
+    """
 
     query: str
     gold: tuple[str, ...] = ()
     corpus: str = ""
     source_id: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    grades: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def relevance(self) -> dict[str, float]:
+        """Return the grade of each id of the gold."""
+        return {each: self.grades.get(each, 1.0) for each in self.gold}
 
     @classmethod
     def from_dict(cls, data: Any, where: str = "the case") -> Case:
         """Build a case from plain data. Raises QueryError naming `where`."""
         if not isinstance(data, Mapping) or not isinstance(data.get("query"), str):
             raise QueryError(f"{where} has no query", 'write {"query": "...", "gold": ["id"]}')
-        gold = data.get("gold") or ()
-        gold = (gold,) if isinstance(gold, str) else gold
-        if not isinstance(gold, (list, tuple)) or not all(isinstance(g, str) for g in gold):
-            raise QueryError(f"{where}: gold must be an id or a list of ids, not {gold!r:.60}")
+        grades = _grades(data.get("gold") or (), where)
         return cls(
             query=data["query"],
-            gold=tuple(dict.fromkeys(gold)),
+            gold=tuple(grades),
             corpus=str(data.get("corpus") or ""),
             source_id=str(data.get("source_id") or ""),
             metadata=dict(data.get("metadata") or {}),
+            grades=grades if any(grade != 1 for grade in grades.values()) else {},
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as plain data, without what is empty."""
-        plain: dict[str, Any] = {"query": self.query, "gold": list(self.gold)}
+        gold = self.relevance if self.grades else list(self.gold)
+        plain: dict[str, Any] = {"query": self.query, "gold": gold}
         for name in ("corpus", "source_id", "metadata"):
             if value := getattr(self, name):
                 plain[name] = value
         return plain
 
 
+def _grades(gold: Any, where: str) -> dict[str, float]:
+    """Return the grades above 0 by id. Raises QueryError naming `where`."""
+    gold = (gold,) if isinstance(gold, str) else gold
+    if isinstance(gold, Mapping) and all(map(_is_grade, gold.values())):
+        return {str(each): float(grade) for each, grade in gold.items() if grade > 0}
+    if not isinstance(gold, (list, tuple)) or not all(isinstance(g, str) for g in gold):
+        raise QueryError(
+            f"{where}: gold must be an id, a list of ids, or ids with grades from 0, not"
+            f" {gold!r:.60}"
+        )
+    return dict.fromkeys(gold, 1.0)
+
+
+def _is_grade(given: object) -> bool:
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    return number and math.isfinite(given) and given >= 0  # type: ignore[arg-type, operator]
+
+
 def parse_cases(lines: Iterable[str], name: str = "cases") -> list[Case]:
-    """Read cases from JSON lines. Raises QueryError naming the file and the line."""
+    """Read cases from JSON lines. Raises QueryError naming the file, and the line that is none."""
     cases = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -65,6 +93,8 @@ def parse_cases(lines: Iterable[str], name: str = "cases") -> list[Case]:
         if number == 1 and isinstance(data, Mapping) and "__meta__" in data:
             continue
         cases.append(Case.from_dict(data, f"{name}:{number}"))
+    if not cases:
+        raise QueryError(f"{name}: no cases are in it", 'write {"query": "...", "gold": ["id"]}')
     return cases
 
 
@@ -85,6 +115,11 @@ def save_cases(
     rows += [case.to_dict() for case in cases]
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def query_id(number: int) -> str:
+    """Return the id of the case of a number, from 0, in reports and in TREC's files."""
+    return f"q{number:05d}"
 
 
 def validate_cases(cases: Sequence[Case], ids: Iterable[str]) -> dict[int, list[str]]:

@@ -3,37 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from irdaemon.evaluate.measures import MEASURES
-from irdaemon.evaluate.runs import PRIMARY_K, Run
+from irclient.errors import QueryError
+from irdaemon.evaluate.intervals import Interval, intervals
+from irdaemon.evaluate.ranking import PRIMARY_K, check_metrics, values_of
+from irdaemon.evaluate.runs import Run
 
 _SHUFFLES = 10_000
+_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The mean difference in a measure, and the two-sided p of a paired randomisation test."""
+    """The mean difference in a measure, and the two-sided p of a paired randomisation test.
+
+    `interval` is the 95% interval of the difference, None for fewer than two pairs; `better` and
+    `worse` count the pairs that differ.
+    """
 
     difference: float
     p: float
     n: int
+    measure: str = ""
+    interval: Interval | None = None
+    better: int = 0
+    worse: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        spread = " [{:+.4f}, {:+.4f}]".format(*self.interval) if self.interval else ""
+        return (
+            f"{self.measure} {self.difference:+.4f}{spread}, p {self.p:.4f} over {self.n} pairs:"
+            f" {self.better} better, {self.worse} worse"
+        )
 
 
 def compare(
     one: Sequence[Run], other: Sequence[Run], measure: str = "ndcg", k: int = PRIMARY_K
 ) -> Comparison:
-    """Compare two runs over the same cases (Smucker, Allan and Carterette 2007); seeded."""
+    """Compare two runs over the same cases (Smucker, Allan and Carterette 2007); seeded.
+
+    Raises QueryError for an unknown measure, or where the cases are others.
+    """
+    check_metrics([measure], [k])
+    if [run.case.query for run in one] != [run.case.query for run in other]:
+        raise QueryError("the runs are not over the same cases", "ask both the same cases")
+    name = f"{measure}@{k}"
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a.case.gold]
-    score = MEASURES[measure]
-    differences = np.array(
-        [score(a.ranked, a.case.gold, k) - score(b.ranked, b.case.gold, k) for a, b in pairs]
+    return compare_values(
+        name,
+        [values_of(a, [measure], [k])[name] for a, _ in pairs],
+        [values_of(b, [measure], [k])[name] for _, b in pairs],
     )
-    if not len(differences):
-        return Comparison(0.0, 1.0, 0)
-    signs = np.random.default_rng(0).choice((-1, 1), (_SHUFFLES, len(differences)))
-    by_luck = np.abs((signs * differences).mean(axis=1))
-    extreme = int((by_luck >= abs(differences.mean()) - 1e-12).sum())
-    return Comparison(float(differences.mean()), (extreme + 1) / (_SHUFFLES + 1), len(differences))
+
+
+def compare_values(measure: str, one: Sequence[float], other: Sequence[float]) -> Comparison:
+    """Compare the values of a measure over the same queries; see `compare`."""
+    differences = np.array(one, np.float64) - np.array(other, np.float64)
+    n = len(differences)
+    if not n:
+        return Comparison(0.0, 1.0, 0, measure)
+    mean = float(differences.mean())
+    return Comparison(
+        difference=mean,
+        p=(_as_extreme(differences) + 1) / (_SHUFFLES + 1),
+        n=n,
+        measure=measure,
+        interval=intervals({measure: differences.tolist()}).get(measure),
+        better=int((differences > 0).sum()),
+        worse=int((differences < 0).sum()),
+    )
+
+
+def _as_extreme(differences: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+    """Return how many random signs give a mean as far from 0, or farther."""
+    chance, found = np.random.default_rng(0), 0
+    least = abs(differences.mean()) - 1e-12
+    for _ in range(_SHUFFLES // _AT_ONCE):
+        signs = chance.choice((-1.0, 1.0), (_AT_ONCE, len(differences)))
+        found += int((np.abs(signs @ differences) / len(differences) >= least).sum())
+    return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import comb
 from statistics import fmean
 from typing import Any
 
@@ -46,7 +47,36 @@ def distractor_robustness_curve(
         ]
         return round(fmean(found), 4) if found else 0.0
 
-    return {size: accuracy(size) for size in sorted({min(size, len(scope)) for size in sizes})}
+    return {size: accuracy(size) for size in _sizes(sizes, len(scope))}
+
+
+def curve_of_ranks(
+    ranks: Iterable[int | None], n: int, sizes: Sequence[int] = SIZES
+) -> dict[int, float]:
+    """Return, by catalogue size, how often the gold is expected to be first, from its ranks.
+
+    A rank is that of the gold, from 1, among all `n` artifacts; None: not found. In a catalogue
+    drawn at random the gold is first where none of those before it were drawn, if scores do not
+    depend on what else is there: nothing is indexed again.
+    """
+    before = [None if rank is None else rank - 1 for rank in ranks]
+    return {
+        size: round(fmean(_first(each, size, n) for each in before), 4) if before else 0.0
+        for size in _sizes(sizes, n)
+    }
+
+
+def _first(before: int | None, size: int, n: int) -> float:
+    """Return the chance that none of `before` is among size - 1 drawn out of n - 1."""
+    if before is None:
+        return float(size == 1)
+    return comb(n - 1 - before, size - 1) / comb(n - 1, size - 1)
+
+
+def _sizes(sizes: Sequence[int], most: int) -> list[int]:
+    if any(size < 1 for size in sizes):
+        raise QueryError("a catalogue has one item at least", f"not one of {list(sizes)!r:.60}")
+    return sorted({min(size, most) for size in sizes if most})
 
 
 def _check(scope: Mapping[str, Item], probe: Case) -> None:

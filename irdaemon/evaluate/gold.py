@@ -24,7 +24,9 @@ class Catalogue:
 
     def resolved(self, case: Case) -> Case:
         """Return the case with ids for gold; what is ambiguous or unknown stays as written."""
-        return replace(case, gold=tuple(self._resolved(gold) for gold in case.gold))
+        gold = tuple(self._resolved(each) for each in case.gold)
+        grades = {self._resolved(each): grade for each, grade in case.grades.items()}
+        return replace(case, gold=gold, grades=grades)
 
     def _resolved(self, gold: str) -> str:
         meant = self._called.get(gold, set())

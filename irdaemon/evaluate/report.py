@@ -1,44 +1,81 @@
-"""The report of `irc eval`: everything that one pass over the cases measures."""
+"""The evaluation of a searcher by labelled cases: everything that one pass over them measures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from irdaemon.evaluate.calibrate import calibrate_min_score
-from irdaemon.evaluate.cases import Case, validate_cases
+from irdaemon.evaluate.cases import Case, query_id, validate_cases
+from irdaemon.evaluate.choice import evaluate_selection
 from irdaemon.evaluate.gold import Catalogue
-from irdaemon.evaluate.runs import Searcher, answered, evaluate_discovery, evaluate_selection
-from irdaemon.evaluate.sweep import sweep_selector
+from irdaemon.evaluate.ranking import METRICS, PRIMARY_K, evaluate_discovery, outcome, values_of
+from irdaemon.evaluate.runs import Run, Searcher, answered
+from irdaemon.evaluate.sweep import Grid, sweep_selector
 from irdaemon.types import Query
 
 _DRIFT_SHOWN = 20
+_RANKED_SHOWN = 10
+_CHARS_SHOWN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluating:
+    """What is evaluated: cases, asked as `template` is; `grid` is what the sweep tries.
+
+    `tell` is told how many cases were asked.
+    """
+
+    cases: Sequence[Case]
+    template: Query
+    grid: Grid = field(default_factory=Grid)
+    tell: Callable[[int], None] = lambda done: None
 
 
 def report(
-    searcher: Searcher, cases: Sequence[Case], template: Query, catalogue: Catalogue
-) -> dict[str, Any]:
-    """Ask every case and return discovery, selection, sweep, the best floor, and drift.
+    searcher: Searcher, asked: Evaluating, catalogue: Catalogue
+) -> tuple[dict[str, Any], list[Run]]:
+    """Ask every case; return discovery, selection, sweep, floor, drift, every case, and the runs.
 
     Gold that the catalogue does not know is drift.
     """
-    cases = [catalogue.resolved(case) for case in cases]
-    runs = answered(searcher, cases, template)
+    cases = [catalogue.resolved(case) for case in asked.cases]
+    asked.grid.specs  # noqa: B018 - a grid that cannot be is refused before anything is asked
+    runs = answered(searcher, cases, asked.template, asked.tell)
     floor = calibrate_min_score(runs)
-    threshold = template.select.min_score
+    given = asked.template.select.min_score
+    threshold = given if isinstance(given, float) else floor.floor
+    found = evaluate_discovery(runs, abstain_threshold=threshold).to_dict()
+    del found["per_query"]  # it is in the cases
+    told_floor, grid = floor.to_dict(), asked.grid
+    del told_floor["grid"]  # as long as the cases are many
     missing = validate_cases(cases, catalogue.ids)
     return {
-        "discovery": evaluate_discovery(
-            runs, abstain_threshold=threshold if isinstance(threshold, float) else floor.floor
-        ),
-        "selection": evaluate_selection(runs),
-        "floor": floor.to_dict(),
-        "sweep": [
-            {"max_k": cell.spec.max_k, "rel": cell.spec.rel, **cell.report}
-            for cell in sweep_selector(runs).cells
-        ],
+        "discovery": found,
+        "selection": evaluate_selection(runs).to_dict(),
+        "floor": told_floor,
+        "sweep": sweep_selector(runs, grid.max_k, grid.rel, grid.min_score).to_dict()["cells"],
         "drift": {
             "cases": len(missing),
             "missing": sorted({gold for ids in missing.values() for gold in ids})[:_DRIFT_SHOWN],
         },
+        "cases": [_told(run, number, threshold) for number, run in enumerate(runs)],
+    }, runs
+
+
+def _told(run: Run, number: int, threshold: float | None) -> dict[str, Any]:
+    """Return what became of one case, as plain data."""
+    values = values_of(run, METRICS, [PRIMARY_K]) if run.case.gold else {}
+    return {
+        "id": query_id(number),
+        "query": run.case.query[:_CHARS_SHOWN],
+        "gold": run.case.relevance,
+        "outcome": outcome(run, threshold=threshold),
+        "rank": run.rank,
+        "top_score": run.top_score,
+        "confidence": run.confidence,
+        "ranked": run.ranked[:_RANKED_SHOWN],
+        "committed": list(run.committed),
+        "measures": {name: round(value, 4) for name, value in values.items()},
     }

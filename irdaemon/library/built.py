@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from weakref import WeakValueDictionary
@@ -102,6 +102,15 @@ class Built:
         """Return hits of this corpus as ones that lead back to it; others stay as they are."""
         named = HitCorpus.of(self)
         return tuple(replace(hit, corpus=named) if hit.corpus == named else hit for hit in hits)
+
+    def items(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Yield the id of each artifact with its name and the text of its first record."""
+        rows = self.engine.snapshot.corpora[self.name].rows
+        for owner in rows.owners():
+            card = rows.cards[owner]
+            records = self.engine.records(f"{self.name}/{card.artifact_id}")
+            text = records[0]["text"] if records else ""
+            yield card.artifact_id, {"name": card.name, "text": text}
 
     def holds(self, artifact_id: str) -> bool:
         """Return whether an artifact of just this id is held."""

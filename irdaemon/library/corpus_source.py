@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -17,7 +17,7 @@ from irdaemon.source import SOURCES, Source
 from irdaemon.source.records import Fetcher
 from irdaemon.source.tool import as_definition, is_tool
 from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec
-from irdaemon.types import Root
+from irdaemon.types import Root, SourceError
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -77,6 +77,20 @@ class CorpusSource:
         if self.metadata_of is None and self.change_signal is None:
             return self.source
         return Adjusted(self.source, self.metadata_of, self.change_signal)
+
+    @property
+    def scope(self) -> dict[str, str | Mapping[str, Any]]:
+        """Return all that the source holds now, raw, by id; what cannot be read is left out."""
+        return dict(self.items())
+
+    def items(self) -> Iterator[tuple[str, str | Mapping[str, Any]]]:
+        """Yield the id and the raw content of each artifact, reading one entry after the other."""
+        for entry in self.source.scan().entries:
+            try:
+                artifacts = self.source.read(entry).artifacts
+            except (OSError, SourceError):
+                continue  # a build lists it, with the reason
+            yield from ((each.artifact_id, each.raw) for each in artifacts)
 
     from_skills: ClassVar[FromRoots] = staticmethod(
         _from_roots(

@@ -20,6 +20,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from irclient.errors import QueryError
 from irclient.types import MODES
 from irdaemon.embed import QueryVector
 from irdaemon.embed.rerankers import DEPTH
@@ -143,6 +144,20 @@ def _answers(strengths: Iterator[Strength], pause: Callable[[], None]) -> tuple[
         found.append(strength)
         pause()
     return tuple(found)
+
+
+def check_labels(index: CorpusIndex, inside: int, outside: int) -> None:
+    """Raise QueryError where labelled queries, or the artifacts of a corpus, are too few."""
+    if min(inside, outside) < FEWEST_LABELLED:
+        raise QueryError(
+            f"{inside} answerable and {outside} unanswerable queries are too few to set a floor by",
+            f"{FEWEST_LABELLED} of each are enough",
+        )
+    if index.rows.n_artifacts < FEWEST_ARTIFACTS:
+        raise QueryError(
+            f"corpus {index.corpus!r} is too small for a floor: {index.rows.n_artifacts} artifacts",
+            f"{FEWEST_ARTIFACTS} are enough",
+        )
 
 
 def with_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:

@@ -24,8 +24,9 @@ from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
+from irdaemon.engine.evaluation import EvaluationRequest
 from irdaemon.engine.queue import Job
-from irdaemon.evaluate import Case
+from irdaemon.evaluate import Case, Grid
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
 from irdaemon.library import analysed, inmemory
@@ -38,7 +39,7 @@ from irdaemon.serve.documents import (
     check_size,
     redacted,
 )
-from irdaemon.serve.rules import VISIBLE, Args
+from irdaemon.serve.rules import PASSING, VISIBLE, Args
 from irdaemon.types import Query, Selection
 from irdaemon.usage.gaps import LEAST
 from irdaemon.usage.offers import NotedAnswer
@@ -111,10 +112,33 @@ def explain(engine: Engine, args: Args) -> Any:
 
 
 def evaluate(engine: Engine, args: Args) -> Any:
-    """Return how good the answers to cases are."""
+    """Return how good the answers to cases are; keep it, but for limited clients."""
+    wanted = EvaluationRequest(
+        baseline=args.get("baseline", False),
+        curve=args.get("curve", False),
+        grid=Grid.from_dict(args.get("grid", {})),
+    )
+    measured = engine.evaluate(_cases(args), _query(args), wanted)
+    if not args.get(PASSING):
+        engine.state.evaluations.keep(measured)
+    return measured
+
+
+def evaluation(engine: Engine, args: Args) -> Any:
+    """Return the last evaluation of a corpus."""
+    return engine.last_evaluation(args.get("corpus", ""))
+
+
+def calibrate(engine: Engine, args: Args) -> Any:
+    """Request the floors of a corpus, by labelled cases."""
+    return [engine.calibrate(args.get("corpus", ""), _cases(args))]
+
+
+def _cases(args: Args) -> list[Case]:
     given = args.get("cases", ())
-    cases = [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
-    return engine.evaluate(cases, _query(args), args.get("baseline", False))
+    if not given:
+        raise QueryError("there are no cases", 'give some: {"query": "...", "gold": ["id"]}')
+    return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 
 def disclose(engine: Engine, args: Args) -> Any:

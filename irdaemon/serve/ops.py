@@ -53,6 +53,8 @@ OPS: Mapping[str, ServedOp] = {
     "search": ServedOp(handlers.search, "quick", rules.query, rules.own_hits),
     "explain": ServedOp(handlers.explain, "slow", rules.query_and_item),
     "eval": ServedOp(handlers.evaluate, "slow", rules.query_and_cases),
+    "evaluation": ServedOp(handlers.evaluation, "slow", rules.owner_only),
+    "calibrate": ServedOp(handlers.calibrate, "slow", rules.owner_only),
     "disclose": ServedOp(handlers.disclose, "slow", rules.disclosed),
     "records": ServedOp(handlers.records, "slow", rules.recorded),
     "artifacts": ServedOp(handlers.artifacts, "slow", rules.listed_corpus),

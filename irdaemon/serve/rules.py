@@ -24,6 +24,8 @@ Filter = Callable[[Scope, Any], Any]
 
 # The argument under which a handler finds the corpora that a limited client may see.
 VISIBLE = "visible"
+# The argument by which a handler knows that a limited client's evaluation is not to be kept.
+PASSING = "passing"
 # The kinds of surfaces that are made of an artifact's description, and not of its text.
 _DESCRIBING = ("capability", "description", "deps")
 
@@ -63,7 +65,12 @@ def query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:
     for case in args.get("cases", ()):
         if isinstance(case, Mapping) and case.get("corpus"):
             _check_corpus(case["corpus"], visible)
-    return query(scope, args, visible)
+    return {**query(scope, args, visible), PASSING: True}
+
+
+def owner_only(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Refuse: it belongs to the daemon's own user."""
+    raise Denied(f"the client {scope.client!r} may not ask for this", "its owner can")
 
 
 def disclosed(scope: Scope, args: Args, visible: list[str]) -> Args:
@@ -139,11 +146,6 @@ def written(scope: Scope, args: Args, visible: list[str]) -> Args:
     if scope.read_only:
         raise Denied(f"the client {scope.client!r} may only read", "its owner can write documents")
     return {**args, VISIBLE: visible}
-
-
-def owner_only(scope: Scope, args: Args, visible: list[str]) -> Args:
-    """Refuse: what was asked and used is its owner's own business."""
-    raise Denied(f"the client {scope.client!r} may not see or change what is noted of use")
 
 
 def no_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:

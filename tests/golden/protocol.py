@@ -31,7 +31,7 @@ _TIMES = {"took_ms": 1.45, "queue_s": 0.0}
 _AT = 1795228222.79
 _SINCE_2001 = 1e9
 # Measures by name: two of them stand for all.
-_MEASURES = ("measures",)
+_MEASURES = ("measures", "intervals")
 # Lists that are shown whole.
 _WHOLE = ("rounds",)
 _KEY = re.compile(r'(?<!\\)"([^"\\]+)": ')

@@ -11,4 +11,6 @@ def hit(id, score=1.0, duplicates=()):
 
 def run(gold, *hits, committed=(), query="q"):
     chosen = tuple(committed)
-    return Run(Case(query, tuple(gold)), tuple(hits), chosen, not chosen, None)
+    graded = gold if isinstance(gold, dict) else {}
+    case = Case(query, tuple(gold), grades={id: float(grade) for id, grade in graded.items()})
+    return Run(case, tuple(hits), chosen, not chosen, None)

@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 PROTOCOL = (ROOT / "docs/protocol.md").read_text("utf-8")
 # Operations that another command, or an option of one, is made of.
 BESIDE = {
+    "evaluation": ("eval", "client.evaluation("),
+    "calibrate": ("eval", "client.calibrate("),
     "failures": ("status", "client.failures()"),
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
@@ -119,7 +121,7 @@ def test_the_guide_of_the_client_lists_every_method():
 def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
     assert sorted(never) == [
-        *("add", "build", "doc_add", "doc_index", "doc_remove", "doc_update"),
+        *("add", "build", "calibrate", "doc_add", "doc_index", "doc_remove", "doc_update"),
         *("drop_docs", "hint", "maintain", "progress", "reload", "rm", "usage_forget"),
     ]
     guide = (ROOT / "docs/client.md").read_text("utf-8")
@@ -154,7 +156,8 @@ def test_the_status_and_info_that_a_client_reads_have_all_that_the_daemon_tells(
         ("records", {"reference": "m/a"}),
         ("artifacts", {}),
         ("explain", {"text": "pdf", "item": "m/a"}),
-        ("eval", {"cases": [{"query": "pdf", "gold": ["a"]}], "baseline": True}),
+        ("eval", {"cases": [{"query": "pdf", "gold": ["a"]}], "baseline": True, "curve": True}),
+        ("evaluation", {"corpus": "m"}),
         ("progress", {"job": 1}),
         ("wait", {"generation": 1, "wait_ms": 0}),
         ("ping", {}),

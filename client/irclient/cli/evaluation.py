@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from irclient.terminal.columns import table
 
+_IN_SWEEP = ("f1", "precision", "recall", "commit_rate", "mean_committed")
+
 
 def report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:
-    """Return the report of `irc eval` as text."""
-    lines = [*_discovery(measured["discovery"]), *_selection(measured["selection"])]
-    lines += [*_floor(measured["floor"]), *_drift(measured["drift"])]
+    """Return the report of `irc eval run` as text."""
+    lines = [*_discovery(measured["discovery"]), *selection(measured["selection"])]
+    lines += [*floor(measured["floor"]), *_drift(measured["drift"])]
     if "baseline" in measured:
         lines += _baseline(measured["baseline"])
+    if measured.get("compared"):
+        lines += _compared(measured["compared"])
+    if measured.get("curve"):
+        lines += ["", curve(measured["curve"])]
     if sweep:
-        lines += ["", _sweep(measured["sweep"])]
+        lines += ["", _cells(measured["sweep"], "f1")]
     return "\n".join(lines)
 
 
 def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['n']} cases, {found['n_gold']} of them with gold"
-    measures = found["measures"]
+    measures, spread = found["measures"], found.get("intervals", {})
     cuts = sorted({int(name.partition("@")[2]) for name in measures})
     names = list(dict.fromkeys(name.partition("@")[0] for name in measures))
-    rows = [[name, *(f"{measures[f'{name}@{k}']:.3f}" for k in cuts)] for name in names]
+    rows = [
+        [name, *(f"{measures[f'{name}@{k}']:.3f}" for k in cuts), _interval(spread, name, cuts[-1])]
+        for name in names
+    ]
     if rows:
-        yield table(("measure", *(f"@{k}" for k in cuts)), rows)
+        yield table(("measure", *(f"@{k}" for k in cuts), f"95% of @{cuts[-1]}"), rows)
     yield ", ".join(f"{count} {name}" for name, count in sorted(found["outcomes"].items()))
+    if (share := found.get("abstention_accuracy")) is not None:
+        yield f"below the best floor: {share:.3f} of the cases without gold"
+
+
+def _interval(spread: Mapping[str, Sequence[float]], name: str, k: int) -> str:
+    low_high = spread.get(f"{name}@{k}")
+    return f"{low_high[0]:.3f} to {low_high[1]:.3f}" if low_high else "-"
 
 
 def _baseline(measures: Mapping[str, float]) -> Iterator[str]:
@@ -36,7 +52,23 @@ def _baseline(measures: Mapping[str, float]) -> Iterator[str]:
     yield f"plain BM25 on the same cases: {', '.join(figures) or 'no cases with gold'}"
 
 
-def _selection(chosen: Mapping[str, Any]) -> Iterator[str]:
+def _compared(found: Mapping[str, Any]) -> Iterator[str]:
+    spread = found.get("interval")
+    between = f" [{spread[0]:+.3f}, {spread[1]:+.3f}]" if spread else ""
+    yield (
+        f"against it: {found['measure']} {found['difference']:+.3f}{between}, p {found['p']:.4f},"
+        f" {found['better']} better and {found['worse']} worse of {found['n']}"
+    )
+
+
+def curve(points: Sequence[Mapping[str, float]]) -> str:
+    """Return how often the gold is first, by size of the catalogue, as lines of text."""
+    rows = [[f"{point['size']:,}", f"{point['first']:.3f}"] for point in points]
+    return table(("artifacts", "gold first"), rows) if rows else "no artifacts"
+
+
+def selection(chosen: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how good what was selected is, as lines of text."""
     names = ("f1", "precision", "recall", "commit_rate", "mean_committed", "acted")
     figures = [f"{name} {chosen[name]:.3f}" for name in names if chosen[name] is not None]
     n = chosen["n_retrieved"]
@@ -46,7 +78,10 @@ def _selection(chosen: Mapping[str, Any]) -> Iterator[str]:
         yield f"abstained on {chosen['abstention_accuracy']:.3f} of the cases without gold{j}"
 
 
-def _floor(floor: Mapping[str, Any]) -> Iterator[str]:
+def floor(floor: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the floor that separates the cases best, as lines of text, or why there is none."""
+    if floor["floor"] is None and floor.get("reason"):
+        yield f"no floor by these labels: {floor['reason']}"
     if floor["floor"] is not None:
         yield (
             f"best floor on the score by these labels: {floor['floor']:.3f}, J {floor['j']:.3f}"
@@ -60,14 +95,39 @@ def _drift(drift: Mapping[str, Any]) -> Iterator[str]:
         yield f"drift: gold of {drift['cases']} cases is not in the corpus: {shown}"
 
 
-def _sweep(cells: list[Mapping[str, Any]]) -> str:
-    names = ("f1", "precision", "recall", "commit_rate", "mean_committed")
-    best = sorted(cells, key=lambda cell: -(cell["f1"] or 0))
+def sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
+    """Return the selectors that were tried as lines of text, the best by a measure first."""
+    if not cells:
+        return "no selector was tried"
+    best = _ordered(cells, objective)[0]
+    tried = f"max_k {best['max_k']}, rel {best['rel']:g}"
+    return f"best by {objective}: {tried}\n{_cells(cells, objective)}"
+
+
+def _cells(cells: Sequence[Mapping[str, Any]], objective: str) -> str:
+    floors = any(cell.get("min_score") is not None for cell in cells)
+    names = _IN_SWEEP if objective in _IN_SWEEP else (objective, *_IN_SWEEP)
     rows = [
-        [str(cell["max_k"]), f"{cell['rel']:g}", *(_figure(cell[name]) for name in names)]
-        for cell in best
+        [
+            *(str(cell["max_k"]), f"{cell['rel']:g}"),
+            *([_figure(cell["min_score"])] if floors else []),
+            *(_figure(cell[name]) for name in names),
+        ]
+        for cell in _ordered(cells, objective)
     ]
-    return table(("max_k", "rel", *names), rows)
+    return table(("max_k", "rel", *(["min_score"] if floors else []), *names), rows)
+
+
+def _ordered(cells: Sequence[Mapping[str, Any]], objective: str) -> list[Mapping[str, Any]]:
+    """Return the cells, best first; of equals those that commit to less."""
+    sign = 1 if objective == "mean_committed" else -1
+
+    def place(cell: Mapping[str, Any]) -> tuple[float, float, int, float]:
+        value = cell[objective]
+        worst = float("inf") if value is None else sign * value
+        return worst, cell["mean_committed"] or 0.0, cell["max_k"], -cell["rel"]
+
+    return sorted(cells, key=place)
 
 
 def _figure(value: float | None) -> str:

@@ -28,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     spell_the_rest()
+    if words and words[0] == "eval":
+        words = import_module("irclient.cli.commands.eval").with_action(words)
     options = parsed(program(words), words)
     try:
         with Client(timeout=options.timeout) as client:

@@ -59,7 +59,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--min-score",
-        type=_floor,
+        type=floor,
         default="auto",
         metavar="F",
         help="abstain below F (0 to 1), `auto` (calibrated, the default) or `none`",
@@ -96,7 +96,8 @@ def add_related(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _floor(text: str) -> float | str | None:
+def floor(text: str) -> float | str | None:
+    """Return a floor as it is written: a number from 0 to 1, `auto`, or `none`."""
     if text in ("auto", "none"):
         return None if text == "none" else text
     with contextlib.suppress(ValueError):

@@ -88,8 +88,11 @@ def answers():
     evaluated = {
         "discovery": {"n": 1, "n_gold": 1, "measures": {"ndcg@10": 0.5}, "outcomes": {NAME: 1}},
         "selection": {**chosen, "n_retrieved": 1, "abstention_accuracy": None, "j": None},
-        "floor": {"floor": None},
+        "floor": {"floor": None, "reason": NAME},
+        "sweep": [{**chosen, "max_k": 1, "rel": 0.5, "min_score": None, "mean_committed": None}],
         "drift": {"cases": 1, "missing": [NAME]},
+        "cases": [{"id": NAME, "gold": {NAME: 1.0}, "ranked": [NAME]}],
+        "curve": [{"size": 1, "first": 1.0}],
     }
     floor = {"at_least": 0.5, "j": 0.5, "n_inside": 1, "n_outside": 1, "labelled": False}
     floor |= {"calibrated_at": 1.0, "applied": True}
@@ -101,6 +104,8 @@ def answers():
         "search": found | {"freshness": {**found["freshness"], "unproved": [f"/{NAME}"]}},
         "explain": explained,
         "eval": evaluated,
+        "evaluation": evaluated,
+        "calibrate": [1],
         "disclose": [payload],
         "status": status(),
         "info": {"name": NAME, "roots": [NAME], "fields": {NAME: NAME}, "floors": {NAME: floor}},
@@ -134,7 +139,15 @@ LINES = {
     "discover": [["x"], ["--disclose", "body", "x"]],
     "search": [["--paths", NAME], ["--since", NAME, "x"], ["x"]],
     "explain": [["x"]],
-    "eval": [["cases.jsonl"]],
+    "eval": [
+        *(["cases.jsonl"], ["select", "cases.jsonl"], ["sweep", "cases.jsonl"]),
+        *(["curve", "cases.jsonl"], ["run", "cases.jsonl", "--fail-under", "ndcg@10=0.9"]),
+        ["calibrate", "cases.jsonl", "--persist", "--corpus", NAME],
+        ["run", "cases.jsonl", "--fail-under", f"{NAME}=0.9"],
+        ["mine", NAME, "-o", NAME, "--newer", NAME],
+        ["gen", NAME, "-o", NAME, "--model", NAME, "--each", NAME],
+        *(["report", "-c", NAME, "-o", NAME], ["report", "cases.jsonl", "-o", "report.html"]),
+    ],
     "disclose": [[NAME]],
     "ls": [[]],
     "info": [[NAME]],
@@ -193,6 +206,8 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "cases.jsonl").write_text(json.dumps({"query": "q"}))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "4000")
+    # Without the daemon's package beside it, `irc` does not become a program of that.
+    monkeypatch.setattr("irclient.cli.commands.eval.is_installed", lambda package: False)
     for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(variable, str(tmp_path))
     event = ("failure", {"corpus": FORGED, "path": FORGED})

@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.evaluate.cases import Case
-from irdaemon.evaluate.curve import distractor_robustness_curve
+from irdaemon.evaluate.curve import curve_of_ranks, distractor_robustness_curve
 
 
 def test_accuracy_over_catalogue_size_is_1_alone_and_the_same_for_the_same_seed():
@@ -52,3 +52,27 @@ def test_the_gold_of_a_probe_is_never_its_own_distractor():
     distractor_robustness_curve({"a": "", "b": "", "c": "", "d": ""}, probes, ranker, sizes=(2,))
     assert len(drawn) == 20
     assert all("a" in items and "b" not in items for items in drawn)
+
+
+def test_from_ranks_the_gold_is_first_as_often_as_nothing_before_it_is_drawn():
+    assert curve_of_ranks([1], 10, (1, 5, 10)) == {1: 1.0, 5: 1.0, 10: 1.0}
+    assert curve_of_ranks([2], 10, (1, 4, 10)) == {1: 1.0, 4: 0.6667, 10: 0.0}
+    assert curve_of_ranks([None, 1], 3, (1, 3)) == {1: 1.0, 3: 0.5}
+    assert curve_of_ranks([], 3, (1, 8)) == {1: 0.0, 3: 0.0}
+
+
+def test_ranks_give_the_curve_that_drawing_comes_near_to():
+    scope = {f"item{n}": str(n) for n in range(12)}
+
+    def ranker(items):
+        return lambda query, k: sorted(items, key=lambda each: int(items[each]))[:k]
+
+    probes = [Case("q", ("item3",)), Case("q", ("item1",))]
+    drawn = distractor_robustness_curve(scope, probes, ranker, sizes=(2, 4, 12), trials=800)
+    expected = curve_of_ranks([4, 2], 12, (2, 4, 12))
+    assert drawn == {size: pytest.approx(share, abs=0.05) for size, share in expected.items()}
+
+
+def test_a_catalogue_of_nothing_is_refused():
+    with pytest.raises(QueryError, match="one item at least"):
+        curve_of_ranks([1], 10, (0, 4))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import irdaemon as ir
 from irclient.errors import QueryError
 from irdaemon.evaluate import (
+    Calibration,
     Case,
     calibrate_min_score,
     compare,
@@ -18,13 +19,13 @@ from irdaemon.evaluate import (
     evaluate_discovery,
     evaluate_selection,
     floor_of,
-    generate_cases,
     load_cases,
     outcome,
     parse_cases,
     save_cases,
     validate_cases,
 )
+from irdaemon.evaluate.generate import mask_name
 from irdaemon.types import Query
 from tests.support.evaluation import hit, run
 from tests.support.searching import engine_of, tool
@@ -37,7 +38,13 @@ def test_gold_may_be_one_id_and_a_line_of_meta_is_passed_over():
     assert [(case.query, case.gold) for case in cases] == [("a", ("x",)), ("b", ())]
 
 
-@pytest.mark.parametrize("line", ["{", '{"gold": []}', "[]", '{"query": "a", "gold": 3}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("{", '{"gold": []}', "[]", '{"query": "a", "gold": 3}'),
+        *('{"query": "a", "gold": {"x": -1}}', '{"query": "a", "gold": {"x": true}}'),
+    ],
+)
 def test_a_broken_case_names_its_file_and_line(line):
     with pytest.raises(QueryError, match="cases:2"):
         parse_cases(['{"query": "fine"}', line])
@@ -55,6 +62,19 @@ def test_gold_that_no_artifact_has_is_drift():
 
 def test_a_signature_is_of_the_set_whatever_the_order():
     assert corpus_signature(["a", "b"]) == corpus_signature(["b", "a"]) != corpus_signature(["a"])
+
+
+def test_grades_come_back_as_they_were_saved_and_what_is_judged_no_answer_is_no_gold(tmp_path):
+    case = Case.from_dict({"query": "a", "gold": {"x": 2, "y": 1, "z": 0}})
+    assert (case.gold, case.relevance) == (("x", "y"), {"x": 2.0, "y": 1.0})
+    save_cases(tmp_path / "f.jsonl", [case])
+    assert load_cases(tmp_path / "f.jsonl") == [case]
+
+
+def test_a_file_without_a_case_is_named(tmp_path):
+    (tmp_path / "f.jsonl").write_text('{"__meta__": {}}\n\n')
+    with pytest.raises(QueryError, match="no cases"):
+        load_cases(tmp_path / "f.jsonl")
 
 
 # -- runs ----------------------------------------------------------------------------------------
@@ -82,16 +102,19 @@ def test_selection_is_judged_only_where_the_gold_was_retrieved():
         run((), hit("a"), committed=()),
     ]
     told = evaluate_selection(runs)
-    assert told["n_retrieved"] == 3
-    assert told["commit_rate"] == pytest.approx(2 / 3, abs=1e-4)
-    assert told["precision"] == pytest.approx((1 + 0.5) / 2)
-    assert told["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3, abs=1e-4)
-    assert (told["abstention_accuracy"], told["j"]) == (1.0, 0.75)
+    assert (told.n_retrieved, told.n_retrieval_miss) == (3, 1)
+    assert told.commit_rate == pytest.approx(2 / 3, abs=1e-4)
+    assert told.precision == pytest.approx((1 + 0.5) / 2)
+    assert told.f1 == pytest.approx((1 + 2 / 3 + 0) / 3, abs=1e-4)
+    assert (told.abstention_accuracy, told.j) == (1.0, 0.75)
 
 
 def test_a_report_without_gold_or_without_cases_has_no_numbers_and_no_error():
-    assert evaluate_discovery([])["measures"] == {}
-    assert evaluate_selection([run((), hit("a"))])["f1"] is None
+    none = evaluate_discovery([])
+    assert (none.measures, none.per_query, none.primary) == ({}, {}, None)
+    assert "n/a" in str(none)
+    assert "nan" not in str(none)
+    assert evaluate_selection([run((), hit("a"))]).f1 is None
 
 
 def test_an_engine_is_evaluated_through_the_answers_that_people_get():
@@ -138,6 +161,25 @@ def test_a_calibration_is_plain_data_even_where_nothing_was_found():
     assert told["spread"]["outside"] == []
 
 
+def test_floors_to_try_may_be_given_and_each_is_told_with_how_it_did():
+    found = floor_of([0.6, 0.8], [0.1, 0.3], grid=[0.7, 0.2, 0.5])
+    assert found.floor == 0.5
+    assert [(row["floor"], row["j"]) for row in found.grid] == [(0.2, 0.5), (0.5, 1.0), (0.7, 0.5)]
+
+
+@pytest.mark.parametrize("grid", [[], [0.1, math.inf], [math.nan], ["0.1"]])
+def test_floors_to_try_that_are_none_are_refused(grid):
+    with pytest.raises(QueryError, match="floor"):
+        floor_of([0.6], [0.1], grid=grid)
+
+
+def test_a_calibration_comes_back_from_plain_data_and_reads_as_text():
+    found = floor_of([0.6, 0.8], [0.1])
+    assert Calibration.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert "Calibration: floor 0.35" in str(found)
+    assert "no floor, no queries" in str(floor_of([], []))
+
+
 def test_a_weight_prefers_one_kind_of_mistake():
     inside, outside = [0.3, 0.6], [0.1, 0.5]
     assert floor_of(inside, outside, weight=0.9).sensitivity == 1.0
@@ -148,6 +190,7 @@ def test_cases_whose_gold_was_not_retrieved_say_nothing_about_the_floor():
     runs = [run("a", hit("a", 0.8)), run("z", hit("a", 0.1)), run((), hit("a", 0.3))]
     found = calibrate_min_score(runs)
     assert (found.n_inside, found.n_outside, found.separable) == (1, 1, True)
+    assert found.n_retrieval_miss == 1
 
 
 # -- comparison ------------------------------------------------------------------------------------
@@ -162,6 +205,22 @@ def test_a_difference_on_few_cases_is_luck_and_the_same_on_many_is_not():
     assert compare([good] * 9, [good] * 9).p == 1
 
 
+def test_a_comparison_counts_what_became_better_and_worse_with_an_interval():
+    good, bad = run("a", hit("a")), run("a", hit("b"), hit("a"))
+    found = compare([good] * 5 + [bad], [bad] * 5 + [good], "mrr")
+    assert (found.n, found.better, found.worse, found.measure) == (6, 5, 1, "mrr@10")
+    assert found.interval[0] < found.difference < found.interval[1]
+    assert found.to_dict()["difference"] == found.difference == pytest.approx(1 / 3)
+    assert "mrr@10 +0.3333" in str(found)
+
+
+def test_runs_over_other_cases_are_not_compared():
+    with pytest.raises(QueryError, match="the same cases"):
+        compare([run("a", query="one")], [run("a", query="two")])
+    with pytest.raises(QueryError, match="unknown measure"):
+        compare([], [], "beauty")
+
+
 def test_the_library_offers_evaluation_under_its_short_names():
     assert ir.eval.load_cases is load_cases
-    assert ir.eval_gen.generate_cases is generate_cases
+    assert ir.eval_gen.mask_name is mask_name

@@ -4,11 +4,23 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.evaluate.generate import (
+    CaseMaking,
+    build_eval_set,
+    described,
     generate_abstentions,
     generate_cases,
     gives_away,
     mask_name,
 )
+
+
+def echo(prompt):
+    """Answer with the text that was described."""
+    return prompt.rpartition("\n")[2]
+
+
+def never(prompt):
+    raise AssertionError(prompt)
 
 
 @pytest.mark.parametrize("said", ["fill-pdf", "Fill PDF", "fill_pdf", "fillpdf"])
@@ -29,7 +41,70 @@ def test_generated_cases_leave_out_queries_that_give_the_name_away():
     said = "- fill a form\n2. use fill-pdf"
     cases = generate_cases({"x": ("fill-pdf", "Fills any form in a file.")}, lambda _: said)
     assert [(case.query, case.gold) for case in cases] == [("fill a form", ("x",))]
-    assert generate_cases({"x": ("n", "short")}, lambda _: "q") == []
+
+
+def test_an_artifact_with_too_little_text_is_skipped_and_counted():
+    with pytest.warns(RuntimeWarning, match="1 artifacts have too little text"):
+        assert generate_cases({"x": ("n", "short")}, lambda _: "q") == []
+
+
+def test_a_case_says_what_it_was_made_of_and_whether_the_name_was_masked():
+    (case,) = generate_cases(
+        {"x": ("alpha", "alpha does many things.")}, echo, making=CaseMaking(corpus="tools")
+    )
+    assert (case.corpus, case.source_id, case.metadata["masked"]) == ("tools", "x", True)
+    assert "alpha" not in case.query
+
+
+def test_names_stay_where_that_is_wanted():
+    making = CaseMaking(mask_names=False)
+    cases = build_eval_set({"x": ("alpha", "alpha does many things.")}, echo, 1, 0.0, making)
+    assert [case.metadata["masked"] for case in cases] == [False]
+    assert "alpha does many things." in cases[0].query
+
+
+def test_of_many_artifacts_the_first_by_id_are_taken():
+    texts = {each: (each, "It does a thing or two.") for each in ("zeta", "alpha", "mu")}
+    cases = generate_cases(texts, lambda _: "do it", making=CaseMaking(max_artifacts=2))
+    assert [case.gold for case in cases] == [("alpha",), ("mu",)]
+
+
+def test_an_evaluation_set_has_its_share_of_cases_that_nothing_answers():
+    texts = {f"a{n}": (f"a{n}", f"It does thing number {n}.") for n in range(5)}
+
+    def ask(prompt):
+        return "one\ntwo\nthree"
+
+    cases = build_eval_set(texts, ask, k=1, abstention_share=0.25)
+    outside = [case for case in cases if not case.gold]
+    assert (len(cases), len(outside)) == (7, 2)
+    assert {case.metadata["generator"] for case in outside} == {"abstention"}
+    with pytest.raises(QueryError, match="share"):
+        build_eval_set(texts, never, abstention_share=1.0)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({"name": "n", "description": "d", "text": "t"}, ("n", "d")),
+        ({"text": "only text"}, ("id", "only text")),
+        ({"name": "n", "summary": "s"}, ("n", "n\ns")),
+        ({"description": "  ", "text": "t"}, ("id", "t")),
+        ({"name": 42, "text": "t"}, ("id", "t")),
+        ({"name": None, "text": "t"}, ("id", "t")),
+        ("a text", ("id", "a text")),
+        (("n", "t"), ("n", "t")),
+    ],
+)
+def test_an_item_is_a_text_a_pair_or_a_mapping_and_has_its_id_for_want_of_a_name(raw, expected):
+    assert described({"id": raw}) == {"id": expected}
+
+
+def test_it_is_told_how_many_artifacts_are_done():
+    told = []
+    texts = {each: (each, "It does a thing or two.") for each in "ab"}
+    generate_cases(texts, echo, making=CaseMaking(tell=lambda *done: told.append(done)))
+    assert told == [(1, 2), (2, 2)]
 
 
 def test_abstentions_are_their_share_of_all_cases_together():
@@ -68,8 +143,6 @@ def test_a_model_that_fails_for_all_is_an_error():
 
 
 def test_no_queries_and_an_impossible_share_are_refused_and_none_wanted_asks_no_model():
-    def never(prompt):
-        raise AssertionError(prompt)
 
     with pytest.raises(QueryError, match="0 queries"):
         generate_cases({"x": ("n", "Fills any form in a file.")}, never, k=0)

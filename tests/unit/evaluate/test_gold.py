@@ -4,6 +4,13 @@ from irdaemon.evaluate.cases import Case
 from irdaemon.evaluate.gold import Catalogue
 
 
+def test_a_grade_goes_with_the_artifact_that_its_reference_means():
+    catalogue = Catalogue()
+    catalogue.add([("docs/fill", "Fill")])
+    case = catalogue.resolved(Case("q", ("Fill", "gone"), grades={"Fill": 3.0, "gone": 1.0}))
+    assert case.relevance == {"docs/fill": 3.0, "gone": 1.0}
+
+
 def test_gold_may_be_a_name_or_the_end_of_a_path_where_that_is_one_artifacts():
     catalogue = Catalogue()
     catalogue.add([("docs/fill", "Fill"), ("a/merge", "m"), ("b/merge", "n")])

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.engine.evaluation import EvaluationRequest
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case
 from irdaemon.index import lexical, rows
@@ -129,7 +130,8 @@ def test_an_older_snapshot_scores_as_it_did_after_newer_ones_were_published():
 def test_plain_bm25_is_measured_beside_ours_on_request():
     made = built({"git": "commit and push", "pdf": "fill a pdf form", "csv": "clean up a table"})
     cases = [Case("fill the pdf form", ("pdf",)), Case("push a commit", ("git",))]
-    told = made.evaluate(cases, Query(""), baseline=True)
+    beside = EvaluationRequest(baseline=True)
+    told = made.evaluate(cases, Query(""), beside)
     assert told["baseline"]["ndcg@10"] == 1.0
     assert "baseline" not in made.evaluate(cases, Query(""))
-    assert engine(mapped({})).evaluate(cases, Query(""), baseline=True)["baseline"]["ndcg@10"] == 0
+    assert engine(mapped({})).evaluate(cases, Query(""), beside)["baseline"]["ndcg@10"] == 0

@@ -84,7 +84,7 @@ def test_a_table_without_limits_is_the_whole():
 @pytest.mark.parametrize("op", OPS)
 def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
     allowed = {"ping", "discover", "search", "status", "failures", "progress", "wait", "eval"}
-    denied = {"add", "rm", "reload", "build"}
+    denied = {"add", "rm", "reload", "build", "evaluation", "calibrate"}
     try:
         narrowed(LIMITED, OPS[op], {}, CORPORA)
     except Denied:
@@ -216,6 +216,17 @@ def test_what_a_limited_client_reports_wipes_and_shows_no_other_clients_sessions
     assert as_client(served, "other", "impressions", {"session": "s299"}) == []
 
 
+def test_a_limited_clients_evaluation_takes_the_place_of_no_other(served):
+    def evaluate(client, query):
+        return as_client(served, client, "eval", {"cases": [{"query": query, "gold": "a"}]})
+
+    assert evaluate("", "fill a form")["corpora"] == ["open", WORD]
+    assert evaluate("agent", "merge files")["corpora"] == ["open"]
+    for corpus in ("open", WORD):
+        kept = as_client(served, "", "evaluation", {"corpus": corpus})
+        assert [case["query"] for case in kept["cases"]] == ["fill a form"]
+
+
 @pytest.mark.parametrize("op", ["discover", "search"])
 def test_who_may_not_have_a_body_is_not_shown_its_opening_words(served, op):
     query = {"text": "merge two pdf files", "corpora": ["open"], "select": {"strategy": "top_k"}}
@@ -267,6 +278,7 @@ ARGS = st.fixed_dictionaries(
         "visible": st.sampled_from([["secret"], [], 3]),
         "profile": st.booleans(),
         "baseline": st.booleans(),
+        "curve": st.booleans(),
         "name": NAMES,
         "kind": NAMES,
         "wait_ms": st.just(0),

@@ -3,75 +3,254 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from pathlib import Path
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from irclient.cli.evaluation import report
-from irclient.cli.query import add_query_shape, add_select_options, query
+from irclient.cli import cases as files
+from irclient.cli import evaluation as shown
+from irclient.cli.evaluating import EvaluationProgress
+from irclient.cli.evaluation_options import ACTIONS, add_actions
+from irclient.cli.follow import ended_jobs, exit_of
+from irclient.cli.mining import mined, read_uses
+from irclient.cli.query import query
+from irclient.cli.separate import go_on_as, is_installed
 from irclient.client import Client
-from irclient.errors import QueryError
-from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import printed
+from irclient.errors import NotFound, QueryError
+from irclient.results import Evaluation
+from irclient.terminal.exits import COMMITTED, REGRESSED, UNHEALTHY
+from irclient.terminal.output import as_json, note, printed
+from irclient.types import plain_data
 
 HELP = "how good the answers to labelled queries are"
 ABOUT = """
 How good the answers to labelled queries are: ranking, selection, abstention.
 A case a line: {"query": "...", "gold": ["name or id", ...]}; no gold means that
-nothing applies, and nothing should be chosen.
+nothing applies, and nothing should be chosen. `irc eval FILE` is `run FILE`.
+`irc eval ACTION --help` has the options of an action.
 """
 EXAMPLES = """
 # the measures, with plain BM25 beside them
-irc eval --baseline cases.jsonl
+irc eval run --baseline cases.jsonl
+
+# fail a build that makes answers worse
+irc eval run cases.jsonl --fail-under ndcg@10=0.7
 
 # would another max_k or rel be better?
-irc eval --sweep cases.jsonl
+irc eval sweep cases.jsonl
+
+# cases out of what was used, and a page of how they are answered
+irc eval mine uses.jsonl -o cases.jsonl --newer newest.jsonl
+irc eval report newest.jsonl -o report.html
 
 # from another program
-make-cases | irc eval --json -
+make-cases | irc eval run --json -
 """
 
 # Thousands of cases take seconds; hundreds of thousands are not for a terminal.
 _WITHIN_S = 600.0
+_PAGE = 1_000
+_DISCLOSED_AT_ONCE = 200
+_CHARS_SENT = 4_000
+_DRAWN_BY = ("irdaemon", "matplotlib")
+_BEFORE = {"--json": 1, "--timeout": 2}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the file of cases, and how they are asked."""
-    parser.add_argument("cases", metavar="CASES.jsonl", help='{"query", "gold": [ids]} a line; -')
-    parser.add_argument("--sweep", action="store_true", help="try other max_k and rel as well")
-    parser.add_argument("--baseline", action="store_true", help="show plain BM25 beside it")
-    add_query_shape(parser)
-    add_select_options(parser)
-    parser.set_defaults(query=[])
+    """Add the actions, each with its own options."""
+    add_actions(parser)
+
+
+def with_action(words: Sequence[str]) -> list[str]:
+    """Return a command line of `irc eval` with its action: `run` where none is named."""
+    at = 1
+    while at < len(words) and (taken := _BEFORE.get(words[at])):
+        at += taken
+    named = at >= len(words) or words[at] in (*ACTIONS, "-h", "--help")
+    return list(words) if named else [*words[:1], "run", *words[1:]]
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
-    """Print the measures of the daemon's answers."""
+    """Do one of the actions."""
     client.timeout = max(client.timeout, _WITHIN_S)
-    measured = client.eval(read_cases(options.cases), query(options), options.baseline)
-    printed(options, measured, lambda measured: report(measured, sweep=options.sweep))
+    actions: Mapping[str, Callable[[Client, argparse.Namespace], int]] = {
+        "run": _run,
+        "select": _select,
+        "sweep": _sweep,
+        "calibrate": _calibrate,
+        "curve": _curve,
+        "gen": _gen,
+        "mine": _mine,
+        "report": _report,
+    }
+    return actions[options.action](client, options)
+
+
+# -- what is measured ------------------------------------------------------------------------------
+
+
+def _run(client: Client, options: argparse.Namespace) -> int:
+    measured = _measured(client, options, baseline=options.baseline, curve=options.curve)
+    if options.save_run:
+        files.write_trec_run(options.save_run, measured.cases)
+    if options.save_qrels:
+        files.write_trec_qrels(options.save_qrels, measured.cases)
+    printed(options, measured, lambda measured: shown.report(measured, sweep=options.sweep))
+    return _judged(measured, options)
+
+
+def _select(client: Client, options: argparse.Namespace) -> int:
+    measured = _measured(client, options)
+    printed(options, measured.selection, lambda chosen: "\n".join(shown.selection(chosen)))
+    return _judged(measured, options)
+
+
+def _sweep(client: Client, options: argparse.Namespace) -> int:
+    named = {"max_k": options.max_k_grid, "rel": options.rel_grid}
+    named["min_score"] = options.min_score_grid
+    grid = {name: values for name, values in named.items() if values}
+    measured = _measured(client, options, grid=grid)
+    cells = measured.sweep
+    if cells and options.objective not in cells[0]:
+        names = [name for name in cells[0] if name not in (*named, "n", "n_retrieved")]
+        raise QueryError(
+            f"no measure {options.objective!r} in a sweep", f"measures: {', '.join(names)}"
+        )
+    printed(options, cells, lambda cells: shown.sweep(cells, options.objective))
     return COMMITTED
 
 
-def read_cases(path: str) -> list[dict[str, Any]]:
-    """Read a file of cases, or stdin for "-"; the daemon checks what is in them."""
-    name = "stdin" if path == "-" else path
+def _calibrate(client: Client, options: argparse.Namespace) -> int:
+    if options.persist and len(options.corpus) != 1:
+        raise QueryError("a floor belongs to one corpus", "name it: --corpus CORPUS")
+    cases = _cases(options)
+    measured = _asked(client, options, cases)
+    printed(options, measured.floor, lambda floor: "\n".join(shown.floor(floor)))
+    if not options.persist:
+        return COMMITTED
+    ended = ended_jobs(client, client.calibrate(options.corpus[0], cases))
+    for each in ended:
+        note(f"{each.corpus}: {each.report}")
+    return exit_of(ended)
+
+
+def _curve(client: Client, options: argparse.Namespace) -> int:
+    measured = _measured(client, options, curve=True)
+    printed(options, measured.curve or (), shown.curve)
+    return COMMITTED
+
+
+def _measured(client: Client, options: argparse.Namespace, **wanted: Any) -> Evaluation:
+    return _asked(client, options, _cases(options), **wanted)
+
+
+def _asked(
+    client: Client, options: argparse.Namespace, cases: list[files.PlainCase], **wanted: Any
+) -> Evaluation:
+    with EvaluationProgress(client.endpoint):
+        return client.eval(cases, query(options), **wanted)
+
+
+def _cases(options: argparse.Namespace) -> list[files.PlainCase]:
+    """Return the cases that the options name, as a file of theirs or as TREC's."""
+    qrels, topics = getattr(options, "qrels", ""), getattr(options, "topics", "")
+    if bool(qrels) != bool(topics) or bool(qrels) == bool(options.cases):
+        raise QueryError("give a file of cases, or --qrels and --topics", "irc eval run --help")
+    return files.trec_cases(qrels, topics) if qrels else files.read_cases(options.cases)
+
+
+def _judged(measured: Evaluation, options: argparse.Namespace) -> int:
+    """Return the exit code: whether a measure is below what was asked for."""
+    known = {**measured.selection, **measured.discovery, **measured.discovery["measures"]}
+    known = {n: v for n, v in known.items() if isinstance(v, (int, float, type(None)))}
+    below = []
+    for name, least in options.fail_under:
+        if name not in known:
+            raise QueryError(f"no measure {name!r} was taken", f"measures: {', '.join(known)}")
+        if known[name] is None or known[name] < least:
+            below.append(f"{name} is {known[name]}, below {least:g}")
+    for line in below:
+        note(f"irc: {line}")
+    return REGRESSED if below else COMMITTED
+
+
+# -- cases -----------------------------------------------------------------------------------------
+
+
+def _mine(client: Client, options: argparse.Namespace) -> int:
+    older, newer = mined(read_uses(options.uses), options.newest)
+    meta = {"made_by": "irc eval mine", "reviewed": False}
+    files.write_cases(options.output, older, {**meta, "part": "older"})
+    files.write_cases(options.newer, newer, {**meta, "part": "newer"})
+    told = {"older": len(older), "newer": len(newer)}
+    line = f"{len(older)} cases in {options.output}, {len(newer)} newer ones in {options.newer}"
+    printed(options, told, lambda told: f"{line}; review both before they count")
+    return COMMITTED
+
+
+def _gen(client: Client, options: argparse.Namespace) -> int:
+    if not is_installed("irdaemon"):
+        raise QueryError("cases are made by the daemon's package", "pip install irdaemon here")
+    corpus = options.of
+    texts = _texts(client, corpus, options.max_artifacts)
+    if not texts:
+        raise NotFound(f"corpus {corpus!r} holds nothing", f"irc info {corpus}")
+    words = [options.output, "--model", options.model, "--each", str(options.each)]
+    words += ["--abstain", str(options.abstain), *(["--json"] if options.json else [])]
+    words += ["--keep-names"] if options.keep_names else []
+    go_on_as("irdaemon.cli.case_writer", {"corpus": corpus, "artifacts": texts}, words)
+
+
+def _texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
+    """Return [name, text] of the first artifacts of a corpus by id."""
+    held: list[tuple[str, str]] = []
+    while len(held) < most:
+        after = f"{corpus}/{held[-1][0]}" if held else ""
+        page = client.artifacts(corpus, after=after, limit=min(_PAGE, most - len(held)))
+        if not page:
+            break
+        held += [(each.artifact_id, each.name) for each in page]
+    found = {}
+    for start in range(0, len(held), _DISCLOSED_AT_ONCE):
+        part = held[start : start + _DISCLOSED_AT_ONCE]
+        bodies = client.disclose([f"{corpus}/{artifact_id}" for artifact_id, _ in part])
+        for (artifact_id, name), body in zip(part, bodies, strict=True):
+            found[artifact_id] = [name, (body.body or "")[:_CHARS_SENT]]
+    return found
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def _report(client: Client, options: argparse.Namespace) -> int:
+    against = files.read_trec_run(options.against) if options.against else None
+    before = _kept(client, options.corpus)
+    if options.cases or options.qrels or options.topics:
+        now = _measured(client, options, baseline=True, curve=True)
+    elif before is None:
+        raise NotFound("no evaluation is kept of it", "give a file of cases, and --corpus")
+    else:
+        now, before = before, None
+    made = {"evaluation": plain_data(now), "before": plain_data(before) if before else None}
+    made["against"] = against
+    missing = [package for package in _DRAWN_BY if not is_installed(package)]
+    path = f"{os.path.splitext(options.output)[0]}.json" if missing else options.output
+    files.write_text(path, as_json(made) + "\n" if missing else "", over=True)
+    printed(options, {"written": path}, lambda told: told["written"])
+    if not missing:
+        go_on_as("irdaemon.evaluate.page", made, [path])
+    note(f"irc: this is the data alone: {' and '.join(missing)} is not installed here")
+    note("     pip install 'irdaemon[report]' draws the page")
+    return UNHEALTHY
+
+
+def _kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:
+    """Return the last evaluation of a corpus, None where there is none or no corpus is named."""
+    if len(corpora) != 1:
+        return None
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"{name}: {error}", "check the file") from error
-    cases = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            case = json.loads(line)
-        except ValueError as error:
-            raise QueryError(f"{name}:{number}: not JSON: {error}", "one case a line") from error
-        if not isinstance(case, dict) or not (isinstance(case.get("query"), str) or number == 1):
-            hint = 'write {"query": "...", "gold": ["id"]}'
-            raise QueryError(f"{name}:{number}: the case has no query", hint)
-        if "__meta__" not in case:
-            cases.append(case)
-    return cases
+        return client.evaluation(corpora[0])
+    except NotFound:
+        if corpora[0] not in [each.name for each in client.status().corpora]:
+            raise
+        return None

@@ -11,8 +11,9 @@ from irclient.terminal.output import print_json
 HELP = "print what the daemon does, as it happens"
 ABOUT = """
 Print the daemon's events, one JSON object a line, until interrupted: a new
-`generation` of the index, an ended `job`, a `failure` to read an entry. `lost`
-reports that the daemon went away, `back` that it is there again.
+`generation` of the index, an ended `job`, a `failure` to read an entry, how far
+an `evaluation` is. `lost` reports that the daemon went away, `back` that it is
+there again.
 """
 EXAMPLES = """
 # everything
@@ -29,7 +30,10 @@ irc events failure | head -1
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which events."""
     parser.add_argument(
-        "topic", nargs="*", metavar="TOPIC", help="only these: generation, job, failure (all)"
+        "topic",
+        nargs="*",
+        metavar="TOPIC",
+        help="only these: generation, job, failure, evaluation (all)",
     )
 
 

@@ -1,0 +1,292 @@
+"""`ir.eval`: how good the answers of corpora are, by labelled cases.
+
+`evaluate_discovery(tools, load_cases("cases.jsonl"))` asks a corpus every case, once; given a list
+of `Run`, which `answered` makes, it asks nothing: many reports can be made of one pass. A corpus is
+a handle, its name, a list of them, or anything with `search` and `discover`, such as a `Client`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+from irclient.errors import QueryError
+from irdaemon import evaluate
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.merge import Choosing
+from irdaemon.embed import Embedder, make_embedder
+from irdaemon.engine import Engine, EngineOptions
+from irdaemon.engine.queue import Job
+from irdaemon.evaluate import (
+    Calibration,
+    Case,
+    Catalogue,
+    Cell,
+    Comparison,
+    DiscoveryReport,
+    Run,
+    Searcher,
+    SelectionReport,
+    Sweep,
+    answered,
+    cases_of,
+    compare,
+    corpus_signature,
+    curve_of_ranks,
+    floor_of,
+    load_cases,
+    outcome,
+    parse_cases,
+    query_id,
+    read_qrels,
+    read_run,
+    runs_of,
+    save_cases,
+    validate_cases,
+    write_qrels,
+    write_run,
+)
+from irdaemon.evaluate.curve import SIZES, Ranker
+from irdaemon.evaluate.ranking import K_VALUES, METRICS, PRIMARY_K
+from irdaemon.evaluate.sweep import MAX_K, OBJECTIVE, REL
+from irdaemon.ledger import IN_MEMORY, Ledger
+from irdaemon.library.built import Built, open_corpus
+from irdaemon.library.corpus_source import CorpusSource
+from irdaemon.library.federate import SeveralCorpora
+from irdaemon.selection.strategies import Selector
+from irdaemon.source.mapping import InMemory
+from irdaemon.strategy import Skill, WholeText
+from irdaemon.types import Floor, Query, Selection, SelectSpec
+
+__all__ = [
+    "Calibration",
+    "Case",
+    "Catalogue",
+    "Cell",
+    "Comparison",
+    "DiscoveryReport",
+    "Run",
+    "Searcher",
+    "SelectionReport",
+    "Sweep",
+    "answered",
+    "calibrate_min_score",
+    "cases_of",
+    "compare",
+    "corpus_signature",
+    "curve_of_ranks",
+    "distractor_robustness_curve",
+    "evaluate_discovery",
+    "evaluate_selection",
+    "floor_of",
+    "load_calibration",
+    "load_cases",
+    "outcome",
+    "parse_cases",
+    "query_id",
+    "ranked_in_memory",
+    "read_qrels",
+    "read_run",
+    "runs_of",
+    "save_cases",
+    "sweep_selector",
+    "validate_cases",
+    "write_qrels",
+    "write_run",
+]
+
+Evaluated = Built | str | Sequence[Built | str] | Searcher | Sequence[Run]
+Probe = Case | tuple[str, str]
+
+_NAME = "drawn"
+
+
+def evaluate_discovery(
+    corpus: Evaluated,
+    cases: Sequence[Case] | None = None,
+    *,
+    mode: str = "hybrid",
+    k: int = PRIMARY_K,
+    k_values: Sequence[int] = K_VALUES,
+    metrics: Sequence[str] = METRICS,
+    primary_k: int = PRIMARY_K,
+    abstain_threshold: float | None = None,
+) -> DiscoveryReport:
+    """Return how good rankings are: measures in the mean and for each query, and outcomes.
+
+    At least `k` candidates are asked for, and as many as the measures need.
+    """
+    deepest = max(k, primary_k, *k_values)
+    runs = _runs(corpus, cases, Query("", k=deepest, mode=mode))
+    return evaluate.evaluate_discovery(runs, k_values, primary_k, abstain_threshold, metrics)
+
+
+def evaluate_selection(
+    corpus: Evaluated,
+    cases: Sequence[Case] | None = None,
+    *,
+    strategy: str | Selector = "conservative",
+    max_k: int = 3,
+    rel: float = 0.9,
+    min_score: float | str | None = "auto",
+    mode: str = "hybrid",
+    k: int = PRIMARY_K,
+) -> SelectionReport:
+    """Return how good what is committed is, where the gold is among the `k` candidates."""
+    name, custom = (strategy, None) if isinstance(strategy, str) else ("conservative", strategy)
+    spec = SelectSpec(name, max_k, rel, min_score=min_score)
+    return evaluate.evaluate_selection(
+        _runs(corpus, cases, Query("", k=k, mode=mode, select=spec), custom)
+    )
+
+
+def sweep_selector(
+    corpus: Evaluated,
+    cases: Sequence[Case] | None = None,
+    *,
+    max_k_grid: Sequence[int] = MAX_K,
+    rel_grid: Sequence[float] = REL,
+    min_score_grid: Sequence[float | None] = (None,),
+    objective: str = OBJECTIVE,
+    mode: str = "hybrid",
+    k: int = PRIMARY_K,
+) -> Sweep:
+    """Try every combination of the grids on the candidates of one pass."""
+    grids = max_k_grid, rel_grid, min_score_grid
+    evaluate.sweep_selector((), *grids, objective)  # refused before anything is asked
+    runs = _runs(corpus, cases, Query("", k=k, mode=mode))
+    return evaluate.sweep_selector(runs, *grids, objective)
+
+
+def calibrate_min_score(
+    corpus: Evaluated,
+    cases: Sequence[Case] | None = None,
+    *,
+    mode: str = "hybrid",
+    persist: bool = False,
+    k: int = PRIMARY_K,
+    sensitivity_weight: float = 0.5,
+    floor_grid: Sequence[float] | None = None,
+) -> Calibration:
+    """Return the floor on the first score that separates the cases best.
+
+    With `persist` the cases also set the floors by which one built corpus answers with
+    `min_score="auto"`: those are of confidence, for every mode, and hold until the corpus has
+    changed so much that it is calibrated anew. Raises QueryError where they are too few for that.
+    """
+    evaluate.floor_of((), (), grid=floor_grid)  # refused before anything is asked
+    made = evaluate.calibrate_min_score(
+        _runs(corpus, cases, Query("", k=k, mode=mode)), sensitivity_weight, floor_grid
+    )
+    if persist:
+        _persist(corpus, cases or ())
+    return made
+
+
+def load_calibration(corpus: Built | str, mode: str = "hybrid") -> Floor | None:
+    """Return the floor that is kept of a corpus for a mode; None for none."""
+    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    return built.engine.ledger.corpora.floors_of(built.name).get(mode)
+
+
+def distractor_robustness_curve(
+    items_or_source: CorpusSource | Mapping[str, Any],
+    probes: Sequence[Probe],
+    ranker: Ranker | None = None,
+    *,
+    sizes: Sequence[int] = SIZES,
+    trials: int = 20,
+    seed: int = 0,
+    k: int = 1,
+) -> dict[int, float]:
+    """Return, by catalogue size, the share of probes whose gold is among the first `k`.
+
+    A probe is a case, or a query with the id of its gold. Each catalogue is indexed anew by the
+    `ranker`, by default `ranked_in_memory`; `functools.partial` gives that other settings. Raises
+    QueryError naming the probe that has no gold, or one that is not in the scope.
+    """
+    given = items_or_source
+    scope: Mapping[str, Any] = given.scope if isinstance(given, CorpusSource) else given
+    cases = [each if isinstance(each, Case) else Case(each[0], (each[1],)) for each in probes]
+    return evaluate.distractor_robustness_curve(
+        scope, cases, ranker or ranked_in_memory, sizes, trials, seed, k
+    )
+
+
+def ranked_in_memory(
+    items: Mapping[str, Any], embedder: str = "wordllama", mode: str = "hybrid"
+) -> Callable[[str, int], list[str]]:
+    """Index items in memory; return what ranks the ids of the `k` best for a query."""
+    described = any(isinstance(each, Mapping) and "description" in each for each in items.values())
+    strategy = Skill() if described else WholeText()
+    corpus = Corpus(_NAME, "mapping", InMemory(items), strategy, embedder)
+    made = {embedder: _embedder(embedder)}
+    engine = Engine(Ledger(IN_MEMORY), [corpus], EngineOptions(calibrating=False, embedders=made))
+    engine.request(Job("reconcile", _NAME))
+    engine.drain()
+    engine.ledger.close()
+    return partial(_ranked, engine, mode)
+
+
+def _ranked(engine: Engine, mode: str, query: str, k: int) -> list[str]:
+    return [hit.artifact_id for hit in engine.search(Query(query, k=k, mode=mode)).results]
+
+
+@lru_cache(maxsize=4)
+def _embedder(name: str) -> Embedder:
+    return make_embedder(name)
+
+
+# -- asking ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Corpora:
+    """Corpora asked as one, with a selector of the caller's."""
+
+    several: SeveralCorpora
+    choosing: Choosing
+
+    def search(self, query: Query) -> Selection:
+        return self.several.search(query)
+
+    def discover(self, query: Query) -> Selection:
+        return self.several.discover(query, self.choosing)
+
+
+def _runs(
+    corpus: Evaluated,
+    cases: Sequence[Case] | None,
+    template: Query,
+    custom: Selector | None = None,
+) -> Sequence[Run]:
+    """Return the runs that are given, or ask a corpus every case."""
+    if cases is None:
+        if isinstance(corpus, (list, tuple)) and all(isinstance(each, Run) for each in corpus):
+            return corpus
+        raise QueryError("cases are missing", "give a corpus and cases, or a list of runs alone")
+    return answered(_searcher(corpus, custom), cases, template)
+
+
+def _searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
+    given: Any = corpus
+    several = given if isinstance(given, (list, tuple)) else [given]
+    if several and all(isinstance(each, (Built, str)) for each in several):
+        built = [open_corpus(each) if isinstance(each, str) else each for each in several]
+        return _Corpora(SeveralCorpora(built), Choosing(custom))
+    if not (hasattr(given, "search") and hasattr(given, "discover")):
+        raise QueryError(f"{given!r:.60} is no corpus", "give what build returned, or its name")
+    if custom is not None:
+        raise QueryError("a selector of one's own is for corpora built here", "name a strategy")
+    searcher: Searcher = given
+    return searcher
+
+
+def _persist(corpus: Evaluated, cases: Sequence[Case]) -> None:
+    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    if not isinstance(built, Built):
+        raise QueryError("a floor belongs to one built corpus", "give its handle, or its name")
+    built.engine.calibrate(built.name, cases)
+    built.engine.drain()
