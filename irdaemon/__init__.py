@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         select,
     )
     from irdaemon.library.fuse import fuse_hits
+    from irdaemon.library.learning import learn, roll_back
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
         strategy_to_spec,
         text_of,
     )
-    from irdaemon.types import Artifact, IndexPlan, Surface
+    from irdaemon.types import Artifact, IndexPlan, LearnReport, Surface, Use
 
 # Where each public name lives. They are imported when first used: asking for the version, or for
 # the path of the socket, need not load the search engine.
@@ -65,11 +66,13 @@ _HOMES = {
         "disclose",
         "discover",
         "records_for_artifact",
+        "roll_back",
         "retrievers",
         "search",
         "select",
     ),
     "irdaemon.library.fuse": ("fuse_hits",),
+    "irdaemon.library.learning": ("learn", "roll_back"),
     "irdaemon.library.agentic": (
         "AgenticRetrieval",
         "AgenticRetrievalPipeline",
@@ -90,7 +93,7 @@ _HOMES = {
         "strategy_to_spec",
         "text_of",
     ),
-    "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
+    "irdaemon.types": ("Artifact", "IndexPlan", "LearnReport", "Surface", "Use"),
 }
 _MODULES = {
     "eval": "irdaemon.evaluate",
@@ -117,6 +120,7 @@ __all__ = [
     "Hit",
     "IndexPlan",
     "IndexingStrategy",
+    "LearnReport",
     "OnInsufficientPolicy",
     "Package",
     "Query",
@@ -125,6 +129,7 @@ __all__ = [
     "Selection",
     "Skill",
     "Surface",
+    "Use",
     "WholeText",
     "as_retriever",
     "build",
@@ -132,9 +137,11 @@ __all__ = [
     "discover",
     "docs_tool",
     "fuse_hits",
+    "learn",
     "open_corpus",
     "records_for_artifact",
     "retrievers",
+    "roll_back",
     "search",
     "select",
     "strategy_from_spec",

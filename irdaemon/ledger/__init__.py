@@ -20,6 +20,7 @@ from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
 from irdaemon.ledger.index_rows import IndexRows
+from irdaemon.ledger.learned import LearnedPrompts
 from irdaemon.ledger.pins import MOST as MOST_PINS
 from irdaemon.ledger.pins import Pins
 from irdaemon.ledger.projects import Projects
@@ -31,6 +32,9 @@ from irdaemon.ledger.rows import (
     Delta,
     Failure,
     KnownEntry,
+    Learned,
+    LearnedPrompt,
+    LearnRate,
     Namesake,
     Pin,
     PlacedSecret,
@@ -59,6 +63,9 @@ __all__ = [
     "Failure",
     "IntegrityProblem",
     "KnownEntry",
+    "LearnRate",
+    "Learned",
+    "LearnedPrompt",
     "Ledger",
     "LedgerError",
     "Namesake",
@@ -93,6 +100,7 @@ class Ledger:
         self.secrets = Secrets(self._store)
         self.projects = Projects(self._store)
         self.pins = Pins(self._store)
+        self.learned = LearnedPrompts(self._store, self.terms)
 
     def close(self) -> None:
         """Close the file; nothing is pending."""

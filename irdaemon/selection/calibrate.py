@@ -112,12 +112,12 @@ def try_out(
     if reranker is not None:
         again = _Rereader(asker, reranker)
         reread = Trial(
-            inside=answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD))),
+            inside=answers(map(again.held_out, islice(probes(index, _REREAD), _REREAD))),
             negatives=answers(map(again.strength, REQUESTS[:_REREAD])),
             elsewhere=answers(map(again.strength, _sentences_of(others, _REREAD))),
         )
     return Trial(
-        inside=answers(map(asker.held_out, _probes(index, _INSIDE))),
+        inside=answers(map(asker.held_out, probes(index, _INSIDE))),
         negatives=answers(map(asker.strength, negatives())),
         elsewhere=answers(map(asker.strength, _sentences_of(others, _ELSEWHERE))),
         prompts=answers(map(asker.in_other_sessions, typed_prompts(index))),
@@ -218,7 +218,7 @@ def _usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
 # -- what is asked -------------------------------------------------------------------------------
 
 
-def _probes(index: CorpusIndex, wanted: int) -> Iterator[Probe]:
+def probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
     """Yield queries out of the corpus' surfaces, several of each where there are few."""
     shown = index.rows.shown
     order = sorted(index.rows.positions(), key=lambda at: shown[at].digest)

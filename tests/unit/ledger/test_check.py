@@ -125,7 +125,13 @@ def test_of_a_later_format_nothing_is_said(path):
 
 
 def test_an_older_format_is_no_fault(path):
-    newer = ("ALTER TABLE failures DROP COLUMN tries", "ALTER TABLE corpora DROP COLUMN spec")
+    newer = (
+        "ALTER TABLE failures DROP COLUMN tries",
+        "ALTER TABLE corpora DROP COLUMN spec",
+        "ALTER TABLE corpora DROP COLUMN learning",
+        "ALTER TABLE records DROP COLUMN learned",
+        "DROP TABLE learned",
+    )
     change(path, "PRAGMA user_version = 6", *newer)
     (found,) = faults(path)
     assert not found.severe

@@ -1,0 +1,33 @@
+from irdaemon.usage.gate import Asked, gain, ranked_before
+
+
+def test_a_gain_beyond_its_standard_error_is_better():
+    assert gain([0.5, 0.4, 0.6, 0.5], [0.7, 0.6, 0.7, 0.9]).better
+    assert not gain([0.5, 0.5, 0.5, 0.5], [1.0, 0.5, 0.5, 0.5]).better
+
+
+def test_no_change_is_neither_better_nor_worse():
+    same = gain([0.5, 0.7], [0.5, 0.7])
+    assert not same.better
+    assert not same.worse
+
+
+def test_a_loss_within_the_interval_of_what_it_was_is_not_worse_and_one_beyond_is():
+    before = [1.0, 0.9, 1.0, 0.8] * 25
+    assert not gain(before, [each - 0.005 for each in before]).worse
+    assert gain(before, [each - 0.1 for each in before]).worse
+
+
+def test_one_query_alone_shows_nothing():
+    assert not gain([0.0], [1.0]).better
+
+
+def test_without_queries_nothing_is_gained():
+    none = gain([], [])
+    assert (none.n, none.better, none.worse) == (0, False, False)
+
+
+def test_each_text_is_ranked_and_measured_against_its_own_gold():
+    answers = {"a": ["x", "y"], "b": ["x", "y"]}
+    asked = [Asked("a", ("x",)), Asked("b", ("z",))]
+    assert ranked_before(None, asked, lambda index, text: answers[text]) == [1.0, 0.0]
