@@ -83,5 +83,5 @@ def test_a_use_of_what_is_gone_teaches_nothing():
 def test_the_newest_fifth_is_never_older_than_the_rest(given_uses):
     uses = [use(f"p{n}", session=s, at=NOW - 60 * n) for n, s in given_uses]
     older, newest = newest_fifth(uses, NOW)
-    assert len(older) + len(newest) == len(uses) and len(newest) == len(uses) // 5
+    assert (len(older), len(newest)) == (len(uses) - len(uses) // 5, len(uses) // 5)
     assert not newest or not older or min(u.at for u in newest) >= max(u.at for u in older)
