@@ -234,6 +234,20 @@ class AsyncClient:
         args = {"item": item, "session": session, "everything": everything}
         return await self._run(ops.USAGE_FORGET, args)
 
+    async def usage_import(
+        self, uses: Sequence[Mapping[str, Any]], corpus: str | None = None
+    ) -> list[int]:
+        """Have uses from elsewhere learned from; return the numbers of the jobs, one a corpus.
+
+        A use is {"prompt", "gold": [ids], "session", "at", "corpus"}; `corpus` is that of those
+        without one.
+        """
+        return await self._run(ops.USAGE_IMPORT, {"corpus": corpus, "uses": list(uses)})
+
+    async def usage_rollback(self, corpus: str | None = None) -> list[int]:
+        """Have served what was learned before the last time; return the numbers of the jobs."""
+        return await self._run(ops.USAGE_ROLLBACK, {"corpus": corpus})
+
     async def gaps(self, least: int = 2) -> GapReport:
         """Return what at least so many prompts needed and did not find, why, and a cure for it."""
         return await self._run(ops.GAPS, {"least": least})

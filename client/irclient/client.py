@@ -230,6 +230,20 @@ class Client:
         args = {"item": item, "session": session, "everything": everything}
         return self._run(ops.USAGE_FORGET, args)
 
+    def usage_import(
+        self, uses: Sequence[Mapping[str, Any]], corpus: str | None = None
+    ) -> list[int]:
+        """Have uses from elsewhere learned from; return the numbers of the jobs, one a corpus.
+
+        A use is {"prompt", "gold": [ids], "session", "at", "corpus"}; `corpus` is that of those
+        without one.
+        """
+        return self._run(ops.USAGE_IMPORT, {"corpus": corpus, "uses": list(uses)})
+
+    def usage_rollback(self, corpus: str | None = None) -> list[int]:
+        """Have served what was learned before the last time; return the numbers of the jobs."""
+        return self._run(ops.USAGE_ROLLBACK, {"corpus": corpus})
+
     def gaps(self, least: int = 2) -> GapReport:
         """Return what at least so many prompts needed and did not find, why, and a cure for it."""
         return self._run(ops.GAPS, {"least": least})

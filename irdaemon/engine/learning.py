@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from irdaemon.discovery.query import analysed, embedded
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import TaughtText, embed_taught
 from irdaemon.engine.calibrate import calibrate_if_due
+from irdaemon.engine.context import JobContext
 from irdaemon.engine.publish import Publisher
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
@@ -22,8 +24,12 @@ from irdaemon.retrieve import retrieve
 from irdaemon.selection.calibrate import probes
 from irdaemon.types import LearnReport, Query, Use
 from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ranked_before, weights_of
+from irdaemon.usage.names import ItemNames
 from irdaemon.usage.taught import RATES, Prompts, learned, newest_fifth, taught
+from irdaemon.usage.uses import of_corpus
 
+# A corpus of sessions is where uses are read from; nothing is learned of its turns.
+_NOT_LEARNED = ("sessions",)
 # Fewer uses than this do not show whether what they teach helps.
 FEWEST_USES = 20
 _EMBEDDED_AT_ONCE = 512
@@ -86,8 +92,12 @@ class Learning:
     def roll_back(self) -> int:
         """Serve what was served before; return how many artifacts change."""
         changed = self.state.ledger.learned.roll_back(self.corpus.name)
-        self._show(changed)
+        self.show(changed)
         return changed
+
+    def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
+        """Forget what was learned of other pairs of (artifact, session)."""
+        self.show(self.state.ledger.learned.keep_only(self.corpus.name, pairs))
 
     # -- trying ----------------------------------------------------------------------------------
 
@@ -160,10 +170,10 @@ class Learning:
         if ledger.learned.of(name) == wanted:
             return 0
         changed = ledger.learned.publish(name, wanted)
-        self._show(changed)
+        self.show(changed)
         return changed
 
-    def _show(self, changed: int) -> None:
+    def show(self, changed: int) -> None:
         """Publish an index with what has changed, with its vectors where they are few."""
         if not changed:
             return
@@ -178,6 +188,91 @@ class Learning:
         told: dict[str, Any] = {**report.to_dict(), "at": self.state.clock()}
         self.state.ledger.learned.note(self.corpus.name, told)
         return report
+
+
+# -- jobs ----------------------------------------------------------------------------------------
+
+
+def learn_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Take in uses from elsewhere, forget what was taught by what is gone, and learn anew."""
+    state, name = context.state, corpus.name
+    ledger = state.ledger
+    ledger.learned.import_uses(name, state.imported_uses.pop(name, ()))
+    learning = Learning(state, context.publisher, corpus, context.pause)
+    uses = _known_uses(state, corpus)
+    learning.keep_only({(id, use.session) for use in uses for id in use.gold})
+    seen = hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    noted = ledger.learned.state_of(name)
+    if noted.get("seen") == seen:
+        return "no new uses"
+    report = learning.learn(uses)
+    ledger.learned.note(name, {**ledger.learned.state_of(name), "seen": seen})
+    return str(report)
+
+
+def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Serve what was served before the last time that something was learned."""
+    changed = Learning(context.state, context.publisher, corpus, context.pause).roll_back()
+    return f"{changed} artifacts are as they were"
+
+
+def unlearn(context: JobContext) -> str:
+    """Forget what is to be forgotten of use, in what was learned and in what was imported."""
+    state, forgotten = context.state, 0
+    while state.unlearned:
+        corpus, artifact_id, session = state.unlearned.popleft()
+        for each in state.corpora.values():
+            if corpus in ("", each.name):
+                changed = state.ledger.learned.forget(each.name, artifact_id, session)
+                Learning(state, context.publisher, each, context.pause).show(changed)
+                forgotten += changed
+    return f"{forgotten} artifacts changed"
+
+
+def learnable(state: State) -> list[str]:
+    """Return the names of the corpora of whose artifacts something can be learned."""
+    return [name for name, corpus in state.corpora.items() if corpus.kind not in _NOT_LEARNED]
+
+
+def _known_uses(state: State, corpus: Corpus) -> list[Use]:
+    """Return the uses that transcripts tell of and those brought from elsewhere."""
+    imported = state.ledger.learned.imported(corpus.name)
+    if state.usage is None:
+        return imported
+    with state.usage.reading() as store:
+        names = ItemNames(state.ledger, {name: c.kind for name, c in state.corpora.items()})
+        return [*of_corpus(store, state.ledger, names, corpus.name), *imported]
+
+
+def effect(state: State, text: str, reference: str) -> dict[str, Any] | None:
+    """Return the prompts learned of an item, and what its scores for a query are without them.
+
+    None where nothing was learned of it.
+    """
+    name, _, artifact_id = reference.partition("/")
+    with state.reading() as ledger:
+        each, own = (
+            ledger.learned.of_artifact(name, artifact_id), ledger.learned.own(name, artifact_id)
+        )  # fmt: skip
+    if each is None or own is None:
+        return None
+    index = state.snapshot.corpora[name]
+    question = embedded(
+        analysed(Query(text), state.snapshot.vocabulary), index, state.embedders.fresh_vector
+    )
+    described, counts = own
+    held = {term: counts[term] for term in question.terms if term in counts}
+    without = {"lexical": index.lexical.score(held, sum(counts.values()))}
+    if question.vector is not None:
+        vector = state.serving(state.corpora[name]).embed([described])[0]
+        without["dense"] = float(vector @ question.vector)
+    return {
+        "prompts": [prompt.text for prompt in each.prompts],
+        "without": {leg: round(score, 4) for leg, score in without.items()},
+    }
+
+
+# -- what is told --------------------------------------------------------------------------------
 
 
 def _is_of(use: Use, prompts: Prompts) -> bool:

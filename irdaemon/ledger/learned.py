@@ -181,6 +181,10 @@ class LearnedPrompts:
             )
         ]
 
+    def corpora(self) -> list[str]:
+        """Return the corpora of which anything learned is kept."""
+        return [name for (name,) in self._store.all("SELECT DISTINCT corpus FROM learned")]
+
     def sessions(self, corpus: str) -> set[str]:
         """Return the sessions that anything kept of a corpus was learned from."""
         rows = self._store.all("SELECT DISTINCT session FROM learned WHERE corpus = ?", corpus)

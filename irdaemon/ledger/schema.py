@@ -227,7 +227,8 @@ def add_links(connection: sqlite3.Connection) -> None:
 def add_learned(connection: sqlite3.Connection) -> None:
     """Keep the prompts that led to a use of an artifact, those served and those served before.
 
-    Uses that were brought from elsewhere are kept as they are, to be learned from again. A record that they count for also keeps them, beside what its own text gives: `learned`.
+    Uses that were brought from elsewhere are kept as they are, to be learned from again. A record
+    that prompts count for also keeps them, beside what its own text gives: `learned`.
     """
     connection.execute(
         """CREATE TABLE learned (

@@ -71,6 +71,8 @@ OPS: Mapping[str, ServedOp] = {
     "impressions": ServedOp(handlers.impressions, "quick", rules.referenced),
     "usage": ServedOp(handlers.usage, "slow", rules.owner_only),
     "usage_forget": ServedOp(handlers.usage_forget, "slow", rules.owner_only),
+    "usage_import": ServedOp(handlers.usage_import, "slow", rules.owner_only),
+    "usage_rollback": ServedOp(handlers.usage_rollback, "quick", rules.owner_only),
     "gaps": ServedOp(handlers.gaps, "slow", rules.owner_only),
     "listing": ServedOp(handlers.listing, "slow", rules.owner_only),
     "progress": ServedOp(handlers.progress, "quick", rules.as_given, rules.own_progress),

@@ -1,8 +1,9 @@
 """The gate: whether what was learned finds more of the newest uses, and loses nothing else.
 
 Uses are judged in order of time: prompts out of the older four fifths are counted in, and the
-newest fifth is asked with and without them (see `weights_of` for what each of them counts). What is learned has to rank those better, and must not
-rank the corpus' own cases worse: labelled ones, or the queries that calibration makes of its texts.
+newest fifth is asked with and without them (`weights_of` says what each of those counts). What is
+learned has to rank them better, and must not rank the corpus' own cases worse: the queries that
+calibration makes of its texts.
 """
 
 from __future__ import annotations

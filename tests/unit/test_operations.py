@@ -26,6 +26,8 @@ BESIDE = {
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
     "usage_forget": ("usage", "client.usage_forget("),
+    "usage_import": ("usage", "client.usage_import("),
+    "usage_rollback": ("usage", "client.usage_rollback("),
     "doc_add": ("docs", "client.doc_add("),
     "doc_update": ("docs", "client.doc_update("),
     "doc_remove": ("docs", "client.doc_remove("),
@@ -52,6 +54,7 @@ GIVEN = {
     "title": "t",
     "content": "x",
     "directory": "/x",
+    "uses": [{"prompt": "x", "gold": ["a"]}],
 }
 
 
@@ -122,7 +125,8 @@ def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
     assert sorted(never) == [
         *("add", "build", "calibrate", "doc_add", "doc_index", "doc_remove", "doc_update"),
-        *("drop_docs", "hint", "maintain", "progress", "reload", "rm", "usage_forget"),
+        *("drop_docs", "hint", "maintain", "progress", "reload", "rm"),
+        *("usage_forget", "usage_import", "usage_rollback"),
     ]
     guide = (ROOT / "docs/client.md").read_text("utf-8")
     (said,) = re.findall(r"([^.]*) and `call` are\s+never sent a second time", guide)
