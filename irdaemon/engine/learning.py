@@ -25,7 +25,7 @@ from irdaemon.selection.calibrate import probes
 from irdaemon.types import LearnReport, Query, Use
 from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ranked_before, weights_of
 from irdaemon.usage.names import ItemNames
-from irdaemon.usage.taught import RATES, Prompts, learned, newest_fifth, taught
+from irdaemon.usage.taught import RATES, Prompts, learned, newest_fifth, newest_of_each, taught
 from irdaemon.usage.uses import of_corpus
 
 # A corpus of sessions is where uses are read from; nothing is learned of its turns.
@@ -55,15 +55,11 @@ class Learning:
         names = self._names()
         known = [use for use in uses if any(id in names for id in use.gold)]
         now = self.state.clock()
-        older, newest = newest_fifth(known, now)
-        prompts = taught(older, names, now)
-        if len(known) < FEWEST_USES or not prompts or not newest:
+        prompts, held_out = _trial(known, names, now)
+        if len(known) < FEWEST_USES or not prompts or not held_out:
             return self._noted(LearnReport("not enough yet", len(known)))
         everything = taught(known, names, now)
-        held_out = newest[:MOST_ASKED]
         seen = [_is_of(use, prompts) for use in held_out]
-        if not any(seen):
-            return self._noted(LearnReport("not enough yet", len(known)))
         weights = weights_of(seen, sum(_is_of(use, everything) for use in known) / len(known))
         base = self._index_with({})
         asked = [Asked(use.prompt, use.gold) for use in held_out]
@@ -273,6 +269,19 @@ def effect(state: State, text: str, reference: str) -> dict[str, Any] | None:
 
 
 # -- what is told --------------------------------------------------------------------------------
+
+
+def _trial(uses: Sequence[Use], names: Mapping[str, str], now: float) -> tuple[Prompts, list[Use]]:
+    """Return what the older uses teach, and the newest, which judge it; nothing where none can.
+
+    The newest fifth judges, unless hardly any of it is of what the older teach.
+    """
+    for split in (newest_fifth, newest_of_each):
+        older, newest = split(uses, now)
+        prompts, held_out = taught(older, names, now), newest[:MOST_ASKED]
+        if sum(_is_of(use, prompts) for use in held_out) > len(held_out) / 10:
+            return prompts, held_out
+    return {}, []
 
 
 def _is_of(use: Use, prompts: Prompts) -> bool:

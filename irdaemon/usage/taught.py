@@ -8,7 +8,9 @@ names the artifact teaches nothing, as the name is found anyway.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import NamedTuple
 
 from irdaemon.index.names import names_in
@@ -32,7 +34,7 @@ Prompts = Mapping[str, Sequence[LearnedPrompt]]
 
 class _Dated(NamedTuple):
     at: float
-    order: int
+    order: bytes
     use: Use
 
 
@@ -74,13 +76,37 @@ def newest_fifth(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]
     return [each.use for each in dated[n:]], [each.use for each in dated[:n]]
 
 
+def newest_of_each(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
+    """Return all uses but the newest of each artifact that has more than enough, and those.
+
+    At most a fifth of the uses. It shows what is learned where artifacts are used one after
+    another, so that the newest fifth is of others than the rest.
+    """
+    dated = _by_age(uses, now)
+    left = Counter(id for each in dated for id in set(each.use.gold))
+    kept: list[Use] = []
+    newest: list[Use] = []
+    seen: set[str] = set()
+    for each in dated:
+        fresh = not seen & set(each.use.gold)
+        enough = all(left[id] > FEWEST_SESSIONS for id in each.use.gold)
+        held_out = fresh and enough and len(newest) < len(dated) // 5
+        (newest if held_out else kept).append(each.use)
+        seen.update(each.use.gold)
+    return kept, newest
+
+
 def _by_age(uses: Iterable[Use], now: float) -> list[_Dated]:
-    """Return uses with their times, the newest first; equal times by their order, later first."""
+    """Return uses with their times, the newest first; those of one time in no order of theirs."""
     dated = [
-        _Dated(min(use.at, now) if use.at > 0 else now, order, use)
-        for order, use in enumerate(uses)
+        _Dated(min(use.at, now) if use.at > 0 else now, _shuffled(use, number), use)
+        for number, use in enumerate(uses)
     ]
     return sorted(dated, key=lambda each: (each.at, each.order), reverse=True)
+
+
+def _shuffled(use: Use, number: int) -> bytes:
+    return blake2b(f"{use.prompt}\0{number}".encode("utf-8", "replace"), digest_size=8).digest()
 
 
 def _kept(prompts: Iterable[LearnedPrompt]) -> tuple[LearnedPrompt, ...]:

@@ -61,6 +61,15 @@ def test_few_uses_teach_nothing_yet(corpus):
     assert contents(corpus.engine.ledger, "learning") == before
 
 
+def test_uses_one_item_after_another_and_without_times_are_learned_from_as_well(corpus):
+    plain = [{"prompt": use["prompt"], "gold": use["gold"]} for use in uses(5)]
+    by_item = sorted(plain, key=lambda use: use["gold"])
+    assert ir.learn(corpus, by_item).outcome == "published"
+    hourly = [{**use, "at": 1.7e9 + 3600 * n} for n, use in enumerate(by_item)]
+    ir.roll_back(corpus)
+    assert ir.learn(corpus, hourly).outcome == "published"
+
+
 def test_uses_that_do_not_help_the_newest_are_not_learned(corpus):
     misled = [{**use, "gold": [f"tool{(n * 7 + n // 10) % 10}"]} for n, use in enumerate(uses(6))]
     before = contents(corpus.engine.ledger, "learning")

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.types import Use
-from irdaemon.usage.taught import MOST_PROMPTS, newest_fifth, taught
+from irdaemon.usage.taught import MOST_PROMPTS, newest_fifth, newest_of_each, taught
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -32,10 +32,8 @@ def test_two_sessions_teach_the_newest_prompt_of_each_newest_first():
 
 
 def test_uses_without_a_session_are_each_of_their_own():
-    assert prompts([use("fill the form"), use("sign the form")]) == [
-        "sign the form",
-        "fill the form",
-    ]
+    found = prompts([use("fill the form"), use("sign the form")])
+    assert set(found) == {"sign the form", "fill the form"}
 
 
 def test_of_many_uses_only_the_newest_are_kept_and_equal_texts_once():
@@ -77,6 +75,19 @@ def test_a_common_word_that_is_also_a_name_does_not_name_the_artifact():
 
 def test_a_use_of_what_is_gone_teaches_nothing():
     assert taught([use("x y", "gone", session=each) for each in "ab"], NAMES, NOW) == {}
+
+
+def test_uses_of_one_time_are_held_out_whatever_the_order_they_are_given_in():
+    uses = [use(f"p{n} {of}", of, at=0) for of in ("pdf", "cal", "web") for n in range(20)]
+    _, newest = newest_fifth(uses, NOW)
+    assert {each.gold for each in newest} == {("pdf",), ("cal",), ("web",)}
+
+
+def test_of_each_artifact_the_newest_use_is_held_out_where_enough_are_left():
+    uses = [use(f"p{n}", "pdf", at=NOW - n) for n in range(12)] + [use("q", "web", at=NOW - 50)] * 2
+    kept, newest = newest_of_each(uses, NOW)
+    assert [each.prompt for each in newest] == ["p0"]
+    assert len(kept) == 13
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.sampled_from("abc")), max_size=40))
