@@ -93,7 +93,7 @@ def search(engine: Engine, args: Args) -> Any:
 
 
 def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
-    """Note an answer that reaches somebody, unless its client wants it to leave no trace."""
+    """Note an answer that is given, unless its client wants it to leave no trace."""
     if engine.usage is None or not args.get("noted", True):
         return
     at, variant = engine.state.clock(), args.get("variant", "")[:_VARIANT_CHARS]
