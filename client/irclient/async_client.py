@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
+        KnownUse,
         ListingReport,
         MaintenanceTask,
         PingReply,
@@ -223,6 +224,10 @@ class AsyncClient:
     async def usage(self, item: str = "") -> UsageReport:
         """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
         return await self._run(ops.USAGE, {"item": item})
+
+    async def uses(self, corpus: str) -> list[KnownUse]:
+        """Return the uses that are known of a corpus' items, with the prompts that led to them."""
+        return await self._run(ops.USES, {"corpus": corpus})
 
     async def usage_forget(
         self, item: str = "", session: str = "", everything: bool = False

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
+        KnownUse,
         ListingReport,
         MaintenanceTask,
         PingReply,
@@ -221,6 +222,10 @@ class Client:
     def usage(self, item: str = "") -> UsageReport:
         """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
         return self._run(ops.USAGE, {"item": item})
+
+    def uses(self, corpus: str) -> list[KnownUse]:
+        """Return the uses that are known of a corpus' items, with the prompts that led to them."""
+        return self._run(ops.USES, {"corpus": corpus})
 
     def usage_forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
         """Have the log of use forget an item, a session (AGENT:ID) or everything; return how much.

@@ -146,6 +146,7 @@ USAGE: Op[results.UsageReport] = Op("usage", {"item": str}, "UsageReport")
 USAGE_FORGET: Op[int] = Op(
     "usage_forget", {"item": str, "session": str, "everything": bool}, "int", repeatable=False
 )
+USES: Op[list[results.KnownUse]] = Op("uses", {"corpus": str}, "KnownUse", many=True)
 USAGE_IMPORT: Op[list[int]] = Op(
     "usage_import", {**_CORPUS, "uses": list}, "int", many=True, repeatable=False
 )
@@ -211,8 +212,8 @@ OPS: Mapping[str, Op[Any]] = {
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, EVALUATION, CALIBRATE, DISCLOSE, RECORDS),
         *(ARTIFACTS, STATUS, FAILURES, SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT),
-        *(IMPRESSIONS, USAGE, USAGE_FORGET, USAGE_IMPORT, USAGE_ROLLBACK, GAPS, LISTING, PROGRESS),
-        *(ADD, RM, RELOAD, WAIT),
+        *(IMPRESSIONS, USAGE, USES, USAGE_FORGET, USAGE_IMPORT, USAGE_ROLLBACK, GAPS, LISTING),
+        *(PROGRESS, ADD, RM, RELOAD, WAIT),
         *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

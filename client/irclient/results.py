@@ -266,6 +266,17 @@ class UsageReport(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class KnownUse(Result):
+    """A use that transcripts tell of: its prompt, without secrets, and the ids that were used."""
+
+    prompt: str
+    gold: Sequence[str] = ()
+    session: str = ""
+    at: float = 0.0
+    corpus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GapReport(Result):
     """What was needed and not found since a time, each with what would cure it.
 

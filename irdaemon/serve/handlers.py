@@ -240,6 +240,12 @@ def usage(engine: Engine, args: Args) -> Any:
     return engine.use.usage(args.get("item", ""))
 
 
+def uses(engine: Engine, args: Args) -> Any:
+    """Return the uses known of a corpus' items."""
+    engine.state.check_known(args.get("corpus", ""))
+    return [use.to_dict() for use in engine.use.of_corpus(args.get("corpus", ""))]
+
+
 def usage_forget(engine: Engine, args: Args) -> Any:
     """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
     return engine.use.forget(

@@ -70,6 +70,7 @@ OPS: Mapping[str, ServedOp] = {
     "hint": ServedOp(handlers.hint, "slow", rules.no_hint),
     "impressions": ServedOp(handlers.impressions, "quick", rules.referenced),
     "usage": ServedOp(handlers.usage, "slow", rules.owner_only),
+    "uses": ServedOp(handlers.uses, "slow", rules.owner_only),
     "usage_forget": ServedOp(handlers.usage_forget, "slow", rules.owner_only),
     "usage_import": ServedOp(handlers.usage_import, "slow", rules.owner_only),
     "usage_rollback": ServedOp(handlers.usage_rollback, "quick", rules.owner_only),

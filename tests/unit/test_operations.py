@@ -25,6 +25,7 @@ BESIDE = {
     "failures": ("status", "client.failures()"),
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
+    "uses": ("eval", "client.uses("),
     "usage_forget": ("usage", "client.usage_forget("),
     "usage_import": ("usage", "client.usage_import("),
     "usage_rollback": ("usage", "client.usage_rollback("),
