@@ -65,6 +65,9 @@ def test_uses_teach_an_answer_and_roll_back_and_a_removed_session_take_it_back(h
         explained = home.answer("explain", text, "--item", "skills/dahlia")
         assert len(explained["item"]["learned"]["prompts"]) == 4
         assert "learned, skills: published" in home.irc("usage").stdout
+        parts = [str(home.path / name) for name in ("older.jsonl", "newer.jsonl")]
+        mined = home.answer("eval", "mine", "-c", "skills", "-o", parts[0], "--newer", parts[1])
+        assert mined["older"] >= 30
 
         for path in paths:
             path.unlink()
