@@ -6,7 +6,6 @@ import time
 import pytest
 
 from irclient import Query
-from tests.e2e.test_use import call
 from tests.support.claude_session import Session
 from tests.support.running import Home, Running, until
 
@@ -31,7 +30,7 @@ def session(home, name, asked, when):
     written = Session(sessionId=name, timestamp=stamp, cwd=str(home.path))
     for number, (skill, word) in enumerate(asked):
         written.user(f"u{number}", f"i need something for my {word}, try {name}")
-        call(written, f"a{number}", "Skill", {"skill": skill})
+        written.calls(f"a{number}", "Skill", {"skill": skill})
         written.says(f"b{number}", "done", stop="end_turn")
     path = home.path / ".claude" / "projects" / "-w" / f"{name}.jsonl"
     path.write_text("".join(line + "\n" for line in written.lines))

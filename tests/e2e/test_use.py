@@ -18,11 +18,6 @@ PDF_PROMPT = "fill in the fields of this PDF form"
 SHIP = ("ship our web service onto production servers", "ship this web thing onto servers tonight")
 
 
-def call(session, uuid, name, given):
-    block = {"type": "tool_use", "id": "t", "name": name, "input": given}
-    return session._assistant(uuid, block, "tool_use", "claude-x")
-
-
 @pytest.fixture
 def home(tmp_path):
     home = Home(tmp_path)
@@ -60,7 +55,7 @@ def transcript(home, prompts, *, name="S1"):
     session = Session(sessionId=name, timestamp=now, cwd=str(home.path))
     for number, (prompt, tool, given) in enumerate(prompts):
         session.user(f"u{number}", prompt)
-        call(session, f"a{number}", tool, given)
+        session.calls(f"a{number}", tool, given)
         session.says(f"b{number}", "done", stop="end_turn")
     path = home.path / ".claude" / "projects" / "-w" / f"{name}.jsonl"
     path.write_text("".join(line + "\n" for line in session.lines))

@@ -63,6 +63,30 @@ def status():
     }
 
 
+def used():
+    """Return what is told of use."""
+    share = {"offered": 2, "adopted": 1, "share": 0.5, "low": 0.1, "high": 0.9}
+    item = {"reference": NAME, "name": NAME, "uses": 1, "last_used": 1.0, "chars": 9, **share}
+    item["missed"] = {"near_miss": 1, "buried": 0, "absent": 0}
+    learned = {"corpus": NAME, "outcome": NAME, "uses": 20, "held_out": 4, "before": 0.5}
+    learned |= {"after": 0.6, "artifacts": 2, "prompts": 4}
+    gap = {"kind": "missed", "reference": NAME, "name": NAME, "words": [NAME], "prompts": 2}
+    gap |= {"sessions": 1, "states": {NAME: 1}, "verdicts": {NAME: 1}, "reasons": {NAME: 1}}
+    gap |= {"examples": [NAME], "cure": REASON}
+    named = {"count": 1, "references": [NAME]}
+    return {
+        "usage": {"since": 1.0, "answers": 1, "states": {NAME: 1}, "without_session": 1}
+        | {"items": [item], "adoption": [{"by": NAME, "name": NAME, **share}]}
+        | {"not_installed": [{"how": NAME, "name": NAME, "uses": 1}], "learned": [learned]}
+        | {"never_offered": named, "offered_never_used": named}
+        | {"context": {"items": 1, "tokens": 9}},
+        "usage_forget": 1,
+        "gaps": {"gaps": [gap, gap | {"kind": "nothing_found"}, gap | {"kind": "not_indexed"}]},
+        "listing": {"agent": NAME, "source": NAME, "skills": 1, "cut": 1}
+        | {"items": [{"name": NAME, "chars": 9, "uses": 1, "whole": False}]},
+    }
+
+
 def answers():
     found = plain_data(selection(hit(NAME, corpus=NAME, summary=f"about {NAME}")))
     found["results"][0] |= {"duplicates": [NAME], "hidden": ["control"]}
@@ -117,7 +141,13 @@ def answers():
             {"corpus": NAME, "artifact_id": NAME, "state": NAME, "disclosed_at": 1.0}
             | {"diff": "--- then\n+++ now\n-old\n+new"}
         ],
-        **{op: [1] for op in ("add", "rm", "build", "hint")},
+        "coverage": [
+            {"corpus": NAME, "on_disk": 2, "indexed": 1, "missing": 1, "ratio": 0.5}
+            | {"excluded": {NAME: 1}, "missing_paths": [f"/{NAME}"], "unchecked": REASON}
+        ],
+        "maintain": [{"corpus": NAME, "work": NAME, "due": True, "reason": REASON, "job": 1}],
+        **used(),
+        **{op: [1] for op in ("add", "rm", "build", "hint", "usage_rollback")},
         "progress": {**job, "report": REASON},
         "impressions": [{"at": 1.0, "reference": NAME}],
         "wait": {"generation": 3, "reached": True},
@@ -155,10 +185,15 @@ LINES = {
     "artifacts": [[NAME]],
     "status": [[], ["--failures"], ["--secrets"], ["--profile"], ["--prometheus"]],
     "audit": [[]],
+    "coverage": [[], [NAME]],
+    "usage": [[], ["--item", NAME], ["forget", "--session", NAME], ["rollback", NAME]],
+    "gaps": [[]],
+    "listing": [[]],
     "top": [["--count", "1"]],
     "add": [[NAME, "files", f"/none/{NAME}"]],
     "rm": [[NAME]],
     "build": [[NAME], ["--full", NAME]],
+    "maintain": [[NAME], ["--dry-run"]],
     "hint": [[f"/{NAME}"]],
     "docs": [
         ["add", NAME, "cases.jsonl"],

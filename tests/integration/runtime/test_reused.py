@@ -57,6 +57,14 @@ def test_one_child_answers_several_requests(ask):
     assert (size, large) == (3, 3_000_000)
 
 
+def test_a_child_of_a_large_process_answers_several_requests(ask):
+    large = bytearray(300 * MB)
+    large[::4096] = b"x" * len(large[::4096])
+    (first, _), (second, _) = ask(b"one"), ask(b"two")
+    assert first == second
+    del large
+
+
 def test_what_a_library_prints_by_itself_is_no_part_of_an_answer(ask):
     assert ask(b"print")[0] == ask(b"print")[0]
 
