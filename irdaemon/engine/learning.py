@@ -32,6 +32,8 @@ from irdaemon.usage.uses import of_corpus
 _NOT_LEARNED = ("sessions",)
 # Fewer uses than this do not show whether what they teach helps.
 FEWEST_USES = 20
+# So many of the newest uses judge what is learned of what they used, or a tenth of them.
+_FEW = 10
 _EMBEDDED_AT_ONCE = 512
 
 
@@ -279,7 +281,7 @@ def _trial(uses: Sequence[Use], names: Mapping[str, str], now: float) -> tuple[P
     for split in (newest_fifth, newest_of_each):
         older, newest = split(uses, now)
         prompts, held_out = taught(older, names, now), newest[:MOST_ASKED]
-        if sum(_is_of(use, prompts) for use in held_out) > len(held_out) / 10:
+        if sum(_is_of(use, prompts) for use in held_out) >= min(_FEW, len(held_out) / 10 + 1):
             return prompts, held_out
     return {}, []
 
