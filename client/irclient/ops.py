@@ -153,6 +153,9 @@ PROGRESS: Op[results.JobProgress] = Op("progress", {"job": int}, "JobProgress", 
 ADD: Op[list[int]] = Op(
     "add", {"name": str, "kind": str, "roots": list}, "int", many=True, repeatable=False
 )
+PREVIEW: Op[results.CorpusPreview] = Op(
+    "preview", {"name": str, "kind": str, "roots": list}, "CorpusPreview"
+)
 RM: Op[list[int]] = Op("rm", {"name": str}, "int", many=True, repeatable=False)
 RELOAD: Op[list[int]] = Op("reload", {}, "int", many=True, repeatable=False)
 WAIT: Op[results.WaitResult] = Op(
@@ -207,7 +210,8 @@ OPS: Mapping[str, Op[Any]] = {
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, EVALUATION, CALIBRATE, DISCLOSE, RECORDS),
         *(ARTIFACTS, STATUS, FAILURES, SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT),
-        *(IMPRESSIONS, USAGE, USAGE_FORGET, GAPS, LISTING, PROGRESS, ADD, RM, RELOAD, WAIT),
+        *(IMPRESSIONS, USAGE, USAGE_FORGET, GAPS, LISTING, PROGRESS, ADD, PREVIEW, RM, RELOAD),
+        *(WAIT,),
         *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

@@ -26,6 +26,7 @@ BESIDE = {
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
     "usage_forget": ("usage", "client.usage_forget("),
+    "preview": ("add", "client.preview("),
     "doc_add": ("docs", "client.doc_add("),
     "doc_update": ("docs", "client.doc_update("),
     "doc_remove": ("docs", "client.doc_remove("),
