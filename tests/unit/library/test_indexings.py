@@ -99,3 +99,43 @@ def test_a_function_that_gives_more_or_twice_or_one_by_one_is_cut(tools):
 def test_what_cannot_be_compared_is_refused(tools, options, said):
     with pytest.raises(QueryError, match=said):
         compared({"tools": tools, "own": lambda text, k: []}, **options)
+
+
+def test_a_walk_and_a_boost_bring_up_what_only_its_dependencies_tell():
+    packages = {
+        **{f"talk{n}": {"description": f"graph network talk number {n}"} for n in range(4)},
+        **{f"hard{n}": {"description": f"toolkit number {n}", "deps": ["edges"]} for n in range(3)},
+        "edges": {"description": "graph network of nodes", "deps": []},
+        **{f"other{n}": {"description": f"bread of kind {n}"} for n in range(4)},
+    }
+    named = {id: {"name": id, **item} for id, item in packages.items()}
+    source = ir.CorpusSource.from_mapping(named, name="pk", strategy=ir.Package())
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    hard = tuple(f"hard{n}" for n in range(3))
+    query = ir.eval.GradedQuery(
+        "graph network",
+        {"edges": "core", **dict.fromkeys(hard, "strong")},
+        tuple(f"talk{n}" for n in range(4)),
+        hard,
+    )
+
+    def walked(text, *, k):
+        policy = ir.reverse_dependency_policy(seeds=["edges"])
+        lists = {
+            "flat": ir.search(corpus, text, k=k),
+            "walk": ir.traverse(text, corpus, policy=policy, k=k),
+        }
+        return ir.fuse_hits(lists, k=k, identity=lambda hit: hit.artifact_id)
+
+    boost = ir.dependency_evidence_boost(["edges"], weight=0.5)
+    found = ir.eval.compare_indexings(
+        {"plain": corpus, "walk": walked, "boost": corpus},
+        [query],
+        k=5,
+        search_by_label={"boost": {"dep_boost": boost}},
+    )
+    plain, walk, boosted = (each[query.text] for each in found.measures.values())
+    assert plain.hard_recall == 0.0
+    assert min(walk.hard_recall, boosted.hard_recall) > 0.5
+    assert min(walk.ndcg, boosted.ndcg) > plain.ndcg
+    corpus.close()
