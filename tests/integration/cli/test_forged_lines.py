@@ -63,6 +63,28 @@ def status():
     }
 
 
+def used():
+    """Return the reports on what was offered and used, with names of any kind."""
+    share = {"by": NAME, "name": NAME, "offered": 2, "adopted": 1}
+    share |= {"share": 0.5, "low": 0.1, "high": 0.9}
+    item = share | {"reference": NAME, "uses": 1, "last_used": 1.0}
+    item |= {"missed": {"near_miss": 0, "buried": 0, "absent": 0}}
+    names = {"count": 1, "references": [NAME]}
+    gap = {"reference": NAME, "name": NAME, "words": [NAME], "prompts": 2, "sessions": 1}
+    gap |= {"states": {NAME: 1}, "verdicts": {NAME: 1}, "reasons": {NAME: 1}}
+    gap |= {"examples": [f"about {NAME}"], "cure": NAME}
+    return {
+        "usage": {"states": {NAME: 1}, "items": [item], "adoption": [share]}
+        | {"not_installed": [{"name": NAME, "how": NAME, "uses": 1}]}
+        | {"never_offered": names, "offered_never_used": names}
+        | {"context": {"items": 1, "chars": 4, "tokens": 1}},
+        "usage_forget": 1,
+        "gaps": {"gaps": [gap | {"kind": kind} for kind in ("missed", "nothing_found", NAME)]},
+        "listing": {"agent": NAME, "source": NAME}
+        | {"items": [{"name": NAME, "chars": 4, "uses": 1, "whole": True}]},
+    }
+
+
 def answers():
     found = plain_data(selection(hit(NAME, corpus=NAME, summary=f"about {NAME}")))
     found["results"][0] |= {"duplicates": [NAME], "hidden": ["control"]}
@@ -123,6 +145,14 @@ def answers():
         "wait": {"generation": 3, "reached": True},
         "ping": {"version": NAME, "pid": 7},
         **dict.fromkeys(("doc_add", "doc_update", "doc_remove"), written),
+        **used(),
+        "coverage": [
+            {"corpus": NAME, "on_disk": 2, "missing": 1, "excluded": {NAME: 1}}
+            | {"missing_paths": [f"/{NAME}"], "unchecked": REASON}
+        ],
+        "maintain": [{"corpus": NAME, "work": NAME, "due": False, "reason": REASON}],
+        "preview": {"corpus": NAME, "kind": NAME, "items": 2, "first": [NAME]}
+        | {"left_out": {NAME: 1}, "problems": [f"/{NAME}: {REASON}"]},
     }
 
 
@@ -155,10 +185,15 @@ LINES = {
     "artifacts": [[NAME]],
     "status": [[], ["--failures"], ["--secrets"], ["--profile"], ["--prometheus"]],
     "audit": [[]],
+    "coverage": [[NAME]],
+    "usage": [["--item", NAME], ["forget", "--item", NAME]],
+    "gaps": [[]],
+    "listing": [[]],
     "top": [["--count", "1"]],
-    "add": [[NAME, "files", f"/none/{NAME}"]],
+    "add": [[NAME, "files", f"/none/{NAME}"], [NAME, "files", f"/none/{NAME}", "--dry-run"]],
     "rm": [[NAME]],
     "build": [[NAME], ["--full", NAME]],
+    "maintain": [[NAME], [NAME, "--dry-run"]],
     "hint": [[f"/{NAME}"]],
     "docs": [
         ["add", NAME, "cases.jsonl"],
