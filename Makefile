@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-quality bench-daily bench-library peer peer-library release-check clean
+.PHONY: help run test lint bench bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
+	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
@@ -45,6 +46,9 @@ bench-daily: .venv/.installed
 
 bench-library: .venv/.installed
 	@$(BIN)/python bench/agent_library.py
+
+bench-learn: .venv/.installed
+	@$(BIN)/python bench/learn.py $(ARGS)
 
 # From the source distribution to an answer, without a directory of this checkout on any path.
 release-check: .venv/.releasing

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from irdaemon.library.fuse import fuse_hits
     from irdaemon.library.graph import CorpusGraph, GraphStore, canonical_node_id
+    from irdaemon.library.learning import learn, roll_back
     from irdaemon.library.models import (
         make_llm_formulator,
         make_llm_selector,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
         make_thin_description_predicate,
         thin_description_predicate,
     )
-    from irdaemon.types import Artifact, IndexPlan, Surface
+    from irdaemon.types import Artifact, IndexPlan, LearnReport, Surface, Use
 
 # Where each public name lives. They are imported when first used: asking for the version, or for
 # the path of the socket, need not load the search engine.
@@ -92,6 +93,7 @@ _HOMES = {
         "disclose",
         "discover",
         "records_for_artifact",
+        "roll_back",
         "retrievers",
         "search",
         "select",
@@ -102,6 +104,7 @@ _HOMES = {
     "irdaemon.library.walks": ("collapsed_tree_policy", "reverse_dependency_policy", "traverse"),
     "irdaemon.library.dependencies": ("dependency_evidence_boost",),
     "irdaemon.strategy.edges": ("EdgeExtractor", "default_edge_extractor"),
+    "irdaemon.library.learning": ("learn", "roll_back"),
     "irdaemon.library.agentic": (
         "AgenticRetrieval",
         "AgenticRetrievalPipeline",
@@ -136,7 +139,7 @@ _HOMES = {
         "make_thin_description_predicate",
         "thin_description_predicate",
     ),
-    "irdaemon.types": ("Artifact", "IndexPlan", "Surface"),
+    "irdaemon.types": ("Artifact", "IndexPlan", "LearnReport", "Surface", "Use"),
 }
 _MODULES = {
     "eval": "irdaemon.library.evaluation",
@@ -169,6 +172,7 @@ __all__ = [
     "Hit",
     "IndexPlan",
     "IndexingStrategy",
+    "LearnReport",
     "OnInsufficientPolicy",
     "Package",
     "Query",
@@ -178,6 +182,7 @@ __all__ = [
     "Skill",
     "Surface",
     "Synthesizer",
+    "Use",
     "WalkPolicy",
     "WalkState",
     "WholeText",
@@ -193,6 +198,7 @@ __all__ = [
     "discover",
     "docs_tool",
     "fuse_hits",
+    "learn",
     "make_llm_formulator",
     "make_llm_selector",
     "make_llm_synthesizer",
@@ -202,6 +208,7 @@ __all__ = [
     "records_for_artifact",
     "retrievers",
     "reverse_dependency_policy",
+    "roll_back",
     "search",
     "search_tool",
     "select",

@@ -277,6 +277,57 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """A use of artifacts of one corpus: the prompt that led to it, without secrets, and which.
+
+    `session` is AGENT:ID, "" for a place of its own; `at` is in Unix seconds, 0 where that is not
+    known.
+    """
+
+    prompt: str
+    gold: tuple[str, ...]
+    session: str = ""
+    at: float = 0.0
+    corpus: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "gold": list(self.gold)}
+
+
+@dataclass(frozen=True, slots=True)
+class LearnReport:
+    """What came of learning from uses: `outcome` is published, unchanged, or why nothing was.
+
+    `uses` counts those of artifacts that are held, `held_out` the newest of them, which judged:
+    NDCG@10 `before` and `after`, with half the width of the 95% interval of the difference.
+    `own_change` is that of the corpus' own cases. `artifacts` and `prompts` count what is served.
+    """
+
+    outcome: str
+    uses: int
+    held_out: int = 0
+    before: float = 0.0
+    after: float = 0.0
+    half_width: float = 0.0
+    own_change: float = 0.0
+    artifacts: int = 0
+    prompts: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if not self.held_out:
+            return f"{self.outcome}: {self.uses} uses"
+        return (
+            f"{self.outcome}: NDCG@10 {self.before:.3f} -> {self.after:.3f}"
+            f" (+/- {self.half_width:.3f}) over the newest {self.held_out} of {self.uses} uses"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Usual:
     """The best score that unanswerable queries reach: a line over their mass, and the spread."""
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
+        KnownUse,
         ListingReport,
         MaintenanceTask,
         PingReply,
@@ -225,6 +226,10 @@ class AsyncClient:
         """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
         return await self._run(ops.USAGE, {"item": item})
 
+    async def uses(self, corpus: str) -> list[KnownUse]:
+        """Return the uses that are known of a corpus' items, with the prompts that led to them."""
+        return await self._run(ops.USES, {"corpus": corpus})
+
     async def usage_forget(
         self, item: str = "", session: str = "", everything: bool = False
     ) -> int:
@@ -234,6 +239,20 @@ class AsyncClient:
         """
         args = {"item": item, "session": session, "everything": everything}
         return await self._run(ops.USAGE_FORGET, args)
+
+    async def usage_import(
+        self, uses: Sequence[Mapping[str, Any]], corpus: str | None = None
+    ) -> list[int]:
+        """Have uses from elsewhere learned from; return the numbers of the jobs, one a corpus.
+
+        A use is {"prompt", "gold": [ids], "session", "at", "corpus"}; `corpus` is that of those
+        without one.
+        """
+        return await self._run(ops.USAGE_IMPORT, {"corpus": corpus, "uses": list(uses)})
+
+    async def usage_rollback(self, corpus: str | None = None) -> list[int]:
+        """Have served what was learned before the last time; return the numbers of the jobs."""
+        return await self._run(ops.USAGE_ROLLBACK, {"corpus": corpus})
 
     async def gaps(self, least: int = 2) -> GapReport:
         """Return what at least so many prompts needed and did not find, why, and a cure for it."""

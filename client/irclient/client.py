@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         IndexedArtifact,
         IndexedDirectory,
         JobProgress,
+        KnownUse,
         ListingReport,
         MaintenanceTask,
         PingReply,
@@ -223,6 +224,10 @@ class Client:
         """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
         return self._run(ops.USAGE, {"item": item})
 
+    def uses(self, corpus: str) -> list[KnownUse]:
+        """Return the uses that are known of a corpus' items, with the prompts that led to them."""
+        return self._run(ops.USES, {"corpus": corpus})
+
     def usage_forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
         """Have the log of use forget an item, a session (AGENT:ID) or everything; return how much.
 
@@ -230,6 +235,20 @@ class Client:
         """
         args = {"item": item, "session": session, "everything": everything}
         return self._run(ops.USAGE_FORGET, args)
+
+    def usage_import(
+        self, uses: Sequence[Mapping[str, Any]], corpus: str | None = None
+    ) -> list[int]:
+        """Have uses from elsewhere learned from; return the numbers of the jobs, one a corpus.
+
+        A use is {"prompt", "gold": [ids], "session", "at", "corpus"}; `corpus` is that of those
+        without one.
+        """
+        return self._run(ops.USAGE_IMPORT, {"corpus": corpus, "uses": list(uses)})
+
+    def usage_rollback(self, corpus: str | None = None) -> list[int]:
+        """Have served what was learned before the last time; return the numbers of the jobs."""
+        return self._run(ops.USAGE_ROLLBACK, {"corpus": corpus})
 
     def gaps(self, least: int = 2) -> GapReport:
         """Return what at least so many prompts needed and did not find, why, and a cure for it."""

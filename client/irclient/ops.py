@@ -146,6 +146,11 @@ USAGE: Op[results.UsageReport] = Op("usage", {"item": str}, "UsageReport")
 USAGE_FORGET: Op[int] = Op(
     "usage_forget", {"item": str, "session": str, "everything": bool}, "int", repeatable=False
 )
+USES: Op[list[results.KnownUse]] = Op("uses", {"corpus": str}, "KnownUse", many=True)
+USAGE_IMPORT: Op[list[int]] = Op(
+    "usage_import", {**_CORPUS, "uses": list}, "int", many=True, repeatable=False
+)
+USAGE_ROLLBACK: Op[list[int]] = Op("usage_rollback", _CORPUS, "int", many=True, repeatable=False)
 GAPS: Op[results.GapReport] = Op("gaps", {"least": int}, "GapReport")
 LISTING: Op[results.ListingReport] = Op("listing", {"context_tokens": int}, "ListingReport")
 # Another daemon's job of that number is another job.
@@ -210,8 +215,8 @@ OPS: Mapping[str, Op[Any]] = {
     for op in (
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, EVALUATION, CALIBRATE, DISCLOSE, RECORDS),
         *(ARTIFACTS, STATUS, FAILURES, SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT),
-        *(IMPRESSIONS, USAGE, USAGE_FORGET, GAPS, LISTING, PROGRESS, ADD, PREVIEW, RM, RELOAD),
-        *(WAIT,),
+        *(IMPRESSIONS, USAGE, USES, USAGE_FORGET, USAGE_IMPORT, USAGE_ROLLBACK, GAPS, LISTING),
+        *(PROGRESS, ADD, PREVIEW, RM, RELOAD, WAIT),
         *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

@@ -262,7 +262,7 @@ class UsageReport(Result):
     `near_miss`, `buried`, `absent`, `unjoined`, `not_installed`. `items` and `adoption` have a
     share (`adopted` of `offered`, each item once a session) with its 95% interval, `low` to `high`.
     `not_installed` are names that nothing indexed has; `context` is about what offers took of
-    agents' context.
+    agents' context. `learned` says for each corpus what came of learning from use.
     """
 
     since: float = 0.0
@@ -280,6 +280,18 @@ class UsageReport(Result):
     never_offered: Mapping[str, Any] = field(default_factory=dict)
     offered_never_used: Mapping[str, Any] = field(default_factory=dict)
     context: Mapping[str, int] = field(default_factory=dict)
+    learned: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUse(Result):
+    """A use that transcripts tell of: its prompt, without secrets, and the ids that were used."""
+
+    prompt: str
+    gold: Sequence[str] = ()
+    session: str = ""
+    at: float = 0.0
+    corpus: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,7 @@ class ScheduleConfig:
     reconcile_minutes: float = 15.0
     retry_minutes: float = 60.0
     compact_minutes: float = 24 * 60.0
+    learn_minutes: float = 60.0
     quiet: str = ""
 
 

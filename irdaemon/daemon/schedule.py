@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from irdaemon.config.config import ScheduleConfig
 from irdaemon.config.reindex import INTERVAL
 from irdaemon.engine import Engine
+from irdaemon.engine.learning import learnable
 from irdaemon.engine.maintenance import scan_is_due
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
@@ -48,6 +49,7 @@ class Schedule:
             (self.reconcile_all, self._intervals.reconcile_minutes),
             (self.retry_failures, self._intervals.retry_minutes),
             (self.compact, self._intervals.compact_minutes),
+            (self.learn, self._intervals.learn_minutes),
         ):
             if minutes > 0:
                 scheduler.add_job(request, "interval", minutes=minutes)
@@ -94,6 +96,12 @@ class Schedule:
     def retry_failures(self) -> None:
         """Request another try at everything that failed."""
         self._engine.request(Job("retry"))
+
+    def learn(self) -> None:
+        """Request that what transcripts tell of use is learned from."""
+        if self._engine.usage is not None:
+            for name in learnable(self._engine.state):
+                self._engine.request(Job("learn", name))
 
     def compact(self) -> None:
         """Request that unused rows are dropped and the file is folded, in the quiet hours."""

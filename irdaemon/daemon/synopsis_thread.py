@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 # Between two looks at whether it is quiet, and after one that was worth it.
 _TICK_S, _GOES_ON_S = 15.0, 1.0
-# Nobody waits for a synopsis, and it is made of a long text.
+# No request waits for a synopsis, and it is made of a long text.
 _PATIENCE = 6
 
 

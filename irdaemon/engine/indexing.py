@@ -44,6 +44,10 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     else:
         state.work.embedded(corpus.name)
     calibrate_if_due(state, corpus)
+    if report.removed and _has_sessions(corpus):
+        # What was learned from a session goes with it.
+        for name in state.ledger.learned.corpora():
+            state.request(Job("learn", name))
     if report.outdated:
         state.ledger.pins.rewrite(corpus.name, lambda text: redacted_again(text, corpus.redaction))
         # What an earlier version stored otherwise is not to linger in free pages.

@@ -18,7 +18,7 @@ _KINDS = {"scan": "reconcile"}
 
 
 def scan_is_due(state: State, corpus: Corpus) -> bool:
-    """Return whether a corpus is to be scanned now although nobody asks for it.
+    """Return whether a corpus is to be scanned now without being asked.
 
     What is scanned at intervals waits for the quiet hours, but for its first scan.
     """

@@ -17,7 +17,8 @@ from irdaemon.ingest.scan import ScanRequest
 
 # Lower is sooner: a change just made, a whole scan, vectors, upkeep.
 _URGENCY = {"repair": 0, "configure": 0, "shed": 0, "reconcile": 1, "embed": 2, "retry": 3}
-_URGENCY |= {"pin": 3, "calibrate": 3, "graph": 4, "image": 4, "synopsis": 4, "compact": 5}
+_URGENCY |= {"pin": 3, "calibrate": 3, "learn": 3, "roll_back": 3, "unlearn": 3, "graph": 4}
+_URGENCY |= {"image": 4, "synopsis": 4, "compact": 5}
 CHANGE = 0
 _JOBS_REMEMBERED = 256
 # A job with more entries or records left than this takes seconds: scans of other corpora go first.

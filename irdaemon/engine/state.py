@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,7 @@ from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.retrieve.rerank import Rereading
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.selection.calibrate import check_labels
-from irdaemon.types import Tuning
+from irdaemon.types import Tuning, Use
 from irdaemon.usage.notes import UsageNotes, UsageOptions
 
 # A few are handed over at once, and no more before those are stored.
@@ -107,6 +107,10 @@ class State:
         # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
         self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
         self.evaluations = EvaluationStore.beside(ledger.path)
+        # Uses from elsewhere that a job is to take in, by corpus, and what one is to forget: corpus
+        # and artifact, session, or "" for all.
+        self.imported_uses: dict[str, tuple[Use, ...]] = {}
+        self.unlearned: deque[tuple[str, str, str]] = deque()
         # Labelled cases that a calibration which is waiting is to take, by corpus.
         self.labels: dict[str, tuple[Case, ...]] = {}
 
@@ -134,6 +138,17 @@ class State:
         check_labels(self.snapshot.corpora[corpus], inside, len(cases) - inside)
         self.labels[corpus] = tuple(cases)
         return self.request(Job("calibrate", corpus))
+
+    def learn_from(self, corpus: str, uses: Iterable[Use]) -> int:
+        """Have uses from elsewhere learned from; return the job's number."""
+        self.check_known(corpus)
+        self.imported_uses[corpus] = (*self.imported_uses.get(corpus, ()), *uses)
+        return self.request(Job("learn", corpus))
+
+    def unlearn(self, corpus: str, artifact_id: str, session: str) -> int:
+        """Have what use taught of an artifact, in a session, or at all forgotten."""
+        self.unlearned.append((corpus, artifact_id, session))
+        return self.request(Job("unlearn"))
 
     @property
     def pending(self) -> int:

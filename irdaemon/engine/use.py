@@ -15,7 +15,7 @@ from irdaemon.discovery.impressions import ClientSession
 from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import State
 from irdaemon.ledger import Ledger
-from irdaemon.types import Query, SelectSpec
+from irdaemon.types import Query, SelectSpec, Use
 from irdaemon.usage.adoption import adoption
 from irdaemon.usage.gaps import LEAST, GapWorld, gaps, reported
 from irdaemon.usage.joined import JoinedLog
@@ -25,7 +25,7 @@ from irdaemon.usage.notes import UsageNotes
 from irdaemon.usage.offers import ConsideredItem, NotedAnswer
 from irdaemon.usage.rows import Offer
 from irdaemon.usage.store import KEPT_DAYS, UsageStore
-from irdaemon.usage.uses import Use, of_corpus
+from irdaemon.usage.uses import of_corpus
 
 _DAY = 24 * 60 * 60
 # As the prompt hook asks.
@@ -52,7 +52,18 @@ class UseReports:
             offers = _own(store.offers(since))
             log = JoinedLog(store.turns(since), offers, names)
             found = adoption(log, offers, names, wanted)
-        return {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS, **found}
+        told = {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS}
+        return {**told, **found, "learned": self._learned()}
+
+    def _learned(self) -> list[dict[str, Any]]:
+        """Return what came of learning in each corpus, where anything was tried."""
+        with self._state.reading() as ledger:
+            noted = {name: ledger.learned.state_of(name) for name in self._state.corpora}
+        return [
+            {"corpus": name, **{key: value for key, value in told.items() if key != "seen"}}
+            for name, told in noted.items()
+            if told
+        ]
 
     def gaps(self, least: int = LEAST) -> dict[str, Any]:
         """Return what was used and not offered, or not found at all, and what would cure it.
@@ -84,7 +95,10 @@ class UseReports:
             return list(of_corpus(store, ledger, self._names(ledger), corpus))
 
     def forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
-        """Forget what is noted of an item, of a session (AGENT:ID) or at all; return how much."""
+        """Forget what is noted of an item, of a session (AGENT:ID) or at all; return how much.
+
+        What was learned of it is forgotten by a job that this requests.
+        """
         if bool(item) + bool(session) + everything != 1:
             raise QueryError("say what to forget", "one of --item, --session and --all")
         notes, now = self._notes(), self._state.clock()
@@ -92,11 +106,11 @@ class UseReports:
         try:
             store = notes.changing()
             try:
-                if everything:
-                    return store.forget_all(now)
-                if session:
-                    return store.forget_session(session, now)
-                return self._forget_item(store, item, now)
+                if item:
+                    return self._forget_item(store, item, now)
+                forgotten = store.forget_session(session, now) if session else store.forget_all(now)
+                self._state.unlearn("", "", session)
+                return forgotten
             finally:
                 store.close()
         except (sqlite3.Error, OSError) as error:
@@ -108,6 +122,7 @@ class UseReports:
             names = self._names(ledger)
             uses = {use for turn in store.turns(only_used=True) for use in turn.uses}
             meant = [use for use in uses if found in names.meant(*use)[:1]]
+        self._state.unlearn(*found, "")
         return store.forget_item(found, meant, now)
 
     def _considered(self, prompt: str) -> list[ConsideredItem]:

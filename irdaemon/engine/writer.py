@@ -10,7 +10,7 @@ from functools import partial
 from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
-from irdaemon.engine import upkeep
+from irdaemon.engine import learning, upkeep
 from irdaemon.engine.calibrate import calibrate_corpus
 from irdaemon.engine.configured import described
 from irdaemon.engine.context import JobContext
@@ -30,6 +30,8 @@ _OF_A_CORPUS: Mapping[str, Callable[[JobContext, Corpus], str]] = {
     "calibrate": calibrate_corpus,
     "graph": upkeep.build_corpus_graph,
     "image": upkeep.save_image,
+    "learn": learning.learn_corpus,
+    "roll_back": learning.roll_back_corpus,
     "synopsis": take_in,
 }
 _OF_THE_ENGINE: Mapping[str, Callable[[JobContext], str]] = {
@@ -37,6 +39,7 @@ _OF_THE_ENGINE: Mapping[str, Callable[[JobContext], str]] = {
     "pin": upkeep.note_disclosures,
     "compact": upkeep.compact,
     "shed": upkeep.shed,
+    "unlearn": learning.unlearn,
 }
 # Long jobs that read no rows of an older snapshot, whose image may be blanked meanwhile.
 _LEVEL_WITH_SNAPSHOT = ("reconcile", "embed")

@@ -17,7 +17,7 @@ from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_d
 from irdaemon.index.image import Image, Images, Origin
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
-from irdaemon.index.rows import Card, Rows, Shown
+from irdaemon.index.rows import Card, Recounted, Rows, Shown
 from irdaemon.ledger import Ledger
 from irdaemon.types import Floor
 
@@ -35,6 +35,7 @@ __all__ = [
     "Lexical",
     "Names",
     "Origin",
+    "Recounted",
     "Rows",
     "Shown",
     "Snapshot",
@@ -73,6 +74,14 @@ class CorpusIndex:
         dense = make_dense(rows, image.graph)
         columns, names = Columns(rows), Names(rows, lexical)
         return cls(origin.corpus, origin.embedder, rows, lexical, dense, columns, names)
+
+    def recounted(self, changed: Mapping[int, Recounted]) -> CorpusIndex:
+        """Return the index with other terms and vectors of some records: to try, not to serve."""
+        rows = self.rows.recounted(changed)
+        lexical = Lexical.of(rows)
+        columns, names = replace(self.columns, rows=rows), Names(rows, lexical)
+        dense = make_dense(rows, None)
+        return replace(self, rows=rows, lexical=lexical, dense=dense, columns=columns, names=names)
 
     @property
     def image(self) -> Image:

@@ -66,13 +66,14 @@ class Names:
 
     def called(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
-        names = {name.casefold() for name in _names_in(text)}
+        names = {name.casefold() for name in names_in(text)}
         keys = np.array([name_key(name) for name in names], np.int64)
         found = np.flatnonzero(np.isin(self.rows.called.array, keys) & self.rows.alive).tolist()
         return [owner for owner in found if self.rows.cards[owner].name.casefold() in names]
 
 
-def _names_in(text: str) -> Iterator[str]:
+def names_in(text: str) -> Iterator[str]:
+    """Yield what a text may call by name; see above."""
     if len(text) <= _LONGEST_NAME:
         yield text.strip()
     if len(text) <= _LONGEST_NAME:

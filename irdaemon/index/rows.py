@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import msgpack
@@ -71,6 +71,13 @@ class Shown(NamedTuple):
     def summary(self) -> str:
         """Return as much of the text as is kept of a record of any kind."""
         return self.text[:SUMMARY_CHARS]
+
+
+class Recounted(NamedTuple):
+    """Other counts of a record, by term id, and another vector."""
+
+    terms: Mapping[int, float]
+    vector: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +216,34 @@ class Rows:
         if rows._too_many_gone():
             rows = rows._laid_out_anew()
         return rows._with_vectors(ledger, embedder)
+
+    def recounted(self, changed: Mapping[int, Recounted]) -> Rows:
+        """Return a copy in which some records, by position, have other terms and vectors."""
+        ids, counts = (values.array for values in self.terms.values)
+        ends = self.terms.ends.array.tolist()
+        parts = [(ids[start:end], counts[start:end]) for start, end in pairwise([0, *ends])]
+        vectors = self.vectors.array.copy()
+        for position, each in changed.items():
+            parts[position] = (
+                np.array(list(each.terms), np.int32),
+                np.array(list(each.terms.values()), np.float32),
+            )
+            vectors[position] = each.vector
+        terms = Ragged.of(
+            np.array([len(part) for part, _ in parts]),
+            np.concatenate([part for part, _ in parts]),
+            np.concatenate([part for _, part in parts]),
+        )
+        of = np.repeat(np.arange(len(parts)), terms.lengths)
+        lengths = np.bincount(of, terms.values[1].array, minlength=len(parts))
+        return replace(
+            self,
+            terms=terms,
+            lengths=Growing.of(lengths),
+            vectors=Growing.of(vectors),
+            epoch=self.epoch + 1,
+            laid_out=0,
+        )
 
     def _without(self, gone: Sequence[int]) -> Rows:
         """Mark artifacts as gone, by row number; those that were never here do not matter."""

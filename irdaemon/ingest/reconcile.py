@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
+from irdaemon.embed.learned import NOTHING_COMMON, TaughtText, embed_taught
 from irdaemon.ingest.admit import refusal
 from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.read import read_entry
 from irdaemon.ingest.scan import ScanRequest, compare, present_roots
 from irdaemon.ledger import Delta, Failure, KnownEntry, Ledger, Upsert
+from irdaemon.ledger.learned import prompts_of
 from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source.opening import at_or_under
 from irdaemon.source.redact import Redactor
@@ -280,6 +282,12 @@ def embed(
     below = ALL_ROWS[1]
     while waiting := ledger.vectors.missing(corpus, embedder.id, batch, (above, below)):
         below = waiting[-1][0]
-        texts = {digest: text for _, digest, text in waiting}
-        ledger.vectors.put(embedder.id, list(texts), embedder.embed(list(texts.values())))
+        texts = {
+            digest: TaughtText(text, *(prompts_of(learned) if learned else ()))
+            for _, digest, text, learned in waiting
+        }
+        taught = any(each.prompts for each in texts.values())
+        common = ledger.learned.common(corpus) if taught else NOTHING_COMMON
+        rows = embed_taught(embedder, list(texts.values()), common)
+        ledger.vectors.put(embedder.id, list(texts), rows)
         yield len(waiting)

@@ -20,6 +20,7 @@ from irdaemon.ledger.corpora import Corpora
 from irdaemon.ledger.entries import Entries
 from irdaemon.ledger.failures import Failures
 from irdaemon.ledger.index_rows import IndexRows
+from irdaemon.ledger.learned import LearnedPrompts
 from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.pins import MOST as MOST_PINS
 from irdaemon.ledger.pins import Pins
@@ -32,6 +33,9 @@ from irdaemon.ledger.rows import (
     Delta,
     Failure,
     KnownEntry,
+    Learned,
+    LearnedPrompt,
+    LearnRate,
     LinkedArtifact,
     Namesake,
     Pin,
@@ -63,6 +67,9 @@ __all__ = [
     "Failure",
     "IntegrityProblem",
     "KnownEntry",
+    "LearnRate",
+    "Learned",
+    "LearnedPrompt",
     "Ledger",
     "LedgerError",
     "LinkedArtifact",
@@ -100,6 +107,7 @@ class Ledger:
         self.pins = Pins(self._store)
         self.links = ArtifactLinks(self._store)
         self.synopses = Synopses(self._store)
+        self.learned = LearnedPrompts(self._store, self.terms)
 
     def close(self) -> None:
         """Close the file; nothing is pending."""

@@ -6,7 +6,6 @@ compared with its digest, and every packed value is unpacked.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import msgpack
 import numpy as np
 
-from irdaemon.ledger.rows import record_id
+from irdaemon.ledger.rows import record_id, text_digest
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
 from irdaemon.ledger.sqlite_errors import is_transient
 from irdaemon.ledger.store import Store, advice
@@ -31,7 +30,7 @@ REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from i
 _PROBLEMS_SHOWN = 10
 _READ_WHOLE = (
     "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
-    "secrets", "projects", "pins", "links",
+    "secrets", "projects", "pins", "links", "learned", "imported_uses",
 )  # fmt: skip
 # What reading a corrupt file may raise: text that is none, in a row or in SQLite's own messages.
 _UNREADABLE = (sqlite3.DatabaseError, ValueError, TypeError)
@@ -213,13 +212,14 @@ class _StoredRecord(NamedTuple):
     digest: bytes
     terms: bytes
     counts: bytes
+    learned: bytes | None
 
 
 def _records(store: Store) -> Iterator[_StoredRecord]:
     """Yield the records artifact by artifact; the text as bytes, a damaged one may be no text."""
     rows = store.each(
         "SELECT artifact, corpus, artifact_id, record_id, records.kind, surface_index,"
-        " CAST(text AS BLOB), metadata, records.digest, terms, counts"
+        " CAST(text AS BLOB), metadata, records.digest, terms, counts, learned"
         " FROM artifacts CROSS JOIN records ON records.artifact = artifacts.id"
         " ORDER BY artifacts.id, surface_index"
     )
@@ -230,7 +230,7 @@ def _record_problem(at: int, record: _StoredRecord, words: int) -> str:
     """Return what is wrong with the record at a place of its artifact's plan; "" for nothing."""
     if record.surface_index != at:
         return "a record is missing or there twice"
-    if hashlib.blake2b(record.text, digest_size=16).digest() != record.digest:
+    if text_digest(record.text, record.learned) != record.digest:
         return "a record's text does not match its digest"
     if record.record_id != record_id(record.artifact_id, record.kind, at):
         return "a record has another's id"

@@ -10,9 +10,19 @@ from typing import Any
 import numpy as np
 
 from irdaemon.ledger.erasing import note_forgotten, note_replaced
+from irdaemon.ledger.learned import LearnedPrompts
 from irdaemon.ledger.links import ArtifactLinks
 from irdaemon.ledger.projects import Projects
-from irdaemon.ledger.rows import Decomposed, Delta, KnownEntry, Record, Upsert, pack, storable
+from irdaemon.ledger.rows import (
+    Decomposed,
+    Delta,
+    KnownEntry,
+    Learned,
+    Record,
+    Upsert,
+    pack,
+    storable,
+)
 from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.terms import Terms
@@ -33,6 +43,7 @@ class Entries:
         self._secrets = Secrets(store)
         self._projects = Projects(store)
         self._links = ArtifactLinks(store)
+        self._learned = LearnedPrompts(store, terms)
 
     # -- what changed ----------------------------------------------------------------------------
 
@@ -210,23 +221,36 @@ class Entries:
         )
         number = inserted.lastrowid or 0
         self._links.put(number, decomposed.edges)
+        learned = self._learned.of_artifact(corpus, artifact.artifact_id)
+        common = self._learned.common(corpus).key if learned else ""
         self._store.run_many(
             "INSERT INTO records(artifact, record_id, kind, granularity, surface_index, text,"
-            " metadata, digest, terms, counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(number, *self._record_row(record)) for record in decomposed.records],
+            " metadata, digest, terms, counts, learned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    number,
+                    *self._record_row(record, None if record.surface_index else learned, common),
+                )
+                for record in decomposed.records
+            ],
         )
 
-    def _record_row(self, record: Record) -> tuple[object, ...]:
+    def _record_row(
+        self, record: Record, learned: Learned | None, common: str
+    ) -> tuple[object, ...]:
+        own = (
+            self._packed_ids(record.terms),
+            np.array(list(record.terms.values()), np.float32).tobytes(),
+        )
+        text = storable(record.text)
         return (
             record.record_id,
             record.kind,
             record.granularity,
             record.surface_index,
-            storable(record.text),
+            text,
             pack(record.metadata),
-            record.digest,
-            self._packed_ids(record.terms),
-            np.array(list(record.terms.values()), np.float32).tobytes(),
+            *self._learned.counted_in(text, own, learned, common),
         )
 
     def _packed_ids(self, terms: Iterable[str]) -> bytes:

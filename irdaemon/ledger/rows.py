@@ -52,7 +52,37 @@ class Record:
     @property
     def digest(self) -> bytes:
         """Return the 16-byte digest of the text that is embedded."""
-        return hashlib.blake2b(self.text.encode("utf-8", "replace"), digest_size=16).digest()
+        return text_digest(self.text.encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPrompt:
+    """A prompt that led to a use: its redacted text, where and when, and what it weighs (to 1)."""
+
+    text: str
+    session: str = ""
+    at: float = 0.0
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LearnRate:
+    """How much learned prompts count beside a record's own text.
+
+    Each of a prompt's words counts `words` of one in the text; the vector is, to a share of
+    `share`, that of the prompts.
+    """
+
+    words: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What uses have taught of an artifact: prompts, the newest first, and how much they count."""
+
+    prompts: tuple[LearnedPrompt, ...]
+    rate: LearnRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +219,17 @@ class Counts:
     records: int
     vectors: int
     failures: int
+
+
+def text_digest(text: bytes, learned: bytes | None = None) -> bytes:
+    """Return the 16-byte digest of what is embedded: a text, and the prompts learned for it.
+
+    `learned` is as `records` keeps it; see `irdaemon.ledger.learned`.
+    """
+    digest = hashlib.blake2b(text, digest_size=16)
+    if learned:
+        digest.update(msgpack.packb(msgpack.unpackb(learned)[:3]))
+    return digest.digest()
 
 
 def record_id(artifact_id: str, kind: str, surface_index: int) -> str:

@@ -224,6 +224,41 @@ def add_links(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_learned(connection: sqlite3.Connection) -> None:
+    """Keep the prompts that led to a use of an artifact, those served and those served before.
+
+    Uses that were brought from elsewhere are kept as they are, to be learned from again. A record
+    that prompts count for also keeps them, beside what its own text gives: `learned`.
+    """
+    connection.execute(
+        """CREATE TABLE learned (
+            corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+            artifact_id TEXT NOT NULL,
+            served INTEGER NOT NULL,
+            place INTEGER NOT NULL,
+            prompt TEXT NOT NULL,
+            session TEXT NOT NULL,
+            at REAL NOT NULL,
+            weight REAL NOT NULL,
+            words REAL NOT NULL,
+            share REAL NOT NULL,
+            PRIMARY KEY (corpus, artifact_id, served, place)
+        ) WITHOUT ROWID"""
+    )
+    connection.execute(
+        """CREATE TABLE imported_uses (
+            corpus TEXT NOT NULL REFERENCES corpora(name) ON DELETE CASCADE,
+            prompt TEXT NOT NULL,
+            gold TEXT NOT NULL,
+            session TEXT NOT NULL,
+            at REAL NOT NULL,
+            PRIMARY KEY (corpus, prompt, gold, session, at)
+        ) WITHOUT ROWID"""
+    )
+    connection.execute("ALTER TABLE records ADD COLUMN learned BLOB")
+    connection.execute("ALTER TABLE corpora ADD COLUMN learning TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     create_tables,
     add_name_terms,
@@ -234,6 +269,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     add_tries,
     add_spec,
     add_links,
+    add_learned,
 )
 
 

@@ -101,7 +101,7 @@ def end(child: Child, patience_s: float = 0.0) -> None:
 def start_answering(command: Sequence[str], limits: ProcessLimits) -> Child:
     """Start a command that is sent requests: pipes as its stdin, which never blocks, and stdout.
 
-    The limit of time is that of whoever waits; on Linux it ends with the thread that started it.
+    The limit of time is that of the caller; on Linux it ends with the thread that started it.
     """
     child = subprocess.Popen(
         _limited(command, limits),

@@ -107,7 +107,7 @@ def try_out(
     if rereading is not None:
         reread = try_rereading(snapshot, name, embed, pause, rereading)
     return Trial(
-        inside=_answers(map(asker.held_out, _probes(index, _INSIDE)), pause),
+        inside=_answers(map(asker.held_out, probes(index, _INSIDE)), pause),
         negatives=_answers(map(asker.strength, negatives()), pause),
         elsewhere=_answers(
             map(asker.strength, _sentences_beside(snapshot, index, _ELSEWHERE)), pause
@@ -131,7 +131,7 @@ def try_rereading(
         return None
     again = _Rereader(_Asker(snapshot, index, embed), rereading)
     return Trial(
-        inside=_answers(map(again.held_out, islice(_probes(index, _REREAD), _REREAD)), pause),
+        inside=_answers(map(again.held_out, islice(probes(index, _REREAD), _REREAD)), pause),
         negatives=_answers(map(again.strength, REQUESTS[:_REREAD]), pause),
         elsewhere=_answers(map(again.strength, _sentences_beside(snapshot, index, _REREAD)), pause),
         reread_by=rereading.key,
@@ -258,7 +258,7 @@ def _usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
 # -- what is asked -------------------------------------------------------------------------------
 
 
-def _probes(index: CorpusIndex, wanted: int) -> Iterator[Probe]:
+def probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
     """Yield queries out of the corpus' surfaces, several of each where there are few."""
     shown = index.rows.shown
     order = sorted(index.rows.positions(), key=lambda at: shown[at].digest)

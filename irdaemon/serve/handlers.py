@@ -10,6 +10,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from irclient import wire
@@ -25,6 +26,7 @@ from irdaemon.embed.absent import Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.evaluation import EvaluationRequest
+from irdaemon.engine.learning import effect
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case, Grid
 from irdaemon.ingest.scan import ScanRequest
@@ -40,8 +42,10 @@ from irdaemon.serve.documents import (
     redacted,
 )
 from irdaemon.serve.rules import PASSING, VISIBLE, Args
-from irdaemon.types import Query, Selection
+from irdaemon.source.redact import Redactor
+from irdaemon.types import Query, Selection, Use
 from irdaemon.usage.gaps import LEAST
+from irdaemon.usage.given import given_uses
 from irdaemon.usage.offers import NotedAnswer
 
 log = logging.getLogger(__name__)
@@ -89,7 +93,7 @@ def search(engine: Engine, args: Args) -> Any:
 
 
 def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[Trace]) -> None:
-    """Note an answer that reaches somebody, unless its client wants it to leave no trace."""
+    """Note an answer that is given, unless its client wants it to leave no trace."""
     if engine.usage is None or not args.get("noted", True):
         return
     at, variant = engine.state.clock(), args.get("variant", "")[:_VARIANT_CHARS]
@@ -107,8 +111,12 @@ def _watched(answer: Selection, query: Query, laps: Mapping[str, float]) -> Sele
 
 
 def explain(engine: Engine, args: Args) -> Any:
-    """Return what each stage of a query did."""
-    return engine.explain(_query(args), args.get("item", ""))
+    """Return what each stage of a query did, and to its owner what was learned of an item."""
+    explained = engine.explain(_query(args), args.get("item", ""))
+    if "item" in explained and not args.get(PASSING):
+        taught = effect(engine.state, explained["query"], explained["item"]["reference"])
+        explained["item"].update({"learned": taught} if taught else {})
+    return explained
 
 
 def evaluate(engine: Engine, args: Args) -> Any:
@@ -232,11 +240,40 @@ def usage(engine: Engine, args: Args) -> Any:
     return engine.use.usage(args.get("item", ""))
 
 
+def uses(engine: Engine, args: Args) -> Any:
+    """Return the uses known of a corpus' items."""
+    engine.state.check_known(args.get("corpus", ""))
+    return [use.to_dict() for use in engine.use.of_corpus(args.get("corpus", ""))]
+
+
 def usage_forget(engine: Engine, args: Args) -> Any:
-    """Forget what was noted of use; return how much that was."""
+    """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
     return engine.use.forget(
         args.get("item", ""), args.get("session", ""), args.get("everything", False)
     )
+
+
+def usage_import(engine: Engine, args: Args) -> Any:
+    """Have uses from elsewhere learned from; return the numbers of the jobs."""
+    redact = Redactor("all").text
+    uses: dict[str, list[Use]] = {}
+    for use in given_uses(args.get("uses", ())):
+        corpus = use.corpus or args.get("corpus") or ""
+        if not corpus:
+            raise QueryError("a use without a corpus", 'give one: {"corpus": "skills", ...}, or -c')
+        uses.setdefault(corpus, []).append(replace(use, prompt=redact(use.prompt)))
+    if not uses:
+        raise QueryError("there are no uses", 'give some: {"prompt": "...", "gold": ["id"]}')
+    for corpus in uses:
+        engine.state.check_known(corpus)
+    return [engine.state.learn_from(corpus, of) for corpus, of in uses.items()]
+
+
+def usage_rollback(engine: Engine, args: Args) -> Any:
+    """Request what was served before the last learning; return the numbers of the jobs."""
+    name = args.get("corpus")
+    engine.state.check_known(name)
+    return [engine.request(Job("roll_back", each)) for each in ([name] if name else engine.corpora)]
 
 
 def gaps(engine: Engine, args: Args) -> Any:

@@ -57,7 +57,7 @@ def query_and_item(scope: Scope, args: Args, visible: list[str]) -> Args:
     """Allow a query as `query` does, about an item of a visible corpus."""
     if item := args.get("item"):
         _check_reference(item, visible)
-    return query(scope, args, visible)
+    return {**query(scope, args, visible), PASSING: True}
 
 
 def query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:

@@ -1,6 +1,6 @@
 """What a corpus should hold, told by the paths of files alone: the measure of its coverage.
 
-A source that finds files has a method `expected`. Whoever walks the roots asks it about each file
+A source that finds files has a method `expected`. A walk of the roots asks it about each file
 and directory met; how the source itself finds them plays no part, so that its mistakes show.
 """
 

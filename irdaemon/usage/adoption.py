@@ -1,4 +1,4 @@
-"""Adoption: of what was offered, how much was used; and what nobody was offered, or needed."""
+"""Adoption: of what was offered, how much was used; and what was never offered, or never used."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Keyed digests: they tell whether two texts are the same, and nothing of what they say.
 
-The key lies in a file of its own, for its owner alone. Whoever has the log but not the key cannot
+The key lies in a file of its own, for its owner alone. Who has the log but not the key cannot
 even try texts out.
 """
 

@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from irdaemon.ledger import Ledger
+from irdaemon.types import Use
 from irdaemon.usage.names import ItemNames
 from irdaemon.usage.store import UsageStore
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A prompt, and the artifacts of one corpus that were used in its turn.
-
-    `prompt` is as it was indexed, without secrets; `at` is in Unix seconds, `session` AGENT:ID.
-    """
-
-    prompt: str
-    gold: tuple[str, ...]
-    session: str
-    at: float
-    corpus: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {**asdict(self), "gold": list(self.gold)}
 
 
 def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) -> Iterator[Use]:

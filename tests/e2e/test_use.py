@@ -11,16 +11,11 @@ import pytest
 
 from irclient import Client
 from irclient.errors import Denied
-from tests.support.claude_session import Session
+from tests.support.claude_session import Session, call
 from tests.support.running import Home, Running, until
 
 PDF_PROMPT = "fill in the fields of this PDF form"
 SHIP = ("ship our web service onto production servers", "ship this web thing onto servers tonight")
-
-
-def call(session, uuid, name, given):
-    block = {"type": "tool_use", "id": "t", "name": name, "input": given}
-    return session._assistant(uuid, block, "tool_use", "claude-x")
 
 
 @pytest.fixture

@@ -59,3 +59,9 @@ class Session:
         source = Sessions((Root(str(directory)),), options)
         entry = next(e for e in source.scan().entries if e.path.endswith(name))
         return source.read(entry)
+
+
+def call(session, uuid, name, given):
+    """Write that a tool of a name was called with what it was given."""
+    block = {"type": "tool_use", "id": "t", "name": name, "input": given}
+    return session._assistant(uuid, block, "tool_use", "claude-x")

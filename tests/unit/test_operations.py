@@ -25,8 +25,11 @@ BESIDE = {
     "failures": ("status", "client.failures()"),
     "secrets": ("status", "client.secrets()"),
     "progress": ("build", "follow("),
+    "uses": ("eval", "client.uses("),
     "usage_forget": ("usage", "client.usage_forget("),
     "preview": ("add", "client.preview("),
+    "usage_import": ("usage", "client.usage_import("),
+    "usage_rollback": ("usage", "client.usage_rollback("),
     "doc_add": ("docs", "client.doc_add("),
     "doc_update": ("docs", "client.doc_update("),
     "doc_remove": ("docs", "client.doc_remove("),
@@ -53,6 +56,7 @@ GIVEN = {
     "title": "t",
     "content": "x",
     "directory": "/x",
+    "uses": [{"prompt": "x", "gold": ["a"]}],
 }
 
 
@@ -123,7 +127,8 @@ def test_what_changes_something_or_names_a_job_is_said_to_be_never_repeated():
     never = [name for name, op in ops.OPS.items() if not op.repeatable]
     assert sorted(never) == [
         *("add", "build", "calibrate", "doc_add", "doc_index", "doc_remove", "doc_update"),
-        *("drop_docs", "hint", "maintain", "progress", "reload", "rm", "usage_forget"),
+        *("drop_docs", "hint", "maintain", "progress", "reload", "rm"),
+        *("usage_forget", "usage_import", "usage_rollback"),
     ]
     guide = (ROOT / "docs/client.md").read_text("utf-8")
     (said,) = re.findall(r"([^.]*) and `call` are\s+never sent a second time", guide)

@@ -81,7 +81,14 @@ def _add_gen(page: argparse.ArgumentParser) -> None:
 
 
 def _add_mine(page: argparse.ArgumentParser) -> None:
-    page.add_argument("uses", metavar="USES.jsonl", help='{"prompt", "gold", "at"} a line; -')
+    page.add_argument(
+        "uses",
+        nargs="?",
+        default="",
+        metavar="USES.jsonl",
+        help='{"prompt", "gold", "at"} a line; -',
+    )
+    page.add_argument("-c", "--corpus", default="", help="of the uses that the daemon knows of it")
     page.add_argument("-o", "--output", required=True, metavar="FILE", help="the older cases")
     page.add_argument("--newer", required=True, metavar="FILE", help="the newest cases")
     page.add_argument(

@@ -162,3 +162,8 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {leg} {item[leg]['score']:.3f}, {rank}"
     if item.get("behind_first"):
         yield f"    {item['behind_first']:.2f} behind the first in the fused order"
+    if learned := item.get("learned"):
+        scores = ", ".join(f"{leg} {score:.3f}" for leg, score in learned["without"].items())
+        yield f"    learned from {len(learned['prompts'])} prompts; without them {scores}"
+        for prompt in learned["prompts"]:
+            yield f"      {prompt}"

@@ -14,6 +14,7 @@ from typing import Any
 
 from irclient.cli.cases import PlainCase, json_lines
 from irclient.errors import QueryError
+from irclient.results import KnownUse
 
 _FORM = 'write {"prompt": "...", "gold": ["id"], "session": "...", "at": 1795228222}'
 
@@ -48,6 +49,11 @@ def read_uses(path: str) -> list[MinedUse]:
     if not uses:
         raise QueryError(f"{name}: no uses are in it", _FORM)
     return uses
+
+
+def mined_use(use: KnownUse) -> MinedUse:
+    """Return a use that the daemon knows of."""
+    return MinedUse(use.prompt.strip(), tuple(use.gold), use.session, use.at, use.corpus)
 
 
 def mined(uses: Iterable[MinedUse], newest: float) -> tuple[list[PlainCase], list[PlainCase]]:

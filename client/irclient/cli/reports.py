@@ -57,6 +57,19 @@ def _usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
         if more := len(report["items"]) - _ITEMS:
             yield from [f"and {more:,} more (--json)"] if more > 0 else []
     yield from _standing_out(report, width)
+    for each in report["learned"]:
+        yield paragraph(_learned(each), width)
+
+
+def _learned(each: Mapping[str, Any]) -> str:
+    """Return what came of learning from the uses of a corpus."""
+    told = f"learned, {each['corpus']}: {each['outcome']}, {each['uses']:,} uses"
+    if each["held_out"]:
+        ndcg = f"{each['before']:.3f} -> {each['after']:.3f}"
+        told += f", NDCG@10 of the newest {each['held_out']:,} {ndcg}"
+    if each["artifacts"]:
+        told += f"; {each['prompts']:,} prompts of {each['artifacts']:,} items are served"
+    return told
 
 
 def _standing_out(report: Mapping[str, Any], width: int) -> Iterator[str]:

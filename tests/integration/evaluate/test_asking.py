@@ -29,9 +29,9 @@ def test_a_model_is_asked_with_the_text_and_its_lines_are_queries(monkeypatch):
     ("answer", "reason"),
     [
         (500, "refused .500"),
-        (b"not json", "did not answer with a text"),
-        (b'{"choices": []}', "did not answer with a text"),
-        (b'{"choices": [{"message": {"content": null}}]}', "its content is None"),
+        (b"not json", "did not answer with JSON"),
+        (b'{"choices": []}', "did not answer with a reply"),
+        (b'{"choices": [{"message": {"content": null}}]}', "did not answer with a reply"),
     ],
 )
 def test_a_model_that_fails_or_lies_is_unavailable_and_says_how(answer, reason):
@@ -42,7 +42,7 @@ def test_a_model_that_fails_or_lies_is_unavailable_and_says_how(answer, reason):
 def test_a_model_that_hangs_or_is_not_there_is_unavailable():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1#small"
-        with pytest.raises(Unavailable, match="cannot be reached"):
+        with pytest.raises(Unavailable, match="did not answer in time"):
             ask_endpoint(address, timeout_s=0.2)("x")
     with pytest.raises(Unavailable, match="cannot be reached"):
         ask_endpoint(address)("x")
@@ -50,7 +50,7 @@ def test_a_model_that_hangs_or_is_not_there_is_unavailable():
 
 @pytest.mark.parametrize("address", ["", "small", "http://host/v1", "ftp://host/v1#small"])
 def test_what_is_no_address_of_a_model_is_refused(address):
-    with pytest.raises(QueryError, match="is no model"):
+    with pytest.raises(QueryError, match="is no endpoint"):
         ask_endpoint(address)
 
 

@@ -130,6 +130,10 @@ def test_an_older_format_is_no_fault(path):
         "ALTER TABLE corpora DROP COLUMN spec",
         "DROP TABLE links",
         "DROP INDEX artifacts_by_link_name",
+        "ALTER TABLE corpora DROP COLUMN learning",
+        "ALTER TABLE records DROP COLUMN learned",
+        "DROP TABLE learned",
+        "DROP TABLE imported_uses",
     )
     change(path, "PRAGMA user_version = 6", *newer)
     (found,) = faults(path)

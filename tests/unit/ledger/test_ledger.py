@@ -193,7 +193,7 @@ def test_fields_of_every_kind_can_be_read_back():
 def test_vectors_belong_to_texts_and_stay_until_no_record_of_their_embedder_needs_them():
     store = ledger()
     store.entries.put("c", upsert("a", {"a": "x"}), NOW)
-    ((_, digest, text),) = store.vectors.missing("c", "e", 9)
+    ((_, digest, text, _),) = store.vectors.missing("c", "e", 9)
     assert text == "x"
     for embedder in ("e", "old"):
         store.vectors.put(embedder, [digest], np.ones((1, 2), np.float32))

@@ -90,7 +90,9 @@ def earlier_format(path):
     """Make a ledger what it was before there were links."""
     with closing(sqlite3.connect(path)) as db:
         db.executescript(
-            "DROP TABLE links; DROP INDEX artifacts_by_link_name; PRAGMA user_version = 8"
+            "DROP TABLE links; DROP INDEX artifacts_by_link_name; DROP TABLE learned;"
+            "DROP TABLE imported_uses; ALTER TABLE records DROP COLUMN learned;"
+            "ALTER TABLE corpora DROP COLUMN learning; PRAGMA user_version = 8"
         )
 
 

@@ -12,7 +12,7 @@ from irclient.cli import evaluation as shown
 from irclient.cli.evaluating import EvaluationProgress
 from irclient.cli.evaluation_options import ACTIONS, add_actions
 from irclient.cli.follow import ended_jobs, exit_of
-from irclient.cli.mining import mined, read_uses
+from irclient.cli.mining import mined, mined_use, read_uses
 from irclient.cli.query import query
 from irclient.cli.separate import go_on_as, is_installed
 from irclient.client import Client
@@ -40,6 +40,7 @@ irc eval run cases.jsonl --fail-under ndcg@10=0.7
 irc eval sweep cases.jsonl
 
 # cases out of what was used, and a page of how they are answered
+irc eval mine -c skills -o cases.jsonl --newer newest.jsonl
 irc eval mine uses.jsonl -o cases.jsonl --newer newest.jsonl
 irc eval report newest.jsonl -o report.html
 
@@ -178,7 +179,15 @@ def _judged(measured: Evaluation, options: argparse.Namespace) -> int:
 
 
 def _mine(client: Client, options: argparse.Namespace) -> int:
-    older, newer = mined(read_uses(options.uses), options.newest)
+    if bool(options.uses) == bool(options.corpus):
+        raise QueryError(
+            "where are the uses?", "give a file of them, or -c CORPUS for the daemon's"
+        )
+    known = client.uses(options.corpus) if options.corpus else ()
+    uses = [mined_use(use) for use in known] if options.corpus else read_uses(options.uses)
+    if not uses:
+        raise NotFound(f"no uses of {options.corpus!r} are known", "irc usage says what was used")
+    older, newer = mined(uses, options.newest)
     meta = {"made_by": "irc eval mine", "reviewed": False}
     files.write_cases(options.output, older, {**meta, "part": "older"})
     files.write_cases(options.newer, newer, {**meta, "part": "newer"})

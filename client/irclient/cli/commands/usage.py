@@ -1,10 +1,12 @@
-"""`irc usage`: what was offered and used, and forgetting that."""
+"""`irc usage`: what was offered, used and learned, and forgetting that."""
 
 from __future__ import annotations
 
 import argparse
 
 from irclient.cli import reports
+from irclient.cli.cases import json_lines
+from irclient.cli.follow import add_no_wait, follow
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import add_output_of_action, printed
@@ -23,6 +25,10 @@ irc usage
 
 # of one skill
 irc usage --item skills/fill-pdf-form
+
+# learn from uses of elsewhere, and undo that
+irc usage import uses.jsonl -c skills
+irc usage rollback skills
 
 # forget what was noted of a session, or all of it
 irc usage forget --session claude:5f1c9b2e
@@ -46,7 +52,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     which.add_argument("--session", metavar="ID", default="", help="of this session (AGENT:ID)")
     which.add_argument("--all", action="store_true", help="everything")
-    for each in (show, forget):
+    brought = actions.add_parser("import", help="learn from uses of elsewhere")
+    brought.add_argument("file", metavar="FILE", help="JSON, one use a line; - for standard input")
+    brought.add_argument("-c", "--corpus", metavar="CORPUS", help="of uses that name none")
+    back = actions.add_parser("rollback", help="serve what was learned before the last time")
+    back.add_argument("corpus", metavar="CORPUS", nargs="?", help="only this corpus")
+    for each in (brought, back):
+        add_no_wait(each)
+    for each in (show, forget, brought, back):
         add_output_of_action(each)
 
 
@@ -56,6 +69,11 @@ def run(client: Client, options: argparse.Namespace) -> int:
         count = client.usage_forget(options.item, options.session, options.all)
         printed(options, {"forgotten": count}, lambda done: f"{done['forgotten']:,} rows forgotten")
         return COMMITTED
+    if options.action == "import":
+        uses = [use for _, use in json_lines(options.file)]
+        return follow(client, client.usage_import(uses, options.corpus), options)
+    if options.action == "rollback":
+        return follow(client, client.usage_rollback(options.corpus), options)
     report = client.usage(options.item).to_dict()
     printed(options, report, lambda found: reports.usage(found, terminal().width))
     return COMMITTED

@@ -1,0 +1,73 @@
+"""The vector of a text beside prompts that were learned for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.embed import Embedder
+
+
+class TaughtText(NamedTuple):
+    """A text to embed, the prompts learned for it with their weights, and their vectors' share."""
+
+    text: str
+    prompts: Sequence[tuple[str, float]] = ()
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What prompts of any kind have in common: some of them, and how far that is to be taken off.
+
+    Prompts are worded alike. Their vectors are nearer to any request than a description is, so
+    that what was used before would stand before what fits; less their mean they are not.
+    """
+
+    prompts: tuple[str, ...] = ()
+    taken_off: float = 0.0
+
+    @property
+    def key(self) -> str:
+        """Return what tells one from another."""
+        packed = "\0".join((str(self.taken_off), *self.prompts)).encode("utf-8", "replace")
+        return blake2b(packed, digest_size=8).hexdigest() if self.prompts else ""
+
+
+NOTHING_COMMON = Common()
+
+
+def embed_taught(
+    embedder: Embedder, texts: Sequence[TaughtText], common: Common = NOTHING_COMMON
+) -> NDArray[np.float32]:
+    """Return one row per text, of unit length: (1 - share) * its own + share * its prompts'.
+
+    The prompts' vector is the weighted sum of theirs less what is `common`, at unit length, so that
+    ten count no more than two.
+    """
+    every = [each.text for each in texts] + [text for each in texts for text, _ in each.prompts]
+    vectors = embedder.embed(every)
+    rows, place = np.array(vectors[: len(texts)], np.float32), len(texts)
+    if place == len(every):
+        return rows
+    mean = np.zeros(rows.shape[1], np.float32)
+    if common.prompts:
+        mean = np.float32(common.taken_off) * embedder.embed(list(common.prompts)).mean(axis=0)
+    for row, each in enumerate(texts):
+        if each.prompts:
+            weights = np.array([weight for _, weight in each.prompts], np.float32)
+            theirs = _unit(weights @ (vectors[place : place + len(weights)] - mean))
+            rows[row] = _unit((1 - each.share) * rows[row] + each.share * theirs)
+            place += len(weights)
+    return rows
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    length = float(np.linalg.norm(vector))
+    unit: NDArray[np.float32] = vector / np.float32(length or 1)
+    return unit

@@ -1,0 +1,315 @@
+"""Learning: the uses of a corpus' artifacts become part of how they are found, where that helps."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.query import analysed, embedded
+from irdaemon.embed import Embedder
+from irdaemon.embed.learned import TaughtText, embed_taught
+from irdaemon.engine.calibrate import calibrate_if_due
+from irdaemon.engine.context import JobContext
+from irdaemon.engine.publish import Publisher
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.index import CorpusIndex, Recounted
+from irdaemon.ingest.reconcile import embed
+from irdaemon.ledger import Learned
+from irdaemon.ledger.learned import common_of
+from irdaemon.retrieve import retrieve
+from irdaemon.selection.calibrate import probes
+from irdaemon.types import LearnReport, Query, Use
+from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ranked_before, weights_of
+from irdaemon.usage.names import ItemNames
+from irdaemon.usage.taught import RATES, Prompts, learned, newest_fifth, newest_of_each, taught
+from irdaemon.usage.uses import of_corpus
+
+# A corpus of sessions is where uses are read from; nothing is learned of its turns.
+_NOT_LEARNED = ("sessions",)
+# Fewer uses than this do not show whether what they teach helps.
+FEWEST_USES = 20
+_EMBEDDED_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Learn what uses teach of one corpus. Only the writer may use it.
+
+    `pause` is called between queries, so that others can go first.
+    """
+
+    state: State
+    publisher: Publisher
+    corpus: Corpus
+    pause: Callable[[], None] = lambda: None
+
+    def learn(self, uses: Iterable[Use]) -> LearnReport:
+        """Publish what uses teach, where the newest of them are found better for it.
+
+        What was served before is kept for `roll_back`.
+        """
+        names = self._names()
+        known = [use for use in uses if any(id in names for id in use.gold)]
+        now = self.state.clock()
+        prompts, held_out = _trial(known, names, now)
+        if len(known) < FEWEST_USES or not prompts or not held_out:
+            return self._noted(LearnReport("not enough yet", len(known)))
+        everything = taught(known, names, now)
+        seen = [_is_of(use, prompts) for use in held_out]
+        weights = weights_of(seen, sum(_is_of(use, everything) for use in known) / len(known))
+        base = self._index_with({})
+        asked = [Asked(use.prompt, use.gold) for use in held_out]
+        before = ranked_before(base, asked, self._rank)
+        tried = []
+        for rate in RATES:
+            candidate = self._index_with(learned(prompts, rate))
+            tried.append(
+                (
+                    gain(before, ranked_before(candidate, asked, self._rank), weights),
+                    candidate,
+                    rate,
+                )
+            )
+        best, candidate, rate = max(tried, key=lambda each: each[0].mean)
+        if not best.better:
+            return self._noted(_report("no better", known, best))
+        own = self._gain_of_own_cases(base, candidate)
+        if own.worse:
+            return self._noted(_report("worse elsewhere", known, best, own))
+        wanted = learned(everything, rate)
+        changed = self._publish(wanted)
+        outcome = "published" if changed else "unchanged"
+        return self._noted(_report(outcome, known, best, own, wanted))
+
+    def roll_back(self) -> int:
+        """Serve what was served before; return how many artifacts change."""
+        changed = self.state.ledger.learned.roll_back(self.corpus.name)
+        self.show(changed)
+        return changed
+
+    def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
+        """Forget what was learned of other pairs of (artifact, session)."""
+        self.show(self.state.ledger.learned.keep_only(self.corpus.name, pairs))
+
+    # -- trying ----------------------------------------------------------------------------------
+
+    def _names(self) -> dict[str, str]:
+        rows = self.state.snapshot.corpora[self.corpus.name].rows
+        cards = (rows.cards[owner] for owner in rows.owners())
+        return {card.artifact_id: card.name for card in cards}
+
+    def _index_with(self, wanted: Mapping[str, Learned]) -> CorpusIndex:
+        """Return the index as it would be with just this learned."""
+        index = self.state.snapshot.corpora[self.corpus.name]
+        served = self.state.ledger.learned.of(self.corpus.name)
+        ids = {*served, *wanted}
+        owners = {
+            card.artifact_id: owner
+            for owner in index.rows.owners()
+            if (card := index.rows.cards[owner]).artifact_id in ids
+        }
+        changed = dict(self._recounted(index, owners, wanted))
+        return index.recounted(changed) if changed else index
+
+    def _recounted(
+        self, index: CorpusIndex, owners: Mapping[str, int], wanted: Mapping[str, Learned]
+    ) -> Iterator[tuple[int, Recounted]]:
+        ledger = self.state.ledger
+        texts, counts, positions = [], [], []
+        with ledger.transaction():  # words that are new get their ids
+            for id, owner in owners.items():
+                own, records = (
+                    ledger.learned.own(self.corpus.name, id),
+                    index.rows.records_of(owner),
+                )
+                if own is None or not records:
+                    continue
+                text, terms = own
+                each = wanted.get(id)
+                for term, count in (ledger.learned.added(each) if each else {}).items():
+                    terms[term] = terms.get(term, 0.0) + count
+                texts.append(_to_embed(text, each))
+                counts.append(terms)
+                positions.append(records[0])
+        vectors = embed_taught(self._embedder, texts, common_of(wanted))
+        for position, terms, vector in zip(positions, counts, vectors, strict=True):
+            yield position, Recounted(terms, vector)
+
+    @property
+    def _embedder(self) -> Embedder:
+        return self.state.serving(self.corpus)
+
+    def _rank(self, index: CorpusIndex, text: str) -> Sequence[str]:
+        self.pause()
+        question = analysed(Query(text), self.state.ledger.terms.table())
+        question = embedded(question, index, self.state.embedders.fresh_vector)
+        return [each.card.artifact_id for each in retrieve(index, question).candidates]
+
+    def _gain_of_own_cases(self, base: CorpusIndex, candidate: CorpusIndex) -> Gain:
+        rows = base.rows
+        asked = [
+            Asked(probe.asking, (rows.cards[rows.artifact_of.array[probe.position]].artifact_id,))
+            for probe in probes(base)
+        ]
+        return gain(
+            ranked_before(base, asked, self._rank), ranked_before(candidate, asked, self._rank)
+        )
+
+    # -- publishing ------------------------------------------------------------------------------
+
+    def _publish(self, wanted: Mapping[str, Learned]) -> int:
+        ledger, name = self.state.ledger, self.corpus.name
+        if ledger.learned.of(name) == wanted:
+            return 0
+        changed = ledger.learned.publish(name, wanted)
+        self.show(changed)
+        return changed
+
+    def show(self, changed: int) -> None:
+        """Publish an index with what has changed, with its vectors where they are few."""
+        if not changed:
+            return
+        state, corpus = self.state, self.corpus
+        next(embed(state.ledger, corpus.name, self._embedder, _EMBEDDED_AT_ONCE), 0)
+        self.publisher.publish(corpus)
+        if state.snapshot.corpora[corpus.name].unembedded:
+            state.request(Job("embed", corpus.name, short=True))
+        calibrate_if_due(state, corpus)
+
+    def _noted(self, report: LearnReport) -> LearnReport:
+        told: dict[str, Any] = {**report.to_dict(), "at": self.state.clock()}
+        self.state.ledger.learned.note(self.corpus.name, told)
+        return report
+
+
+# -- jobs ----------------------------------------------------------------------------------------
+
+
+def learn_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Take in uses from elsewhere, forget what was taught by what is gone, and learn anew."""
+    state, name = context.state, corpus.name
+    ledger = state.ledger
+    ledger.learned.import_uses(name, state.imported_uses.pop(name, ()))
+    learning = Learning(state, context.publisher, corpus, context.pause)
+    uses = _known_uses(state, corpus)
+    learning.keep_only({(id, use.session) for use in uses for id in use.gold})
+    seen = hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    noted = ledger.learned.state_of(name)
+    if noted.get("seen") == seen:
+        return "no new uses"
+    report = learning.learn(uses)
+    ledger.learned.note(name, {**ledger.learned.state_of(name), "seen": seen})
+    return str(report)
+
+
+def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
+    """Serve what was served before the last time that something was learned."""
+    changed = Learning(context.state, context.publisher, corpus, context.pause).roll_back()
+    return f"{changed} artifacts are as they were"
+
+
+def unlearn(context: JobContext) -> str:
+    """Forget what is to be forgotten of use, in what was learned and in what was imported."""
+    state, forgotten = context.state, 0
+    while state.unlearned:
+        corpus, artifact_id, session = state.unlearned.popleft()
+        for each in state.corpora.values():
+            if corpus in ("", each.name):
+                changed = state.ledger.learned.forget(each.name, artifact_id, session)
+                Learning(state, context.publisher, each, context.pause).show(changed)
+                forgotten += changed
+    return f"{forgotten} artifacts changed"
+
+
+def learnable(state: State) -> list[str]:
+    """Return the names of the corpora of whose artifacts something can be learned."""
+    return [name for name, corpus in state.corpora.items() if corpus.kind not in _NOT_LEARNED]
+
+
+def _known_uses(state: State, corpus: Corpus) -> list[Use]:
+    """Return the uses that transcripts tell of and those brought from elsewhere."""
+    imported = state.ledger.learned.imported(corpus.name)
+    if state.usage is None:
+        return imported
+    with state.usage.reading() as store:
+        names = ItemNames(state.ledger, {name: c.kind for name, c in state.corpora.items()})
+        return [*of_corpus(store, state.ledger, names, corpus.name), *imported]
+
+
+def effect(state: State, text: str, reference: str) -> dict[str, Any] | None:
+    """Return the prompts learned of an item, and what its scores for a query are without them.
+
+    None where nothing was learned of it.
+    """
+    name, _, artifact_id = reference.partition("/")
+    with state.reading() as ledger:
+        each, own = (
+            ledger.learned.of_artifact(name, artifact_id), ledger.learned.own(name, artifact_id)
+        )  # fmt: skip
+    if each is None or own is None:
+        return None
+    index = state.snapshot.corpora[name]
+    question = embedded(
+        analysed(Query(text), state.snapshot.vocabulary), index, state.embedders.fresh_vector
+    )
+    described, counts = own
+    held = {term: counts[term] for term in question.terms if term in counts}
+    without = {"lexical": index.lexical.score(held, sum(counts.values()))}
+    if question.vector is not None:
+        vector = state.serving(state.corpora[name]).embed([described])[0]
+        without["dense"] = float(vector @ question.vector)
+    return {
+        "prompts": [prompt.text for prompt in each.prompts],
+        "without": {leg: round(score, 4) for leg, score in without.items()},
+    }
+
+
+# -- what is told --------------------------------------------------------------------------------
+
+
+def _trial(uses: Sequence[Use], names: Mapping[str, str], now: float) -> tuple[Prompts, list[Use]]:
+    """Return what the older uses teach, and the newest, which judge it; nothing where none can.
+
+    The newest fifth judges, unless hardly any of it is of what the older teach.
+    """
+    for split in (newest_fifth, newest_of_each):
+        older, newest = split(uses, now)
+        prompts, held_out = taught(older, names, now), newest[:MOST_ASKED]
+        if sum(_is_of(use, prompts) for use in held_out) > len(held_out) / 10:
+            return prompts, held_out
+    return {}, []
+
+
+def _is_of(use: Use, prompts: Prompts) -> bool:
+    return any(id in prompts for id in use.gold)
+
+
+def _to_embed(text: str, each: Learned | None) -> TaughtText:
+    if each is None:
+        return TaughtText(text)
+    return TaughtText(text, [(p.text, p.weight) for p in each.prompts], each.rate.share)
+
+
+def _report(
+    outcome: str,
+    uses: Sequence[Use],
+    found: Gain,
+    own: Gain | None = None,
+    wanted: Mapping[str, Learned] | None = None,
+) -> LearnReport:
+    wanted = wanted or {}
+    return LearnReport(
+        outcome,
+        len(uses),
+        held_out=found.n,
+        before=round(found.before, 4),
+        after=round(found.after, 4),
+        half_width=round(found.half_width, 4),
+        own_change=round(own.mean, 4) if own else 0.0,
+        artifacts=len(wanted),
+        prompts=sum(len(each.prompts) for each in wanted.values()),
+    )
