@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ChangedArtifact,
         CorpusCoverage,
         CorpusInfo,
+        CorpusPreview,
         EntryFailure,
         Evaluation,
         Explanation,
@@ -272,6 +273,11 @@ class AsyncClient:
     async def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         """Write a corpus into the configuration and begin to index it; return the jobs."""
         return await self._run(ops.ADD, {"name": name, "kind": kind, "roots": list(roots)})
+
+    async def preview(self, name: str, kind: str, roots: Sequence[str]) -> CorpusPreview:
+        """Say what a corpus would hold if it were added; nothing is changed."""
+        args = {"name": name, "kind": kind, "roots": list(roots)}
+        return await self._run(ops.PREVIEW, args)
 
     async def rm(self, name: str) -> list[int]:
         """Take a corpus out of the configuration and forget it; return the jobs."""

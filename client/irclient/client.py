@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ChangedArtifact,
         CorpusCoverage,
         CorpusInfo,
+        CorpusPreview,
         EntryFailure,
         Evaluation,
         Explanation,
@@ -268,6 +269,11 @@ class Client:
     def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         """Write a corpus into the configuration and begin to index it; return the jobs."""
         return self._run(ops.ADD, {"name": name, "kind": kind, "roots": list(roots)})
+
+    def preview(self, name: str, kind: str, roots: Sequence[str]) -> CorpusPreview:
+        """Say what a corpus would hold if it were added; nothing is changed."""
+        args = {"name": name, "kind": kind, "roots": list(roots)}
+        return self._run(ops.PREVIEW, args)
 
     def rm(self, name: str) -> list[int]:
         """Take a corpus out of the configuration and forget it; return the jobs."""

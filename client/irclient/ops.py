@@ -158,6 +158,9 @@ PROGRESS: Op[results.JobProgress] = Op("progress", {"job": int}, "JobProgress", 
 ADD: Op[list[int]] = Op(
     "add", {"name": str, "kind": str, "roots": list}, "int", many=True, repeatable=False
 )
+PREVIEW: Op[results.CorpusPreview] = Op(
+    "preview", {"name": str, "kind": str, "roots": list}, "CorpusPreview"
+)
 RM: Op[list[int]] = Op("rm", {"name": str}, "int", many=True, repeatable=False)
 RELOAD: Op[list[int]] = Op("reload", {}, "int", many=True, repeatable=False)
 WAIT: Op[results.WaitResult] = Op(
@@ -213,7 +216,7 @@ OPS: Mapping[str, Op[Any]] = {
         *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, EVALUATION, CALIBRATE, DISCLOSE, RECORDS),
         *(ARTIFACTS, STATUS, FAILURES, SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT),
         *(IMPRESSIONS, USAGE, USES, USAGE_FORGET, USAGE_IMPORT, USAGE_ROLLBACK, GAPS, LISTING),
-        *(PROGRESS, ADD, RM, RELOAD, WAIT),
+        *(PROGRESS, ADD, PREVIEW, RM, RELOAD, WAIT),
         *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
     )
 }

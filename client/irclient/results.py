@@ -219,6 +219,24 @@ class WrittenDocument(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class CorpusPreview(Result):
+    """What a corpus would hold that is not added yet.
+
+    `items` counts what would be read, a document, a skill or a session each, and `first` names
+    some; `left_out` counts by reason what would not be indexed. `problems` say what could not be
+    looked at, the first twenty of them.
+    """
+
+    corpus: str
+    kind: str = ""
+    roots: Sequence[str] = ()
+    items: int = 0
+    first: Sequence[str] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class IndexedDirectory(Result):
     """A directory that became the corpus `corpus`, or would become it.
 

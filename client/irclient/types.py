@@ -299,7 +299,8 @@ class Disclosure(Plain):
     came from: `root` is the watched directory it lies under, `mtime` when the file was last
     changed, `indexed_at` when it was last indexed (Unix seconds). `redacted` counts the secrets
     that were taken out just now; `hidden` names the kinds of characters in it that a person would
-    not see (`bidi`, `control`, `invisible`, `marks`). `reason` explains a note.
+    not see (`bidi`, `control`, `invisible`, `marks`). `reason` explains a note. `summary` and
+    `score` are those of the hit that was disclosed; "" and None where a reference was.
     """
 
     corpus: str
@@ -324,6 +325,15 @@ class Disclosure(Plain):
     indexed_at: float = 0.0
     redacted: int = 0
     hidden: tuple[str, ...] = ()
+    summary: str = ""
+    score: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, without summary and score where no hit was disclosed."""
+        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
+        if self.score is None:
+            del plain["summary"], plain["score"]
+        return plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Disclosure:

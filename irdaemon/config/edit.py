@@ -49,6 +49,18 @@ def add_corpus(
     where the name is taken, ConfigError where the result would not be valid; the file then stays as
     it was.
     """
+    return _edited(path, _adding(path, name, kind, roots, options))
+
+
+def with_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
+    """Return the configuration that `add_corpus` would make, and write nothing; it raises alike."""
+    return _result(path, _adding(path, name, kind, roots, _NO_OPTIONS))[0]
+
+
+def _adding(
+    path: str, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]
+) -> Edit:
+    """Return the edit that adds a corpus. Raises QueryError for a kind that names code."""
     kind = kind or _kind_of(name)
     if ":" in kind:
         raise QueryError(
@@ -69,7 +81,7 @@ def add_corpus(
         table.update(options)
         _corpora(document)[name] = table
 
-    return _edited(path, edit)
+    return edit
 
 
 def _kind_of(name: str) -> str:
@@ -227,15 +239,21 @@ def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
 
 def _edited(path: str, edit: Edit) -> Config:
     with _locked(path):
-        before = read_text(path) or ""
-        config = parse_config(before, path)  # raises where the file is not valid already
-        document = tomlkit.parse(before)
-        edit(config, document)
-        text = tomlkit.dumps(document)
-        changed = parse_config(text, path)
-        _check_problems(config, changed)
+        changed, text = _result(path, edit)
         write_privately(path, text)
     return changed
+
+
+def _result(path: str, edit: Edit) -> tuple[Config, str]:
+    """Return the configuration after an edit, and its text."""
+    before = read_text(path) or ""
+    config = parse_config(before, path)  # raises where the file is not valid already
+    document = tomlkit.parse(before)
+    edit(config, document)
+    text = tomlkit.dumps(document)
+    changed = parse_config(text, path)
+    _check_problems(config, changed)
+    return changed, text
 
 
 def _check_problems(before: Config, after: Config) -> None:

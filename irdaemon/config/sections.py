@@ -103,7 +103,7 @@ class ScheduleConfig:
     """How often upkeep runs, in minutes; 0 turns a job off.
 
     `quiet`: the hours of the day, as 22:00-06:00 by the local clock, in which compaction and the
-    scans of corpora with reindex = "interval" run; empty for any time.
+    scans of corpora with reindex = "interval" run, and a model writes synopses; empty for any time.
     """
 
     reconcile_minutes: float = 15.0

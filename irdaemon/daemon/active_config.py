@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from irdaemon.config.config import Config, load_config
-from irdaemon.config.corpus import Corpus, corpora_of, newly_found, waited_for, wanted
-from irdaemon.config.edit import add_corpus, remove_corpus
+from irdaemon.config.corpus import Corpus, corpora_of, make_corpus, newly_found, waited_for, wanted
+from irdaemon.config.edit import add_corpus, remove_corpus, with_corpus
 from irdaemon.config.reindex import ALWAYS, quiet_hours
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
@@ -56,6 +56,12 @@ class ActiveConfig:
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file."""
         self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots, options))
+
+    def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
+        """Return the corpus that `add` would make, and write nothing."""
+        config = with_corpus(self._file(), name, kind, roots)
+        (given,) = (each for each in wanted(config) if each.name == name)
+        return make_corpus(given, config)
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from irclient.errors import IRError
 from irdaemon import __version__
+from irdaemon.config.corpus import Corpus
 from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
 from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.lock import Lock
@@ -146,6 +147,10 @@ class Daemon:
         with self._reconfiguring:
             self._settings.add(name, kind, roots, options)
             return self._take_up()
+
+    def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
+        """Return the corpus that `add` would make, and change nothing."""
+        return self._settings.preview(name, kind, roots)
 
     def remove(self, name: str) -> list[int]:
         """Take a corpus out of the configuration; return the jobs that take it up."""

@@ -1,4 +1,7 @@
-"""A query asked in several wordings: one answer to what any of them found."""
+"""A query asked in several wordings: one answer to what any of them found.
+
+What a reranker reads again it compares with the query itself: a wording finds, the query judges.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ def search_wordings(
     choosing: Choosing = AS_ASKED,
 ) -> Selection:
     """Return the `k` best of what the wordings of a query find, each at its best evidence."""
+    models = replace(models, rereading=models.rereading.against(query.text))
     if len(texts) == 1:
         (text,) = texts
         only = search(snapshot, replace(query, text=text), models, 0, choosing)
@@ -31,7 +35,7 @@ def search_wordings(
     found = [
         search(snapshot, replace(query, text=text), models, 0, choosing).selection for text in texts
     ]
-    hits = union(each.results for each in found)[: query.k]
+    hits = union((each.results for each in found), query.passages > 1)[: query.k]
     answer = _of_all(found, query, hits)
     counted = {"n_candidates": len(hits), "n_selected": len(hits), "wordings": list(texts)}
     return replace(answer, signals={**answer.signals, **counted})
@@ -45,6 +49,7 @@ def discover_wordings(
     choosing: Choosing = AS_ASKED,
 ) -> Selection:
     """Select among what the wordings of a query find above the floors; see `discover`."""
+    models = replace(models, rereading=models.rereading.against(query.text))
     if len(texts) == 1:
         (text,) = texts
         only = discover(snapshot, replace(query, text=text), models, 0, choosing)

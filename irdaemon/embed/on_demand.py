@@ -1,4 +1,7 @@
-"""An embedder that is released when unused for a while, and made again at the next use."""
+"""An embedder that is released when unused for a while, and made again at the next use.
+
+One whose id and dimension are known already is not made before its first use.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from irclient.errors import Unavailable
 from irdaemon.embed import Embedder
 
 if TYPE_CHECKING:
@@ -14,14 +18,26 @@ if TYPE_CHECKING:
 
 
 class OnDemand(Embedder):
-    """Stand for the embedder that `make` gives; `release` releases it."""
+    """Stand for the embedder that `make` gives; `release` releases it.
 
-    def __init__(self, make: Callable[[], Embedder], clock: Callable[[], float] = time.monotonic):
+    `known` is its id and dimension, where vectors of it are there already: it is then made at its
+    first use, which raises Unavailable where another comes out.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Embedder],
+        clock: Callable[[], float] = time.monotonic,
+        known: tuple[str, int] | None = None,
+    ):
         self._make = make
         self._clock = clock
-        self._embedder: Embedder | None = make()
+        self._embedder: Embedder | None = None
         self._used = clock()
-        self.id, self.dim = self._embedder.id, self._embedder.dim
+        if known is None:
+            self._embedder = made = make()
+            known = made.id, made.dim
+        self.id, self.dim = known
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, after making the embedder again if need be; see Embedder."""
@@ -40,6 +56,15 @@ class OnDemand(Embedder):
     def _loaded(self) -> Embedder:
         self._used = self._clock()
         # On two threads at once it is made twice: both are good, one stays.
-        embedder = self._embedder or self._make()
+        embedder = self._embedder or self._made()
         self._embedder = embedder
+        return embedder
+
+    def _made(self) -> Embedder:
+        embedder = self._make()
+        if embedder.id != self.id:
+            raise Unavailable(
+                f"the vectors are of embedder {self.id!r}, which is {embedder.id!r} now",
+                "build the corpus again",
+            )
         return embedder

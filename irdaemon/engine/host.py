@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from irclient.errors import Unavailable
+from irdaemon.config.corpus import Corpus
 from irdaemon.engine.health import ProcessHealth
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -50,6 +51,10 @@ class Host(Protocol):
         """Write a corpus into the configuration; return the jobs that take it up."""
         ...
 
+    def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
+        """Return the corpus that `add` would make, and change nothing."""
+        ...
+
     def remove(self, name: str) -> list[int]:
         """Take a corpus out of the configuration; return the jobs that take it up."""
         ...
@@ -84,6 +89,10 @@ class InProcess:
     def add(
         self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any] = NO_OPTIONS
     ) -> list[int]:
+        """Refuse: see Host."""
+        raise Unavailable("this engine has no configuration file")
+
+    def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
         """Refuse: see Host."""
         raise Unavailable("this engine has no configuration file")
 

@@ -54,6 +54,8 @@ def _of_corpus(state: State, corpus: Corpus) -> Iterator[MaintenanceTask]:
     if calibration_is_due(state, corpus):
         reason = "it has no floors of its own, or has changed since they were found"
         yield MaintenanceTask(corpus.name, "calibrate", True, reason)
+    if corpus.synopsis and state.synopsis_model:
+        yield _synopses(state, corpus)
 
 
 def _scan(state: State, corpus: Corpus) -> MaintenanceTask:
@@ -72,6 +74,14 @@ def _scan(state: State, corpus: Corpus) -> MaintenanceTask:
     if due and corpus.reindex.on == INTERVAL and scanned_at is not None and not quiet.hold(now):
         due, reason = False, f"{reason}; put off until the quiet hours, {quiet}"
     return MaintenanceTask(corpus.name, "scan", due, reason)
+
+
+def _synopses(state: State, corpus: Corpus) -> MaintenanceTask:
+    """Return when a model is asked, which is never done on request: a reply takes seconds."""
+    reason, quiet = "asked for while nothing else is to be done", state.options.quiet
+    if not quiet.hold(state.clock()):
+        reason = f"{reason}; put off until the quiet hours, {quiet}"
+    return MaintenanceTask(corpus.name, "synopsis", False, reason)
 
 
 def _unembedded(state: State, corpus: Corpus) -> str:

@@ -91,7 +91,10 @@ class SynopsisWriter:
     def _is_quiet(self) -> bool:
         state, quiet_s = self.state, self.budget.quiet_s
         changes = (state.work.watermarks(name).changed_at or 0.0 for name in state.corpora)
-        unchanged_s = state.clock() - max(changes, default=0.0)
+        now = state.clock()
+        unchanged_s = now - max(changes, default=0.0)
+        if not state.options.quiet.hold(now):
+            return False
         return not state.work.queued and min(state.host.idle_s(), unchanged_s) >= quiet_s
 
     def _wanted(self, ledger: Ledger) -> Iterator[NewSynopsis]:

@@ -28,10 +28,21 @@ from irdaemon.evaluate.generate import (
 )
 from irdaemon.evaluate.gold import Catalogue
 from irdaemon.evaluate.graded import (
+    GradedMeasures,
     GradedQuery,
     IndexingComparison,
+    RankHits,
     compare_indexings,
     graded_ndcg,
+)
+from irdaemon.evaluate.graded_cases import (
+    GradedCase,
+    graded_queries,
+    graded_query,
+    level_histogram,
+    load_graded_cases,
+    read_graded_meta,
+    save_graded_cases,
 )
 from irdaemon.evaluate.ranking import DiscoveryReport, evaluate_discovery, outcome
 from irdaemon.evaluate.report import Evaluating, report
@@ -55,9 +66,12 @@ __all__ = [
     "Comparison",
     "DiscoveryReport",
     "Evaluating",
+    "GradedCase",
+    "GradedMeasures",
     "GradedQuery",
     "Grid",
     "IndexingComparison",
+    "RankHits",
     "Run",
     "Searcher",
     "SelectionReport",
@@ -78,16 +92,22 @@ __all__ = [
     "generate_abstentions",
     "generate_cases",
     "graded_ndcg",
+    "graded_queries",
+    "graded_query",
+    "level_histogram",
     "load_cases",
+    "load_graded_cases",
     "outcome",
     "parse_cases",
     "plain_bm25",
     "query_id",
+    "read_graded_meta",
     "read_qrels",
     "read_run",
     "report",
     "runs_of",
     "save_cases",
+    "save_graded_cases",
     "sweep_selector",
     "validate_cases",
     "write_qrels",

@@ -7,14 +7,15 @@ answer it and come up all the same, and hard positives, which answer it and hard
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from irclient.errors import QueryError
 from irdaemon.evaluate.runs import Searcher
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.types import Query
+from irdaemon.types import Hit, Query
 
 # From the weakest to the strongest: what a level adds to the gain of a ranking.
 GAINS: Mapping[str, float] = {
@@ -27,27 +28,39 @@ GAINS: Mapping[str, float] = {
 DEPTH = 1_000
 
 Role = Literal["distractor", "hard_positive"]
+# From a query and, as `k`, how many hits are of use: hits, best first.
+RankHits = Callable[..., Iterable[Hit]]
+
+
+def check_level(level: str, artifact_id: str) -> None:
+    """Raise QueryError for a level that there is not."""
+    if level not in GAINS:
+        near = did_you_mean(level, GAINS)
+        raise QueryError(
+            f"unknown level {level!r} of {artifact_id!r}{near}", f"levels: {', '.join(GAINS)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class GradedQuery:
     """A query, the level at which artifacts answer it, and the artifacts that are watched.
 
-    `levels` are by artifact id; one that is not there has level none. Raises QueryError for an
-    unknown level, a distractor that answers the query, and a hard positive that does not.
+    `levels` are by artifact id; one that is not there has level none. `theme` names what the query
+    asks for. Raises QueryError for a query without text, an unknown level, a distractor that
+    answers the query, and a hard positive that does not.
     """
 
     text: str
     levels: Mapping[str, str] = field(default_factory=dict)
     distractors: tuple[str, ...] = ()
     hard_positives: tuple[str, ...] = ()
+    theme: str = ""
 
     def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise QueryError("a graded query has no text", "say what is searched")
         for artifact_id, level in self.levels.items():
-            if level not in GAINS:
-                near = did_you_mean(level, GAINS)
-                message = f"unknown level {level!r} of {artifact_id!r}{near}"
-                raise QueryError(message, f"levels: {', '.join(GAINS)}")
+            check_level(level, artifact_id)
         gains = self.gains
         for role, wrong in (
             ("distractor", [each for each in self.distractors if each in gains]),
@@ -77,12 +90,15 @@ class GradedMeasures:
     """How good one ranking is, each from 0 to 1.
 
     `false_positives` is the share of distractors among the first k, `hard_recall` that of hard
-    positives; None where none are named.
+    positives; None where none are named. Beside them which distractors are there, and which hard
+    positives are not.
     """
 
     ndcg: float
     false_positives: float | None
     hard_recall: float | None
+    distractors_seen: tuple[str, ...] = ()
+    hard_positives_missed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +152,25 @@ def _is_worse(role: Role, before: int | None, after: int | None, threshold: int)
 
 
 def compare_indexings(
-    searchers: Mapping[str, Searcher], queries: Sequence[GradedQuery], k: int = 20
+    searchers: Mapping[str, Searcher | RankHits],
+    queries: Sequence[GradedQuery],
+    k: int = 20,
+    rank_depth: int = DEPTH,
 ) -> IndexingComparison:
     """Ask corpora built in several ways the same queries, and measure each ranking at k.
 
-    `searchers` are by label, the baseline first. Watched artifacts are followed to rank 1,000.
-    Raises QueryError where there is nothing to compare, or one text is asked twice.
+    `searchers` are by label, the baseline first: each what has `search`, or a function
+    (text, k=number) -> hits. Watched artifacts are followed to `rank_depth`. Raises QueryError
+    where there is nothing to compare, one text is asked twice, or `rank_depth` is below k.
     """
+    if rank_depth < k:
+        raise QueryError(f"rank_depth must be at least k, {k}, not {rank_depth!r}")
     if not searchers or not queries:
         raise QueryError("there is nothing to compare", "give at least one searcher and one query")
     if len({query.text for query in queries}) < len(queries):
         raise QueryError("a query is given twice", "join their levels")
     rankings = {
-        label: {query.text: _ranked(searcher, query) for query in queries}
+        label: {query.text: _ranked(searcher, query, rank_depth) for query in queries}
         for label, searcher in searchers.items()
     }
     return IndexingComparison(
@@ -165,9 +187,12 @@ def compare_indexings(
     )
 
 
-def _ranked(searcher: Searcher, query: GradedQuery) -> list[str]:
-    hits = searcher.search(Query(query.text, k=DEPTH)).results
-    return list(dict.fromkeys(hit.artifact_id for hit in hits))
+def _ranked(searcher: Searcher | RankHits, query: GradedQuery, depth: int) -> list[str]:
+    if callable(searcher):
+        hits = searcher(query.text, k=depth)
+    else:
+        hits = searcher.search(Query(query.text, k=depth)).results
+    return list(islice(dict.fromkeys(hit.artifact_id for hit in hits), depth))
 
 
 def _ranks(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
@@ -183,16 +208,20 @@ def measured(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasure
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise QueryError(f"k must be a whole number of at least 1, not {k!r}")
     top = set(ranked[:k])
+    seen = {each: None for each in query.distractors if each in top}
+    missed = {each: None for each in query.hard_positives if each not in top}
+    misses = _share(missed, query.hard_positives)
     return GradedMeasures(
         graded_ndcg(ranked, query.gains, k),
-        _share(query.distractors, top),
-        _share(query.hard_positives, top),
+        _share(seen, query.distractors),
+        None if misses is None else 1 - misses,
+        tuple(seen),
+        tuple(missed),
     )
 
 
-def _share(named: Sequence[str], top: set[str]) -> float | None:
-    once = set(named)
-    return len(once & top) / len(once) if once else None
+def _share(some: Mapping[str, None], named: Sequence[str]) -> float | None:
+    return len(some) / len(set(named)) if named else None
 
 
 def graded_ndcg(ranked: Sequence[str], gains: Mapping[str, float], k: int) -> float:

@@ -19,8 +19,10 @@ from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon import __version__
 from irdaemon.config.config import state_dir
 from irdaemon.config.corpus import Corpus
+from irdaemon.embed import make_embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.embed.given import given_embedder
+from irdaemon.embed.on_demand import OnDemand
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
@@ -257,10 +259,10 @@ def _spec_in(ledger: Ledger, name: str) -> CorpusSpec:
     return CorpusSpec.kept(name, ledger.corpora.spec_of(name))
 
 
-def _opening(spec: CorpusSpec, embedder: object | None) -> EngineOptions:
-    """Return an engine's options with the embedder of a corpus, where it was an object."""
+def _opening(spec: CorpusSpec, embedder: object | None, ledger: Ledger, name: str) -> EngineOptions:
+    """Return an engine's options with the embedder of a corpus; no model is loaded for it."""
     if not spec.is_object and embedder is None:
-        return EngineOptions()
+        return _unloaded(spec.embedder, ledger, name)
     if embedder is None:
         return EngineOptions(
             embedders={spec.embedder: Absent(spec.embedder, _without_embedder(spec))}
@@ -274,6 +276,15 @@ def _opening(spec: CorpusSpec, embedder: object | None) -> EngineOptions:
     return EngineOptions(embedders={made.id: made})
 
 
+def _unloaded(embedder: str, ledger: Ledger, name: str) -> EngineOptions:
+    """Return options in which an embedder is what the ledger says of it, until it is needed."""
+    served = ledger.corpora.served(name)
+    if served is None or served[0] != embedder or not (dim := ledger.vectors.dimension(served[1])):
+        return EngineOptions()
+    later = OnDemand(partial(make_embedder, embedder), known=(served[1], dim))
+    return EngineOptions(embedders={embedder: later})
+
+
 def _without_embedder(spec: CorpusSpec) -> Unavailable:
     return Unavailable(
         f"the embedder {spec.embedder!r} was an object of the program that built the corpus",
@@ -285,7 +296,7 @@ def _opened(name: str, path: str, embedder: object | None) -> Built:
     ledger = Ledger(path, read_only=True)
     try:
         spec = _spec_in(ledger, name)
-        engine = Engine(ledger, [spec.corpus(name)], _opening(spec, embedder))
+        engine = Engine(ledger, [spec.corpus(name)], _opening(spec, embedder, ledger, name))
     except (LedgerError, sqlite3.Error) as error:
         ledger.close()
         raise Unavailable(f"corpus {name!r} cannot be opened: {path}: {error}") from error

@@ -74,7 +74,8 @@ def search(
     `dep_boost` is a function hit -> number that is added to the scores of the first 200 of each
     corpus (see `dependency_evidence_boost`); they then stand in the order of the sums.
     `formulate` is a function from the query to a wording or several, of which each is searched: an
-    artifact counts once, at its best evidence; none means the query itself.
+    artifact counts once, at its best evidence; none means the query itself. A reranker judges by
+    the query, whatever the wording that found a candidate.
 
     Of a list of corpora the `k` best of all: by "confidence" (what is most unusual for its corpus
     comes first), "rrf" (by ranks: weight / (merge_rrf_k + rank)), "score" (by evidence; needs one
@@ -185,8 +186,9 @@ def disclose(
 ) -> list[Disclosure]:
     """Return the payload of selected hits, in their order; the hits stay as they are.
 
-    Each comes from the corpus its hit was found in, noted `changed` where it was indexed anew since
-    then, `gone` where it is held no more. Raises NotFound where that corpus is closed.
+    Each has the summary and the score of its hit, at every level. It comes from the corpus that
+    was found in, noted `changed` where it was indexed anew since then, `gone` where it is held no
+    more. Raises NotFound where that corpus is closed.
 
     `expand` is as on a Query, or a function (records, seed) -> records. The body comes from
     `loader` (fields -> text) or `store` (pointer -> text) where one of them is given.
@@ -198,7 +200,8 @@ def disclose(
     body_of = _body_of(loader, store)
     found = [(built_of(hit), hit) for hit in hits]
     payloads = ((built, hit, _payload(built, hit, level, body_of)) for built, hit in found)
-    return [_with_passage(payload, built, hit, extent) for built, hit, payload in payloads]
+    whole = ((hit, _with_passage(found, built, hit, extent)) for built, hit, found in payloads)
+    return [replace(found, summary=hit.summary, score=hit.score) for hit, found in whole]
 
 
 def _body_of(

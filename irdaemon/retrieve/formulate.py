@@ -39,15 +39,16 @@ def wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
     return found or (query,)
 
 
-def union(found: Iterable[Sequence[Hit]]) -> list[Hit]:
+def union(found: Iterable[Sequence[Hit]], by_passage: bool = False) -> list[Hit]:
     """Return what any ranking holds, each artifact once at its best evidence, best first.
 
-    Of equal evidence what stands earlier in an earlier ranking comes first.
+    `by_passage`: each record once, however many of them are of one artifact. Of equal evidence
+    what stands earlier in an earlier ranking comes first.
     """
-    best: dict[tuple[str, str], Hit] = {}
+    best: dict[tuple[str, str, int], Hit] = {}
     for hits in found:
         for hit in hits:
-            key = (hit.corpus, hit.artifact_id)
+            key = (hit.corpus, hit.artifact_id, hit.surface_index if by_passage else 0)
             if key not in best or hit.score > best[key].score:
                 best[key] = hit
     return sorted(best.values(), key=lambda hit: -hit.score)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from irdaemon.embed.rerankers import DEPTH, NOT_CONFIGURED, Reranker
 from irdaemon.retrieve import Candidate, Retrieved
@@ -29,6 +32,27 @@ class Rereading:
     def by(cls, reranker: Reranker) -> Rereading:
         """Return how a reranker reads the surfaces."""
         return cls(reranker, key=floor_key(reranker.id))
+
+    def against(self, query: str) -> Rereading:
+        """Return it with each text scored once, for this query, whatever wording brought it."""
+        return replace(self, reranker=_Against(self.reranker, query))
+
+
+class _Against:
+    """Score texts for one query, and keep the scores; belongs to one search."""
+
+    def __init__(self, reranker: Reranker, query: str):
+        self.id = reranker.id
+        self._reranker, self._query = reranker, query
+        self._scores: dict[str, float] = {}
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a score for each text; the wording that is given does not count."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._scores]
+        if new:
+            given = self._reranker.scores(self._query, new).tolist()
+            self._scores.update(zip(new, given, strict=True))
+        return np.asarray([self._scores[text] for text in texts], np.float32)
 
 
 NOT_REREAD = Rereading()

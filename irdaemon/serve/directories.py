@@ -1,4 +1,4 @@
-"""A handler that takes a new directory into the index, where the configuration allows that.
+"""Handlers about what is not indexed yet: take a new directory in, or say what one would hold.
 
 Which directories a person lets clients add is `roots` under [documents]: below these, and nowhere
 else, and never within what is indexed already.
@@ -13,7 +13,7 @@ from itertools import count, islice
 from typing import Any
 
 from irclient.errors import NotFound, QueryError
-from irclient.results import IndexedDirectory
+from irclient.results import CorpusPreview, IndexedDirectory
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine import Engine
 from irdaemon.serve.rules import Args
@@ -43,6 +43,22 @@ def doc_index(engine: Engine, args: Args) -> IndexedDirectory:
         [entry.key for entry in islice(scan.entries, _SHOWN)],
         dict(scan.left_out),
         jobs,
+    )
+
+
+def preview(engine: Engine, args: Args) -> CorpusPreview:
+    """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
+    roots = [str(root) for root in args.get("roots", ())]
+    corpus = engine.host.preview(args.get("name", ""), args.get("kind", ""), roots)
+    scan = corpus.source.scan()
+    return CorpusPreview(
+        corpus.name,
+        corpus.kind,
+        [root.path for root in corpus.source.roots()],
+        len(scan.entries),
+        [entry.key for entry in islice(scan.entries, _SHOWN)],
+        dict(scan.left_out),
+        [f"{problem.path}: {problem.reason}" for problem in scan.problems[:_SHOWN]],
     )
 
 

@@ -78,6 +78,7 @@ OPS: Mapping[str, ServedOp] = {
     "listing": ServedOp(handlers.listing, "slow", rules.owner_only),
     "progress": ServedOp(handlers.progress, "quick", rules.as_given, rules.own_progress),
     "add": ServedOp(handlers.add, "slow", rules.no_configuration),
+    "preview": ServedOp(directories.preview, "walking", rules.no_configuration),
     "rm": ServedOp(handlers.rm, "slow", rules.no_configuration),
     "reload": ServedOp(handlers.reload, "slow", rules.no_configuration),
     "wait": ServedOp(handlers.wait, "waiting", rules.as_given),

@@ -65,6 +65,25 @@ def removed(home, name):
     return run
 
 
+def test_a_dry_run_of_adding_says_what_would_be_indexed_and_changes_nothing(home, daemon):
+    directory = home.path / "drafts"
+    directory.mkdir()
+    (directory / "one.md").write_text("# One")
+    (directory / "two.bin").write_bytes(bytes(9))
+    before = home.config.read_bytes()
+    done = home.irc("add", "drafts", "files", str(directory), "--dry-run")
+    assert (done.returncode, done.stdout.splitlines()[:2]) == (
+        0,
+        ["drafts would hold 1 item", "  one.md"],
+    )
+    assert "left out: 1 " in done.stdout
+    assert home.config.read_bytes() == before
+    assert home.irc("info", "drafts").returncode == 4
+    assert home.irc("add", "drafts", "flies", str(directory), "--dry-run").returncode == 2
+    assert home.irc("add", "drafts", "files", str(directory)).returncode == 0
+    assert home.irc("info", "drafts", "--json").returncode == 0
+
+
 def test_of_twenty_corpora_added_at_once_all_are_kept_and_each_is_answered_for(home, daemon):
     names = {f"c{number}" for number in range(20)}
     raised = at_once(*(added(home, name) for name in names))

@@ -71,6 +71,22 @@ def test_disclosures_come_in_the_order_of_the_hits_and_leave_them_as_they_are(to
     assert [hit.to_dict() for hit in hits] == before
 
 
+@pytest.mark.parametrize("level", ["metadata", "body"])
+def test_a_disclosure_keeps_the_summary_and_the_score_of_its_hit_at_every_level(tools, level):
+    (hit,) = ir.search(tools, "pdf forms", k=1)
+    (payload,) = ir.disclose(ir.select([hit]), level=level, expand="artifact")
+    assert (payload.summary, payload.score, payload.name) == (hit.summary, hit.score, hit.name)
+    assert payload.summary == "fill in pdf forms"
+    assert payload.pointer == hit.pointer
+    assert payload.body == (None if level == "metadata" else "the long manual")
+    assert len(payload.passage) >= len(payload.summary)
+    plain = json.loads(json.dumps(payload.to_dict()))
+    assert (plain["summary"], plain["passage"]) == (payload.summary, payload.passage)
+    assert ir.Disclosure.from_dict(plain) == payload
+    (by_reference,) = tools.engine.disclose(["tools/pdf"], level)
+    assert not {"summary", "score"} & set(by_reference.to_dict())
+
+
 def test_answers_choices_and_disclosures_are_plain_data(tools):
     answer = ir.discover(tools, "pdf forms", disclose_level="body")
     (payload,) = ir.disclose(answer, expand="artifact")

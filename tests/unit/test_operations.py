@@ -27,6 +27,7 @@ BESIDE = {
     "progress": ("build", "follow("),
     "uses": ("eval", "client.uses("),
     "usage_forget": ("usage", "client.usage_forget("),
+    "preview": ("add", "client.preview("),
     "usage_import": ("usage", "client.usage_import("),
     "usage_rollback": ("usage", "client.usage_rollback("),
     "doc_add": ("docs", "client.doc_add("),

@@ -153,6 +153,8 @@ def answers():
         "wait": {"generation": 3, "reached": True},
         "ping": {"version": NAME, "pid": 7},
         **dict.fromkeys(("doc_add", "doc_update", "doc_remove"), written),
+        "preview": {"corpus": NAME, "kind": NAME, "items": 2, "first": [NAME]}
+        | {"left_out": {NAME: 1}, "problems": [f"/{NAME}: {REASON}"]},
     }
 
 
@@ -190,7 +192,7 @@ LINES = {
     "gaps": [[]],
     "listing": [[]],
     "top": [["--count", "1"]],
-    "add": [[NAME, "files", f"/none/{NAME}"]],
+    "add": [[NAME, "files", f"/none/{NAME}"], [NAME, "files", f"/none/{NAME}", "--dry-run"]],
     "rm": [[NAME]],
     "build": [[NAME], ["--full", NAME]],
     "maintain": [[NAME], ["--dry-run"]],

@@ -6,7 +6,7 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.config import ConfigError, load_config
-from irdaemon.config.edit import add_corpus, begin, remove_corpus
+from irdaemon.config.edit import add_corpus, begin, remove_corpus, with_corpus
 
 WRITTEN = """\
 # mine
@@ -38,6 +38,19 @@ def test_a_corpus_is_added_and_everything_else_stays(file):
     text = file.read_text()
     assert all(line in text.splitlines() for line in WRITTEN.splitlines() if line)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_what_would_be_added_is_in_the_configuration_that_is_given_and_not_in_the_file(file):
+    before = file.read_bytes()
+    config = with_corpus(str(file), "new", "files", ["/x"])
+    assert {each.name for each in config.corpora} == {"a", "b", "new"}
+    assert config == add_corpus(str(file), "new", "files", ["/x"])
+    file.write_bytes(before)
+    with pytest.raises(QueryError, match="already"):
+        with_corpus(str(file), "a", "files", ["/x"])
+    with pytest.raises(ConfigError):
+        with_corpus(str(file), "odd", "flies", ["/x"])
+    assert file.read_bytes() == before
 
 
 def test_a_corpus_is_removed_and_the_others_stay(file):

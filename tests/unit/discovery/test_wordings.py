@@ -84,3 +84,80 @@ def test_several_corpora_are_asked_in_each_wording(docs):
 def test_what_is_no_wording_is_refused(docs):
     with pytest.raises(QueryError, match="formulate must return"):
         ir.search(docs, "zzz", formulate=lambda query: 3)
+
+
+# -- together with what else a search takes --------------------------------------------------------
+
+PACKAGES = {
+    "ship": {"name": "ship", "description": "allusions in documents", "deps": ["harbour", "i2"]},
+    "chart": {"name": "chart", "description": "draw a harbour chart for pilots", "deps": ["dol"]},
+    "map": {"name": "map", "description": "a chart of the coast", "deps": []},
+}
+
+
+def charts(query):
+    return [query, f"{query} of a coast"]
+
+
+@pytest.fixture
+def packages():
+    strategy = ir.Package(embed_deps=True)
+    source = ir.CorpusSource.from_mapping(PACKAGES, name="packages", strategy=strategy)
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    yield built
+    built.close()
+
+
+class Reading:
+    """A reranker that keeps the queries and texts it was given."""
+
+    def __init__(self):
+        self.queries, self.texts = [], []
+
+    def __call__(self, query, texts):
+        self.queries.append(query)
+        self.texts.extend(texts)
+        return [0.5] * len(texts)
+
+
+@pytest.mark.parametrize("wording", [both, lambda query: "bake a cake", lambda query: []])
+def test_a_reranker_judges_by_the_query_itself_and_reads_no_text_twice(docs, wording):
+    reading = Reading()
+    assert ir.search(docs, "asked", k=1, formulate=wording, rerank=reading)
+    assert set(reading.queries) == {"asked"}
+    assert len(reading.texts) == len(set(reading.texts)) > 1
+    again = Reading()
+    ir.discover(docs, "asked", formulate=wording, rerank=again, min_score=None)
+    assert set(again.queries) == {"asked"}
+
+
+def test_wordings_that_find_the_same_are_reranked_by_one_call_of_all_candidates(docs):
+    reading = Reading()
+    ir.search(docs, "deploy", k=1, formulate=lambda q: [q, f"{q} it"], rerank=reading, mode="dense")
+    assert (len(reading.queries), len(reading.texts)) == (1, len(DOCS))
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_weights_of_surfaces_count_in_every_wording(packages, mode):
+    asked = {"k": 1, "mode": mode, "formulate": charts}
+    (plain,) = ir.search(packages, "harbour chart", **asked)
+    (first,) = ir.search(packages, "harbour chart", surface_weights={"deps": 100.0}, **asked)
+    assert plain.artifact_id != "ship"
+    assert (first.artifact_id, first.kind) == ("ship", "deps")
+
+
+def test_a_boost_is_added_once_however_many_wordings_find_an_artifact(packages):
+    boost = ir.dependency_evidence_boost({"harbour"}, weight=1.0)
+    plain = {h.artifact_id: h.score for h in ir.search(packages, "chart", formulate=charts)}
+    boosted = ir.search(packages, "chart", formulate=charts, dep_boost=boost)
+    for hit in boosted:
+        extra = 1.0 if hit.artifact_id == "ship" else 0.0
+        assert hit.score == pytest.approx(plain[hit.artifact_id] + extra, abs=1e-3)
+    assert boosted[0].artifact_id == "ship"
+
+
+def test_passages_of_one_artifact_stay_apart_where_they_are_asked_for(packages):
+    hits = ir.search(packages, "harbour chart", formulate=charts, per_artifact=False)
+    found = [(hit.artifact_id, hit.kind) for hit in hits]
+    assert {("ship", "description"), ("ship", "deps")} <= set(found)
+    assert len(found) == len(set(found))

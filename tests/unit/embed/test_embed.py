@@ -145,3 +145,24 @@ def test_an_embedder_of_ones_own_may_embed_queries_in_its_own_way(own, vector, t
     assert tuple(found.vector) == vector
     assert found.trust == pytest.approx(trust)
     assert (embedder.id, embedder.dim, embedder.embed(["a", "b"]).shape) == ("own-3", 3, (2, 3))
+
+
+def test_an_embedder_that_is_known_is_made_at_its_first_use_and_must_be_the_same_one():
+    from irdaemon.embed.hashing import Hashing
+    from irdaemon.embed.on_demand import OnDemand
+
+    made = []
+
+    def make():
+        made.append(1)
+        return Hashing()
+
+    known = Hashing().id, Hashing().dim
+    embedder = OnDemand(make, known=known)
+    assert ((embedder.id, embedder.dim), made) == (known, [])
+    assert embedder.release(0.0)
+    assert embedder.embed(["a text"]).shape == (1, known[1])
+    embedder.read("a text")
+    assert made == [1]
+    with pytest.raises(Unavailable, match="'former', which is"):
+        OnDemand(make, known=("former", 3)).embed(["a text"])

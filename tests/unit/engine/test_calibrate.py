@@ -50,6 +50,21 @@ def test_a_floor_of_another_recipe_or_formula_is_not_applied(tmp_path, monkeypat
     assert {f.formula for f in made.snapshot.corpora["tools"].floors.values()} == {FORMULA + 1}
 
 
+def test_a_floor_of_another_embedder_is_not_applied(tmp_path):
+    path = str(tmp_path / "l.sqlite")
+    first = built(mapped(TOOLS, "tools"), path=path)
+    first.request(Job("reconcile", "tools"))
+    first.drain()
+    kept = first.ledger.corpora.floors_of("tools")
+    former = {mode: replace(floor, embedder="former-3") for mode, floor in kept.items()}
+    first.ledger.corpora.put_floors("tools", former)
+    first.ledger.close()
+    made = built(mapped(TOOLS, "tools"), path=path)
+    assert made.snapshot.corpora["tools"].floors == {}
+    assert floor_shown(made.discover(Query("fill a form")))["kind"] == "plain: not calibrated"
+    assert kept
+
+
 def test_a_floor_is_stale_once_the_corpus_has_drifted_and_is_found_anew():
     items = dict(TOOLS)
     engine = engine_of(items)

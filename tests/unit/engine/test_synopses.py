@@ -1,10 +1,12 @@
 """Synopses that a model writes while all is quiet, within a budget a day."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from irclient.errors import Unavailable
+from irdaemon.config.reindex import quiet_hours
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
 from irdaemon.engine.synopses import SynopsisBudget, SynopsisWriter, shown
@@ -118,6 +120,23 @@ def test_another_model_writes_anew_what_the_one_before_wrote():
     state.options = replace(state.options, model=ModelEndpoint("http://127.0.0.1:9/v1", "large"))
     again = SynopsisWriter(state, SynopsisBudget())
     assert again.tick() == 2
+
+
+def test_synopses_wait_for_the_quiet_hours_and_maintenance_says_so():
+    made = Setting()
+    state = made.engine.state
+    noon = datetime.fromtimestamp(made.now).replace(hour=12, minute=0).timestamp()
+    made.now = noon + 24 * 3_600
+    state.options = replace(state.options, quiet=quiet_hours("02:00-06:00"))
+    (task,) = (each for each in made.engine.maintain("m") if each.work == "synopsis")
+    assert (task.due, task.job) == (False, 0)
+    assert task.reason.endswith("put off until the quiet hours, 02:00 to 06:00")
+    made.engine.drain()
+    assert (made.write(), made.model.prompts, made.synopsis()) == (0, [], None)
+    made.now += 15 * 3_600
+    assert made.write() == 2
+    (task,) = (each for each in made.engine.maintain("m", True) if each.work == "synopsis")
+    assert task.reason == "asked for while nothing else is to be done"
 
 
 @pytest.mark.parametrize("busy", ["request", "change", "job"])

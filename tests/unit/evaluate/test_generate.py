@@ -23,7 +23,7 @@ def never(prompt):
     raise AssertionError(prompt)
 
 
-@pytest.mark.parametrize("said", ["fill-pdf", "Fill PDF", "fill_pdf", "fillpdf"])
+@pytest.mark.parametrize("said", ["fill-pdf", "Fill PDF", "fill_pdf", "fillpdf", "fill  pdf"])
 def test_a_name_is_masked_however_its_words_are_joined(said):
     assert mask_name(f"Use {said} now", "fill-pdf") == "Use this capability now"
     assert gives_away(f"how does {said} work", "fill-pdf")

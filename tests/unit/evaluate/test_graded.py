@@ -143,3 +143,16 @@ def test_what_is_named_or_ranked_twice_counts_once():
 def test_a_number_of_places_that_is_none_is_refused(k):
     with pytest.raises(QueryError, match="k must be a whole number of at least 1"):
         compare_indexings({"a": Ranking()}, [GRAPHS], k=k)
+
+
+def test_shares_are_those_of_the_artifacts_that_are_named_beside_them():
+    query = GradedQuery(
+        "x", dict.fromkeys("acz", "strong"), ("b", "x"), ("a", "c", "z"), theme="letters"
+    )
+    found = compare_indexings({"one": Ranking(*"bbadc")}, [query], k=3)
+    alone = measured(list("badc"), query, 3)
+    assert found.measures["one"]["x"] == alone
+    assert (alone.distractors_seen, alone.hard_positives_missed) == (("b",), ("c", "z"))
+    assert alone.false_positives == len(alone.distractors_seen) / 2
+    assert alone.hard_recall == pytest.approx(1 - len(alone.hard_positives_missed) / 3)
+    assert found.ranks["one"]["x"] == {"b": 1, "a": 2, "c": 4}

@@ -207,6 +207,12 @@ def test_a_search_asks_for_as_many_passages_of_a_document_as_the_option_says(mor
     assert query(program(words).parse_args(words)).passages == asked
 
 
+@pytest.mark.parametrize("command", ["search", "discover"])
+def test_candidates_are_reranked_only_where_the_option_says_so(command):
+    for words, asked in ([command, "x"], False), ([command, "x", "--rerank"], True):
+        assert query(program(words).parse_args(words)).rerank is asked
+
+
 def test_discover_has_no_option_for_passages(capsys):
     words = ["discover", "x", "--passages", "4"]
     with pytest.raises(SystemExit):

@@ -8,6 +8,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import NotFound, Unavailable
+from irdaemon.embed import make_embedder
 from irdaemon.library import built as registry
 from irdaemon.strategy import WholeText
 
@@ -206,3 +207,24 @@ def test_records_of_a_named_function_are_built_again_by_another_program(state):
     hits = ir.search(built, "judged twice", mode="lexical", filter={"project": "docs"})
     assert [hit.artifact_id for hit in hits] == ["s1"]
     built.close()
+
+
+def test_an_opened_corpus_loads_its_embedder_for_a_query_by_meaning_and_only_then(
+    state, notes, monkeypatch
+):
+    made = []
+
+    def making(name):
+        made.append(name)
+        return make_embedder(name)
+
+    build(from_notes(notes))
+    monkeypatch.setattr(registry, "make_embedder", making)
+    opened = ir.open_corpus("notes")
+    assert len(opened) == 2
+    assert ir.search(opened, "invoices", mode="lexical")
+    assert made == []
+    for _ in range(2):
+        assert ir.search(opened, "pay invoices", mode="dense")
+    assert made == ["hashing"]
+    opened.close()

@@ -201,3 +201,23 @@ def test_dependencies_find_what_prose_does_not_and_let_in_no_more_that_only_says
     assert count(found, f"{theme}-hard", 20) >= 3
     assert count(found, f"{theme}-said", 10) <= count(plain, f"{theme}-said", 10)
     assert gain(found, theme) > gain(plain, theme)
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_a_boost_is_added_to_the_score_of_every_surface_of_an_artifact(mode):
+    items = {id: {**item, "readme": f"{QUERY} and {id}"} for id, item in PACKAGES.items()}
+    source = ir.CorpusSource.from_mapping(items, name="pr", strategy=ir.Package())
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    boost = ir.dependency_evidence_boost({"meshed"}, weight=1.0)
+    asked = {"k": 50, "mode": mode, "per_artifact": False}
+    query = f"{QUERY} documents containers"
+
+    def by_surface(**more):
+        hits = ir.search(corpus, query, **asked, **more)
+        return {(hit.artifact_id, hit.surface_index): hit.score for hit in hits}
+
+    plain, boosted = by_surface(), by_surface(dep_boost=boost)
+    assert set(plain) == set(boosted) >= {("allude", 0), ("allude", 1)}
+    for (id, index), score in plain.items():
+        extra = 1.0 if id in ("allude", "unbox") else 0.0
+        assert boosted[id, index] == pytest.approx(score + extra, abs=1e-3)

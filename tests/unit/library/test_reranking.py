@@ -169,6 +169,12 @@ def test_a_cross_encoder_is_named_in_the_call_and_loaded_once(packages, models):
     assert all(0 < hit.score < 1 for hit in hits)
 
 
+def test_a_cross_encoder_is_loaded_once_for_all_wordings(packages, models):
+    hits = ir.search(packages, "x", rerank="cross-encoder", formulate=lambda q: [ASKED, "pdf"])
+    assert hits
+    assert len(models.made) == 1
+
+
 def test_without_a_model_the_usual_one_is_meant(packages, models):
     ir.search(packages, ASKED, rerank="cross-encoder")
     assert models.made[0].name == "cross-encoder/ms-marco-MiniLM-L-6-v2"

@@ -247,3 +247,56 @@ def test_a_policy_of_ones_own_walks_over_a_graph(packages):
 
     found = ir.traverse("q", ir.CorpusGraph(packages), policy=OneStep(), node_budget=10)
     assert ids(found) == ["unbox"]
+
+
+# -- by synopses -----------------------------------------------------------------------------------
+
+# The synopsis of A answers the first half of the query, a passage of it the second; a passage of
+# B has the most words of both, under a synopsis that has none.
+TOLD = {
+    "A": {"text": "notes of the workshop begin here.\n\nthe zirconium recipe stands here in full.",
+          "synopsis": "kiln glaze pottery studio"},
+    "B": {"text": "kiln glaze pottery studio zirconium kiln.\n\nnothing else of it.",
+          "synopsis": "unrelated omega sigma"},
+    "C": {"text": "neutral words of the sea.\n\nand others.", "synopsis": "delta epsilon"},
+}  # fmt: skip
+
+
+def told(artifact):
+    return artifact.raw["synopsis"]
+
+
+@pytest.fixture(scope="module")
+def synopses():
+    strategy = ir.with_synopsis(
+        ir.Chunked(chunk_size=60, overlap=0), synthesize=told, synthesizer_id="told"
+    )
+    return built(TOLD, "told", strategy)
+
+
+def test_a_synopsis_leads_to_the_passages_of_its_document_and_is_no_hit(synopses):
+    hits = down(synopses, seed_k=1, k=10)
+    assert {(hit.artifact_id, hit.kind) for hit in hits} == {("A", "chunk")}
+    assert "zirconium" in hits[0].summary
+    assert (hits[0].fields["walk_depth"], hits[0].fields["seed"]) == (1, "A")
+
+
+def test_a_flat_search_of_passages_has_the_trap_first_that_synopses_leave_out(synopses):
+    flat = ir.search(synopses, QUERY, k=10, per_artifact=False, surfaces=["chunk"])
+    assert flat[0].artifact_id == "B"
+    assert "B" not in ids(down(synopses, seed_k=1, k=10))
+
+
+def test_the_synopsis_of_a_package_leads_to_its_readme_where_its_description_does_not():
+    items = {
+        "A": {"name": "A", "description": "terse words", "readme": "the zirconium recipe in full.",
+              "synopsis": "kiln glaze pottery studio"},
+        "B": {"name": "B", "description": "gamma", "readme": "neutral.", "synopsis": "omega phi"},
+        "C": {"name": "C", "description": "delta", "readme": "other.", "synopsis": "eta theta"},
+    }  # fmt: skip
+    strategy = ir.with_synopsis(ir.Package(), synthesize=told, synthesizer_id="told")
+    corpus = built(items, "pk2", strategy)
+    kinds = [each["kind"] for each in ir.records_for_artifact(corpus, "A")]
+    assert kinds == ["synopsis", "description", "readme_chunk"]
+    first, *_ = down(corpus, seed_k=1, k=5)
+    assert (first.artifact_id, first.kind) == ("A", "readme_chunk")

@@ -84,7 +84,7 @@ def test_a_table_without_limits_is_the_whole():
 @pytest.mark.parametrize("op", OPS)
 def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
     allowed = {"ping", "discover", "search", "status", "failures", "progress", "wait", "eval"}
-    denied = {"add", "rm", "reload", "build", "evaluation", "calibrate"}
+    denied = {"add", "preview", "rm", "reload", "build", "evaluation", "calibrate"}
     try:
         narrowed(LIMITED, OPS[op], {}, CORPORA)
     except Denied:
@@ -152,7 +152,7 @@ def test_text_is_not_disclosed_beyond_the_levels_of_a_client(op, args):
         narrowed(READER, OPS[op], args, CORPORA)
 
 
-@pytest.mark.parametrize("op", ["build", "add", "rm", "reload"])
+@pytest.mark.parametrize("op", ["build", "add", "preview", "rm", "reload"])
 def test_who_may_only_read_changes_nothing(op):
     everything = Scope("reader", None, read_only=True)
     with pytest.raises(Denied):

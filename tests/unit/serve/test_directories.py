@@ -2,11 +2,22 @@
 
 import pytest
 
-from irclient.errors import Denied, NotFound, QueryError
+from irclient.errors import Denied, NotFound, QueryError, Unavailable
+from irdaemon.config.config import parse_config
+from irdaemon.config.corpus import corpora_of
 from irdaemon.serve.access import Scope
-from irdaemon.serve.directories import doc_index
+from irdaemon.serve.directories import doc_index, preview
 from irdaemon.serve.ops import OPS, narrowed
 from tests.support.corpora import engine, mapped
+
+
+class Configured:
+    """A host that makes the corpus which a text of configuration names."""
+
+    def preview(self, name, kind, roots):
+        text = f"known = false\n[corpora.{name}]\nkind = '{kind}'\nroots = {list(roots)}\n"
+        (corpus,) = corpora_of(parse_config(text, "/nowhere.toml"))
+        return corpus
 
 
 class Allowing:
@@ -97,3 +108,40 @@ def test_where_nothing_is_allowed_the_owner_is_named_who_can_add_it(made, projec
 def test_a_limited_client_adds_no_directory(made, projects):
     with pytest.raises(Denied):
         narrowed(Scope("agent", frozenset({"m"})), OPS["doc_index"], {}, made.corpora)
+
+
+def previewed(made, *roots, name="p", kind="files"):
+    made.state.host = Configured()
+    return preview(made, {"name": name, "kind": kind, "roots": [str(root) for root in roots]})
+
+
+def test_a_preview_counts_what_would_be_indexed_and_what_not_and_names_some(made, projects):
+    found = previewed(made, projects / "tickets")
+    assert (found.corpus, found.kind, found.items) == ("p", "files", 2)
+    assert list(found.roots) == [str(projects / "tickets")]
+    assert sorted(found.first) == ["closed/two.txt", "one.md"]
+    assert sum(found.left_out.values()) == 1
+    assert set(made.corpora) == {"m"}
+    assert not made.state.work.queued
+
+
+def test_a_preview_names_the_first_twenty_and_counts_all(made, tmp_path):
+    (tmp_path / "many").mkdir()
+    for number in range(25):
+        (tmp_path / "many" / f"{number}.md").write_text("text")
+    found = previewed(made, tmp_path / "many")
+    assert (found.items, len(found.first)) == (25, 20)
+
+
+def test_a_preview_says_what_could_not_be_looked_at(made, tmp_path):
+    found = previewed(made, tmp_path / "none")
+    assert (found.items, len(found.problems)) == (0, 1)
+    assert str(tmp_path / "none") in found.problems[0]
+
+
+def test_a_preview_is_refused_without_a_configuration_and_to_a_limited_client(made):
+    plain = engine(mapped({"a": "x"}))
+    with pytest.raises(Unavailable, match="no configuration file"):
+        preview(plain, {"name": "p", "kind": "files", "roots": []})
+    with pytest.raises(Denied):
+        narrowed(Scope("agent", frozenset({"m"})), OPS["preview"], {}, made.corpora)

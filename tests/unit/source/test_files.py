@@ -97,6 +97,19 @@ def test_a_file_in_an_ignored_directory_cannot_be_brought_back(tmp_path):
     assert keys(files(tmp_path).scan()) == []
 
 
+def test_a_file_that_git_ignores_is_let_in_as_a_root_of_its_own_and_its_neighbours_are_not(
+    tmp_path,
+):
+    write(tmp_path, a_md="x", build__kept_md="x", build__left_md="x")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("build/\n")
+    found = files(tmp_path, tmp_path / "build" / "kept.md").scan().entries
+    named = ["a.md", "build/kept.md"]
+    assert sorted(entry.path for entry in found) == [str(tmp_path / name) for name in named]
+    assert keys(files(tmp_path).scan()) == ["a.md"]
+    assert keys(files(tmp_path / "build", gitignore=False).scan()) == ["kept.md", "left.md"]
+
+
 def test_rules_of_the_repository_above_the_root_and_its_exclude_file_count(tmp_path):
     write(tmp_path, docs__a_md="x", docs__secret_md="x", docs__mine_md="x")
     (tmp_path / ".git" / "info").mkdir(parents=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from irclient.cli.follow import add_no_wait, ended_jobs, exit_of, follow
 from irclient.client import Client
+from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import note, printed
 
 HELP = "add a corpus: index a directory or a file and keep it indexed"
@@ -30,6 +31,9 @@ irc add project-skills skills ./.claude/skills
 # the skills of the usual places again, after irc rm skills
 irc add skills
 
+# what would be indexed, and what not; changes nothing
+irc add notes files ~/notes --dry-run
+
 # without waiting until it is indexed
 irc add --no-wait archive files ~/archive
 """
@@ -51,6 +55,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="a directory to index; for files, sessions and mcp_tools also a single file",
     )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only say what would be indexed, and what not"
+    )
     add_no_wait(parser)
 
 
@@ -60,6 +67,10 @@ def run(client: Client, options: argparse.Namespace) -> int:
     for root in roots:
         if not os.path.exists(root):
             note(f"irc: {root} does not exist yet; it is indexed when it appears")
+    if options.dry_run:
+        found = client.preview(options.name, options.kind, roots)
+        printed(options, found, _previewed)
+        return COMMITTED
     follow(client, client.add(options.name, options.kind, roots), options)
     jobs = client.build(options.name)
     if options.no_wait:
@@ -80,6 +91,20 @@ def _said(ended: dict[str, Any], held: dict[str, Any]) -> str:
     if passed := sum(held["skipped"].values()):
         said += f", {passed:,} passed over (irc info {ended['corpus']} says why)"
     return said
+
+
+def _previewed(found: dict[str, Any]) -> str:
+    """Return what a corpus would hold, a few of it, and what would be left out and why."""
+    number = len(found["first"])
+    lines = [f"{found['corpus']} would hold {_counted(found['items'], 'item')}"]
+    lines += [f"  {name}" for name in found["first"]]
+    if (more := found["items"] - number) > 0:
+        lines.append(f"  and {more:,} more")
+    lines += [
+        f"left out: {count:,} {reason}" for reason, count in sorted(found["left_out"].items())
+    ]
+    lines += [f"not looked at: {problem}" for problem in found["problems"]]
+    return "\n".join(lines)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ import argparse
 import pytest
 
 from irclient.cli.commands import maintain
+from irclient.cli.main import program
 from irclient.results import JobProgress, MaintenanceTask
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 
@@ -55,3 +56,14 @@ def test_what_failed_is_told_beside_the_whole_report(capsys):
     assert "notes" in shown.out
     assert "old" in shown.out
     assert shown.err == "irc: reconcile notes: the disk is full\n"
+
+
+@pytest.mark.parametrize("command", ["maintain", "coverage"])
+def test_the_corpus_of_maintain_and_of_coverage_is_an_optional_argument_and_no_option(
+    command, capsys
+):
+    assert program([command]).parse_args([command]).corpus is None
+    assert program([command]).parse_args([command, "notes"]).corpus == "notes"
+    with pytest.raises(SystemExit):
+        program([command]).parse_args([command, "--corpus", "notes"])
+    assert "--corpus" in capsys.readouterr().err

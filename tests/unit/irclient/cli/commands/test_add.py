@@ -1,0 +1,64 @@
+"""`irc add --dry-run`: what it prints, and that it asks for nothing else."""
+
+import json
+
+import pytest
+
+from irclient.cli.commands import add
+from irclient.cli.main import program
+from irclient.results import CorpusPreview
+from irclient.terminal.exits import COMMITTED
+
+FOUND = CorpusPreview(
+    "notes",
+    "files",
+    ("/n",),
+    3,
+    ("a.md", "b.md"),
+    {"not documents": 2, "binary": 1},
+    ("/n/private: Permission denied",),
+)
+
+
+class Daemon:
+    """Answers a preview, and has nothing else that could be called."""
+
+    def __init__(self):
+        self.asked = []
+
+    def preview(self, name, kind, roots):
+        self.asked.append((name, kind, roots))
+        return FOUND
+
+
+def run(*more):
+    daemon = Daemon()
+    words = ["add", "notes", "files", "/", "--dry-run", *more]
+    assert add.run(daemon, program(words).parse_args(words)) == COMMITTED
+    assert daemon.asked == [("notes", "files", ["/"])]
+
+
+def test_a_dry_run_says_what_would_be_indexed_and_what_not_and_why(capsys):
+    run()
+    assert capsys.readouterr().out.splitlines() == [
+        "notes would hold 3 items",
+        "  a.md",
+        "  b.md",
+        "  and 1 more",
+        "left out: 1 binary",
+        "left out: 2 not documents",
+        "not looked at: /n/private: Permission denied",
+    ]
+
+
+def test_a_dry_run_as_json_is_what_the_daemon_said(capsys):
+    run("--json")
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line) == FOUND.to_dict()
+
+
+@pytest.mark.parametrize("root", ["/nowhere/at/all"])
+def test_a_root_that_is_not_there_is_noted_as_without_a_dry_run(root, capsys):
+    words = ["add", "notes", "files", root, "--dry-run"]
+    add.run(Daemon(), program(words).parse_args(words))
+    assert f"{root} does not exist yet" in capsys.readouterr().err
