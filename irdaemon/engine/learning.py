@@ -32,8 +32,8 @@ from irdaemon.usage.uses import of_corpus
 _NOT_LEARNED = ("sessions",)
 # Fewer uses than this do not show whether what they teach helps.
 FEWEST_USES = 20
-# So many of the newest uses judge what is learned of what they used, or a tenth of them.
-_FEW = 10
+# So many of the newest uses have to be of what is learned of, or a tenth of them if that is fewer.
+_FEW = 5
 _EMBEDDED_AT_ONCE = 512
 
 
