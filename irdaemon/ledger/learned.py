@@ -22,7 +22,7 @@ from irdaemon.ledger.erasing import note_forgotten
 from irdaemon.ledger.rows import Learned, LearnedPrompt, LearnRate, text_digest
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.terms import Terms
-from irdaemon.text import term_counts
+from irdaemon.text import tokenize
 from irdaemon.types import Use
 
 _SERVED, _BEFORE = 1, 0
@@ -286,13 +286,12 @@ class LearnedPrompts:
     def added(self, learned: Learned) -> dict[int, float]:
         """Return what learned prompts add to a record's counts, by term id, new ones included.
 
-        A word counts once a prompt; the form that a word was typed in counts nothing.
+        A word counts once a prompt; the form that it was typed in is not kept.
         """
         counts: dict[str, float] = {}
         for prompt in learned.prompts:
-            for token, count in term_counts(prompt.text).items():
-                each = learned.rate.words * prompt.weight if count else 0.0
-                counts[token] = counts.get(token, 0.0) + each
+            for token in dict.fromkeys(tokenize(prompt.text)):
+                counts[token] = counts.get(token, 0.0) + learned.rate.words * prompt.weight
         return dict(zip(self._terms.ids(counts), counts.values(), strict=True))
 
 
