@@ -92,7 +92,7 @@ clean:
 	@touch $@
 
 .venv/.tested: .venv/.installed
-	@$(PIP) -e "./client[mcp]" -e ".[image,mcp,pdf]" --group test
+	@$(PIP) -e "./client[mcp,web]" -e ".[image,mcp,pdf]" --group test
 	@touch $@
 
 # For the example in another language; its tests are skipped where npm or its registry is not there.

@@ -10,7 +10,7 @@ from irclient.mcp import PROFILES, require_sdk
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE
 from irclient.terminal.output import note
-from irdaemon.cli.http_token import kept_token
+from irclient.web.secret_file import kept_token
 from irdaemon.config.config import state_dir
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _serve_http(tools: Tools, port: int) -> None:
     from irclient.mcp import http
+    from irclient.mcp.listening import bound
 
     path = os.path.join(state_dir(), "mcp-token")
     token = kept_token(path)
-    with http.bound(port) as listener:
+    with bound(port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         note(f"irdaemon: MCP at {url}, token in {path}")
         http.serve(tools, listener, token)

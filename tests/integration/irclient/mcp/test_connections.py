@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from irclient.mcp.http import Admission, Guarded, bound, server
+from irclient.mcp.http import Guarded
+from irclient.mcp.listening import Admission, bound, server
 
 TOKEN = "a-token-of-some-length"
 HEAD = f"POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
