@@ -29,6 +29,8 @@ run: .venv/.installed
 
 test: .venv/.tested examples/node/node_modules
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
+	  echo "the page was tried in no browser: sudo apt install chromium-headless-shell"
 
 lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -35,7 +35,7 @@ export function mount(ask) {
 function fill() {
   const known = state();
   for (const id of FIELDS) {
-    const control = form.elements[id];
+    const control = form.elements.namedItem(id); // `elements.item` is a method
     control.value = known.get(id) ?? (id === "mode" ? "hybrid" : "");
   }
   for (const box of form.querySelectorAll("[name=corpus]")) box.checked = known.getAll("corpus").includes(box.value);
@@ -126,8 +126,8 @@ function stages(answer, profile) {
 }
 
 export function onItem(reference) {
-  form.elements.item.value = reference;
+  form.elements.namedItem("item").value = reference;
   form.dispatchEvent(new Event("input"));
 }
 
-export const focusQuery = () => form.elements.q.focus();
+export const focusQuery = () => form.elements.namedItem("q").focus();
