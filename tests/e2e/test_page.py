@@ -1,7 +1,7 @@
 """The page in a real browser, beside a real daemon."""
 
 import os
-import tempfile
+import shutil
 from pathlib import Path
 
 import pytest
@@ -184,15 +184,18 @@ def test_no_view_has_a_serious_fault_of_accessibility(opened, scheme):
 
 @pytest.mark.skipif(not PICTURES, reason="IRDAEMON_PICTURES names no directory for pictures")
 def test_pictures_of_the_page(browser):
-    with tempfile.TemporaryDirectory(prefix="ann", dir="/home") as directory:
-        home = Home(Path(directory))
-        home.config.write_text("")
+    own = Path("/home/ann")  # a name that may be shown
+    own.mkdir()
+    try:
+        home = Home(own)
         fill(home)
         with Running(home) as daemon, Page(home) as page:
             daemon.wait_idle()
             home.irc("discover", "fill in a PDF form")
             for scheme in ("light", "dark"):
                 picture(Tab(browser, page, color_scheme=scheme), scheme)
+    finally:
+        shutil.rmtree(own)
 
 
 def fill(home):

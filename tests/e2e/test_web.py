@@ -1,7 +1,10 @@
 """`irc web`: the page beside a real daemon, asked as a browser asks, without one."""
 
 import socket
+import subprocess
+import sys
 import urllib.error
+import urllib.request
 
 import pytest
 
@@ -56,3 +59,24 @@ def test_a_port_that_something_else_has_is_an_error(home):
         taken = home.irc("web", "--port", port, "--print-url")
     assert taken.returncode != 0
     assert "choose another --port" in taken.stderr
+
+
+def test_irdaemon_mcp_serves_the_page_beside_mcp(home, daemon):
+    command = [sys.executable, "-m", "irdaemon", "mcp", "--http", "--web", "--port", "0"]
+    served = subprocess.Popen(command, env=home.env, stderr=subprocess.PIPE, text=True)
+    try:
+        served.stderr.readline()
+        link = served.stderr.readline().split()[-1]
+        with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(link) as seen:
+            assert seen.url.endswith("/now")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(link.partition("/?")[0] + "/mcp")
+        assert refused.value.headers["WWW-Authenticate"] == "Bearer"
+    finally:
+        served.terminate()
+        served.communicate(timeout=15)
+
+
+def test_the_page_is_not_served_over_stdio(home):
+    refused = home.run("irdaemon", "mcp", "--web")
+    assert (refused.returncode, "--http --web" in refused.stderr) == (2, True)

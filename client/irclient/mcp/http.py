@@ -20,6 +20,7 @@ from irclient.mcp.listening import NAMES, Admission, server
 from irclient.mcp.tools import Tools
 
 _AT_ONCE = 64
+_PATH = "/mcp"
 
 
 class Guarded:
@@ -68,7 +69,21 @@ def guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
     return Guarded(app, token)
 
 
-def serve(tools: Tools, listener: socket.socket, token: str) -> None:
-    """Serve until a signal ends it."""
+def serve(tools: Tools, listener: socket.socket, token: str, page: ASGIApp | None = None) -> None:
+    """Serve until a signal ends it; with `page`, that too, everywhere but at /mcp."""
     app = guarded_app(tools, listener.getsockname()[1], token)
-    server(app, Admission()).run(sockets=[listener])
+    server(Beside(app, page) if page else app, Admission()).run(sockets=[listener])
+
+
+class Beside:
+    """Pass requests at /mcp on to one application, all others to the page beside it."""
+
+    def __init__(self, app: ASGIApp, page: ASGIApp):
+        self._app = app
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on. What is no request, the start and the end, is the first one's."""
+        path = scope.get("path", "")
+        mine = scope["type"] != "http" or path == _PATH or path.startswith(f"{_PATH}/")
+        await (self._app if mine else self._page)(scope, receive, send)
