@@ -35,6 +35,7 @@ from irdaemon.config.sections import (
     ServeConfig,
     UsageConfig,
     WatchConfig,
+    WebConfig,
 )
 from irdaemon.runtime import toml
 from irdaemon.runtime.model_endpoint import is_url
@@ -59,6 +60,7 @@ __all__ = [
     "ServeConfig",
     "UsageConfig",
     "WatchConfig",
+    "WebConfig",
     "config_path",
     "documents_dir",
     "load_config",

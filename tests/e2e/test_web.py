@@ -9,6 +9,7 @@ import urllib.request
 import pytest
 
 from tests.support.browsing import Page
+from tests.support.running import Running, until
 
 
 @pytest.fixture
@@ -71,6 +72,7 @@ def test_irdaemon_mcp_serves_the_page_beside_mcp(home, daemon):
             assert seen.url.endswith("/now")
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(link.partition("/?")[0] + "/mcp")
+        refused.value.close()
         assert refused.value.headers["WWW-Authenticate"] == "Bearer"
     finally:
         served.terminate()
@@ -80,3 +82,27 @@ def test_irdaemon_mcp_serves_the_page_beside_mcp(home, daemon):
 def test_the_page_is_not_served_over_stdio(home):
     refused = home.run("irdaemon", "mcp", "--web")
     assert (refused.returncode, "--http --web" in refused.stderr) == (2, True)
+
+
+def test_the_daemon_starts_the_page_where_its_table_says_so(home):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home.config.write_text(f'embedder = "hashing"\n[web]\nenabled = true\nport = {port}\n')
+
+    def answers():
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+
+    with Running(home):
+        until(lambda: reached(answers))
+        link = home.irc("web", "--port", str(port), "--print-url").stdout.strip()
+        with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(link) as seen:
+            assert seen.url.endswith("/now")
+    until(lambda: not reached(answers))
+
+
+def reached(answers):
+    try:
+        return answers()
+    except OSError:
+        return False

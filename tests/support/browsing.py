@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from http.cookiejar import CookieJar
 
@@ -42,8 +43,12 @@ class Page:
 
     def get(self, path_or_link):
         url = path_or_link if path_or_link.startswith("http") else self.base + path_or_link
-        with self._opener.open(url, timeout=20) as answer:
-            return answer.read().decode()
+        try:
+            with self._opener.open(url, timeout=20) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise
 
     def data(self, path):
         return json.loads(self.get(path))

@@ -34,8 +34,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, default=PORT, metavar="N", help=f"the port ({PORT}; 0: any)"
     )
-    parser.add_argument(
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
         "--print-url", action="store_true", help="print the link instead of opening a browser"
+    )
+    shown.add_argument(
+        "--no-link", action="store_true", help="only serve, for another irc web to open"
     )
 
 
@@ -51,7 +55,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
     try:
         listener = bound(options.port)
     except Unavailable:
-        if not _serves(options.port):
+        if options.no_link or not _serves(options.port):
             raise
         _show(link(options.port, key), options.print_url)
         return COMMITTED
@@ -59,7 +63,8 @@ def run(client: Client, options: argparse.Namespace) -> int:
         port = listener.getsockname()[1]
         listener.listen()
         note(f"irc: the page is at http://127.0.0.1:{port}, until Ctrl-C")
-        _show(link(port, key), options.print_url)
+        if not options.no_link:
+            _show(link(port, key), options.print_url)
         serve(web_app(client.endpoint, port, key, client.timeout), listener)
     return COMMITTED
 
