@@ -34,6 +34,8 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+# A diff has 400 lines at most.
+_LONGEST, _LONGEST_DIFF = 500, 40_000
 _STATUS = {"query": 400, "not_found": 404, "denied": 403, "limit": 413}
 
 
@@ -97,4 +99,18 @@ def _data(ask: ViewOf, endpoint: str, timeout: float) -> _Endpoint:
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> Response:
-    return JSONResponse(shown(value), status)
+    return JSONResponse(shown(_shortened(value)), status)
+
+
+def _shortened(value: Any, most: int = _LONGEST) -> Any:
+    """Return plain data with texts cut that no page has room for."""
+    if isinstance(value, str):
+        return value if len(value) <= most else value[: most - 1] + "…"
+    if isinstance(value, Mapping):
+        return {
+            _shortened(key): _shortened(each, _LONGEST_DIFF if key == "diff" else most)
+            for key, each in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_shortened(each, most) for each in value]
+    return value

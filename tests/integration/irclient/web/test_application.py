@@ -148,6 +148,13 @@ def test_hostile_names_stand_in_no_document_and_show_what_hides_in_data(daemon):
     assert "\\u202e\\u200b\\x1b[31m" in seen.data["failures"][0]["reason"]
 
 
+def test_a_name_of_ten_thousand_characters_is_cut_and_a_diff_is_not(daemon):
+    daemon.answers["audit"] = [{"corpus": "a", "artifact_id": "x" * 10_000, "diff": "+" * 9_000}]
+    (seen,) = get(daemon.endpoint, "/trouble.json").data["audit"]
+    assert seen["artifact_id"] == "x" * 499 + "…"
+    assert len(seen["diff"]) == 9_000
+
+
 def test_without_a_daemon_the_page_is_there_and_says_what_helps():
     assert get("/nowhere/irdaemon.sock", "/now").status == 200
     seen = get("/nowhere/irdaemon.sock", "/now.json")
