@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
+from weakref import WeakSet
 
 from sse_starlette import EventSourceResponse
 from starlette.requests import Request
@@ -35,7 +36,8 @@ class EventStreams:
         self._endpoint = endpoint
         self._timeout = timeout
         self._most = most
-        self._open: set[asyncio.Queue[dict[str, Any]]] = set()
+        # Weak: a stream whose reader left before its first event goes with its response.
+        self._open: WeakSet[asyncio.Queue[dict[str, Any]]] = WeakSet()
         self._newest: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._reading: asyncio.Task[None] | None = None
 

@@ -188,13 +188,22 @@ def test_a_link_lets_in(daemon):
 
 
 async def opened(streams, number):
-    asked = request("/events", {})
-    return [(await streams.answer(Request(asked))).status_code for _ in range(number)]
+    return [await streams.answer(Request(request("/events", {}))) for _ in range(number)]
 
 
 def test_of_two_hundred_streams_sixty_four_are_open_and_the_others_are_told_when_to_come(daemon):
-    codes = asyncio.run(opened(EventStreams(daemon.endpoint, 10.0), 200))
+    answers = asyncio.run(opened(EventStreams(daemon.endpoint, 10.0), 200))
+    codes = [each.status_code for each in answers]
     assert (codes.count(200), codes.count(503)) == (64, 136)
+
+
+def test_a_reader_that_left_before_the_first_event_takes_no_place(daemon):
+    streams = EventStreams(daemon.endpoint, 10.0)
+
+    async def left():
+        return [(await opened(streams, 1))[0].status_code for _ in range(200)]
+
+    assert set(asyncio.run(left())) == {200}
 
 
 def test_an_event_of_the_daemon_reaches_a_stream_and_is_kept(daemon):
