@@ -30,6 +30,8 @@ run: .venv/.installed
 
 test: .venv/.tested examples/node/node_modules
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
+	  echo "the page was tried in no browser: sudo apt install chromium-headless-shell"
 
 lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -96,7 +98,7 @@ clean:
 	@touch $@
 
 .venv/.tested: .venv/.installed
-	@$(PIP) -e "./client[mcp]" -e ".[image,mcp,pdf]" --group test
+	@$(PIP) -e "./client[mcp,web]" -e ".[image,mcp,pdf]" --group test
 	@touch $@
 
 # For the example in another language; its tests are skipped where npm or its registry is not there.

@@ -137,8 +137,9 @@ def test_the_client_imports_nothing_of_the_daemon_and_no_numpy():
 def test_the_clients_library_imports_no_sdk_of_a_server():
     for path, module in modules("irclient"):
         roots = {name.partition(".")[0] for name in imports(path)}
-        asks = module.startswith("mcp")
-        assert asks or not roots & {"mcp", "pydantic", "starlette", "uvicorn", "anyio"}, path
+        serves = within(module, "mcp") or within(module, "web")
+        sdk = {"mcp", "pydantic", "starlette", "uvicorn", "anyio", "sse_starlette"}
+        assert serves or not roots & sdk, path
 
 
 def test_packages_on_the_way_of_every_prompt_import_nothing_themselves():

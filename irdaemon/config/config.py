@@ -35,6 +35,7 @@ from irdaemon.config.sections import (
     ServeConfig,
     UsageConfig,
     WatchConfig,
+    WebConfig,
 )
 from irdaemon.runtime import toml
 from irdaemon.runtime.model_endpoint import is_url
@@ -59,6 +60,7 @@ __all__ = [
     "ServeConfig",
     "UsageConfig",
     "WatchConfig",
+    "WebConfig",
     "config_path",
     "documents_dir",
     "load_config",
@@ -161,6 +163,13 @@ def _wrong_in_schedule(key: str, value: Any) -> str:
     return ""
 
 
+def _wrong_in_web(key: str, value: Any) -> str:
+    """Return what is wrong with a value of [web], "" where nothing is."""
+    if key == "port" and not 0 < value < 65_536:
+        return f"port must be from 1 to 65535, not {value}"
+    return ""
+
+
 def _nothing_wrong(key: str, value: Any) -> str:
     return ""
 
@@ -169,6 +178,7 @@ _WRONG_IN: Mapping[str, Callable[[str, Any], str]] = {
     "search": _wrong_in_search,
     "schedule": _wrong_in_schedule,
     "models": _wrong_in_models,
+    "web": _wrong_in_web,
 }
 
 

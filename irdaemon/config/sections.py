@@ -229,6 +229,18 @@ class UsageConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class WebConfig:
+    """The page of `irc web`, served by a process that the daemon starts.
+
+    `enabled`: start it; `port`: of the loopback address. `irc web` then opens a link to it. A
+    change holds from the next start.
+    """
+
+    enabled: bool = False
+    port: int = 7412
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything a person can set, and where the daemon keeps its own files.
 
@@ -253,6 +265,7 @@ class Config:
     documents: DocumentsConfig = field(default_factory=DocumentsConfig)
     models: ModelsConfig = field(default_factory=ModelsConfig)
     usage: UsageConfig = field(default_factory=UsageConfig)
+    web: WebConfig = field(default_factory=WebConfig)
 
     @property
     def ledger_path(self) -> str:

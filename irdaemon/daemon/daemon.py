@@ -30,6 +30,7 @@ from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
 from irdaemon.daemon.supervisor import SupervisorThread
 from irdaemon.daemon.synopsis_thread import synopsis_thread
+from irdaemon.daemon.web_process import WebProcess
 from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
@@ -78,8 +79,9 @@ class Daemon:
         self._watcher = Watcher(self._on_changes, watch_settings(config, socket))
         self._limits = ResourceLimits(config.limits, self.engine.shed)
         self._supervisor = SupervisorThread(
-            self.engine, self._watcher, self._schedule, self._limits, self._find_corpora
+            self.engine, self._watcher, self._schedule, self._limits, self._look_around
         )
+        self._web = WebProcess(config.web)
         self._synopses = synopsis_thread(self.engine, config.models)
         self._signals: list[int] = []
         self._stopping = False
@@ -262,6 +264,7 @@ class Daemon:
         for part in (
             self.engine.stop,
             self._supervisor.stop,
+            self._web.stop,
             self._stop_synopses,
             self._watcher.stop,
             self._schedule.stop,
@@ -328,6 +331,11 @@ class Daemon:
         except IRError as error:
             log.error("the configuration stays as it was: %s", error.message)
         notify("READY=1")
+
+    def _look_around(self) -> None:
+        """See to what has nothing to do with requests, every two seconds."""
+        self._web.tick(time.monotonic())
+        self._find_corpora()
 
     def _find_corpora(self) -> None:
         """Take in the known places that have appeared since the start."""

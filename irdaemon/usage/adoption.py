@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ class _Tally:
 def adoption(
     log: JoinedLog, offers: list[Offer], names: ItemNames, item: str = ""
 ) -> dict[str, Any]:
-    """Return the report of use: adoption by item, agent and wording, and what stands out.
+    """Return the report of use: adoption by item, agent, wording and week, and what stands out.
 
     `item` (CORPUS/ID) narrows the rows of items to one.
     """
@@ -89,7 +90,8 @@ def _tallied(
         adopted = later >= offer.at - 60
         agent = offer.session.partition(":")[0]
         wording = offer.variant or _NO_WORDING
-        for tally in (items[item], by["agent", agent], by["wording", wording]):
+        week = time.strftime("%G-W%V", time.gmtime(offer.at))
+        for tally in (items[item], by["agent", agent], by["wording", wording], by["week", week]):
             tally.offered += 1
             tally.adopted += adopted
     for offer in offers:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from irclient.cli.conditions import parse_where
 from irclient.cli.query import query
 from irclient.client import Client
 from irclient.errors import QueryError
+from irclient.terminal.conditions import parse_where
 from irclient.terminal.output import note
 from irclient.types import Query
 

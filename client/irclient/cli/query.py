@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 
-from irclient.cli.conditions import parse_where
+from irclient.terminal.conditions import parse_where
 from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, SelectSpec
 
 

@@ -7,39 +7,20 @@ limits on how many are behind the token, so that a client without it cannot use 
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import socket
-from dataclasses import dataclass
-from functools import partial
-from typing import cast
 
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from irclient.errors import Unavailable
-from irclient.mcp.connections import AUTHENTICATED, Connection, UnauthenticatedLimit
+from irclient.mcp.connections import AUTHENTICATED
+from irclient.mcp.listening import NAMES, Admission, server
 from irclient.mcp.tools import Tools
 
-_ADDRESS = "127.0.0.1"
-_NAMES = (_ADDRESS, "localhost")
-# A stream that a client keeps open must not keep the process from stopping.
-_GRACE_S = 2
 _AT_ONCE = 64
-# So few are accepted at a time that a request sent at once is read before others displace it; the
-# kernel queues so many that wait for that.
-_ACCEPTED, _QUEUED = 32, 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Within how many seconds a request has to arrive, and how many may wait without the token."""
-
-    within: float = 10.0
-    unauthenticated: int = 128
+_PATH = "/mcp"
 
 
 class Guarded:
@@ -81,59 +62,28 @@ class Guarded:
 def guarded_app(tools: Tools, port: int, token: str) -> ASGIApp:
     """Return the application at /mcp: without sessions, for requests to this port by name."""
     security = TransportSecuritySettings(
-        allowed_hosts=[f"{name}:{port}" for name in _NAMES],
-        allowed_origins=[f"http://{name}:{port}" for name in _NAMES],
+        allowed_hosts=[f"{name}:{port}" for name in NAMES],
+        allowed_origins=[f"http://{name}:{port}" for name in NAMES],
     )
     app = tools.streamable_http_app(stateless_http=True, transport_security=security)
     return Guarded(app, token)
 
 
-def bound(port: int) -> socket.socket:
-    """Return a socket bound to a port of the loopback address, 0 for any that is free.
-
-    Raises Unavailable where the port is taken.
-    """
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        made.bind((_ADDRESS, port))
-    except (OSError, OverflowError) as error:
-        made.close()
-        message = f"cannot listen at {_ADDRESS}:{port}: {error}"
-        raise Unavailable(message, "choose another --port") from error
-    return made
-
-
-def serve(tools: Tools, listener: socket.socket, token: str) -> None:
-    """Serve until a signal ends it."""
+def serve(tools: Tools, listener: socket.socket, token: str, page: ASGIApp | None = None) -> None:
+    """Serve until a signal ends it; with `page`, that too, everywhere but at /mcp."""
     app = guarded_app(tools, listener.getsockname()[1], token)
-    server(app, Admission()).run(sockets=[listener])
+    server(Beside(app, page) if page else app, Admission()).run(sockets=[listener])
 
 
-class _Server(uvicorn.Server):
-    """A server that lets more wait to be accepted than it accepts at a time."""
+class Beside:
+    """Pass requests at /mcp on to one application, all others to the page beside it."""
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
-        await super().startup(sockets)
-        for listener in sockets or ():
-            listener.listen(_QUEUED)
+    def __init__(self, app: ASGIApp, page: ASGIApp):
+        self._app = app
+        self._page = page
 
-
-def server(app: ASGIApp, admission: Admission) -> uvicorn.Server:
-    """Return the server of an application."""
-    connection = partial(
-        Connection, UnauthenticatedLimit(admission.unauthenticated, admission.within)
-    )
-    config = uvicorn.Config(
-        app,
-        http=cast("type[asyncio.Protocol]", connection),
-        ws="none",
-        proxy_headers=False,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        backlog=_ACCEPTED,
-        timeout_graceful_shutdown=_GRACE_S,
-    )
-    return _Server(config)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on. What is no request, the start and the end, is the first one's."""
+        path = scope.get("path", "")
+        mine = scope["type"] != "http" or path == _PATH or path.startswith(f"{_PATH}/")
+        await (self._app if mine else self._page)(scope, receive, send)

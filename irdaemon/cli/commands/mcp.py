@@ -6,11 +6,13 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from irclient.errors import QueryError
 from irclient.mcp import PROFILES, require_sdk
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE
 from irclient.terminal.output import note
-from irdaemon.cli.http_token import kept_token
+from irclient.web import key_path, require_web
+from irclient.web.secret_file import kept_token
 from irdaemon.config.config import state_dir
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ as `irc mcp` does. Needs the extra irdaemon[mcp].
 EXAMPLES = """
 # on http://127.0.0.1:7411/mcp; the token's file is printed
 irdaemon mcp --http
+
+# with the page of `irc web` at the same port
+irdaemon mcp --http --web
 """
 
 _PORT = 7411
@@ -37,6 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--http",
         action="store_true",
         help="serve over streamable HTTP, on this machine only (stdio)",
+    )
+    parser.add_argument(
+        "--web", action="store_true", help="with --http: serve the page of `irc web` beside it"
     )
     parser.add_argument(
         "--port", type=int, default=_PORT, metavar="N", help=f"the port for HTTP ({_PORT}; 0: any)"
@@ -52,6 +60,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until stdin ends, or over HTTP until stopped."""
+    if options.web and not options.http:
+        raise QueryError("--web is served over HTTP", "irdaemon mcp --http --web")
     require_sdk()
     from irclient.mcp import stdio
     from irclient.mcp.daemon import DaemonCaller
@@ -59,18 +69,29 @@ def run(options: argparse.Namespace) -> int:
 
     tools = make_server(options.profile, DaemonCaller(socket_path(), _TIMEOUT_S))
     if options.http:
-        _serve_http(tools, options.port)
+        _serve_http(tools, options.port, options.web)
     else:
         stdio.serve(tools)
     return DONE
 
 
-def _serve_http(tools: Tools, port: int) -> None:
+def _serve_http(tools: Tools, port: int, web: bool) -> None:
     from irclient.mcp import http
+    from irclient.mcp.listening import bound
 
     path = os.path.join(state_dir(), "mcp-token")
     token = kept_token(path)
-    with http.bound(port) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        note(f"irdaemon: MCP at {url}, token in {path}")
-        http.serve(tools, listener, token)
+    with bound(port) as listener:
+        listener.listen()
+        port = listener.getsockname()[1]
+        note(f"irdaemon: MCP at http://127.0.0.1:{port}/mcp, token in {path}")
+        if not web:
+            http.serve(tools, listener, token)
+            return
+        require_web()
+        from irclient.web.application import link, web_app
+
+        key = kept_token(key_path())
+        note(f"irdaemon: the page at {link(port, key)}")
+        note(f"          the link works once, for a minute; a new one: irc web --port {port}")
+        http.serve(tools, listener, token, web_app(socket_path(), port, key, _TIMEOUT_S))

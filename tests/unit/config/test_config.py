@@ -317,3 +317,9 @@ def home(tmp_path, monkeypatch):
         if name.startswith(("XDG_", "CLAUDE_", "CODEX_", "COPILOT_", "VIRTUAL_", "CONDA_", "NPM_")):
             monkeypatch.delenv(name)
     return tmp_path
+
+
+@pytest.mark.parametrize("port", [0, -1, 65_536])
+def test_a_port_of_the_page_that_there_is_not_is_refused(port):
+    with pytest.raises(ConfigError, match="port must be"):
+        parse_config(f"[web]\nport = {port}\n", "irdaemon.toml")

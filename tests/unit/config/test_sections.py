@@ -18,6 +18,7 @@ def test_a_section_is_a_field_of_the_configuration_that_a_file_can_set():
         "documents",
         "models",
         "usage",
+        "web",
     ]
     for name, kind in SECTIONS.items():
         key = next(each for each in fields(kind) if isinstance(each.default, int | float))

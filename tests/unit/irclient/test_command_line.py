@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from irclient import places, quick
-from irclient.cli.conditions import parse_where
 from irclient.cli.main import main, program
 from irclient.cli.query import query
 from irclient.errors import QueryError, Unavailable
 from irclient.invisible import safe
 from irclient.quick import plain_discover
+from irclient.terminal.conditions import parse_where
 from irclient.terminal.hits import answer_lines, hit_lines
 from irclient.terminal.width import Terminal
 from irclient.types import Hit, Selection

@@ -45,6 +45,7 @@ def test_an_item_is_adopted_where_its_session_used_it_after_the_offer():
         ("agent", "claude"): (2, 1),
         ("agent", "codex"): (1, 0),
         ("wording", "plain"): (3, 1),
+        ("week", "2027-W02"): (3, 1),
     }
     assert found["context"] == {"items": 3, "chars": 100, "tokens": 25}
 
@@ -64,6 +65,16 @@ def test_wordings_are_compared():
     found = report([turn("A:1", PDF, own=[b"a"], session="claude:A")], offers, Names("pdf"))
     wording = {each["name"]: each["share"] for each in found["adoption"] if each["by"] == "wording"}
     assert wording == {"call": 1.0, "facts": 0.0}
+
+
+def test_weeks_are_those_of_the_offers():
+    offers = [
+        offer(b"a", considered("pdf"), session="claude:A"),
+        offer(b"b", considered("pdf"), session="claude:B", at=NOW + 8 * 86_400),
+    ]
+    found = report([turn("A:1", PDF, own=[b"a"], session="claude:A")], offers, Names("pdf"))
+    weeks = {each["name"]: each["share"] for each in found["adoption"] if each["by"] == "week"}
+    assert weeks == {"2027-W02": 1.0, "2027-W03": 0.0}
 
 
 def test_what_stands_out_is_listed():

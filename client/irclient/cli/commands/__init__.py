@@ -14,7 +14,7 @@ HEADINGS = {
     "wait": "for scripts",
 }
 # What these print is not for a person in the first place: it has one form.
-NO_DATA = ("hook", "mcp", "completion")
+NO_DATA = ("hook", "mcp", "web", "completion")
 COMMANDS = (
     "discover",
     "search",
@@ -32,6 +32,7 @@ COMMANDS = (
     "gaps",
     "listing",
     "top",
+    "web",
     "add",
     "rm",
     "build",

@@ -15,9 +15,9 @@ from irclient.terminal.width import terminal
 HELP = "what was offered, and what of it was used"
 ABOUT = """
 What the daemon offered in the last 90 days, and what sessions of agents used of
-it: by item, agent and wording, each share with its 95% interval. It also names
-what is used and not indexed, what was never offered, and what was offered and
-never used. All of it stays on this machine (docs/usage.md).
+it: by item, agent, wording and week, each share with its 95% interval. It also
+names what is used and not indexed, what was never offered, and what was offered
+and never used. All of it stays on this machine (docs/usage.md).
 """
 EXAMPLES = """
 # how much of what is offered is used?

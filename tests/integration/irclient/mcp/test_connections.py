@@ -7,8 +7,11 @@ import threading
 import time
 
 import pytest
+from starlette.responses import PlainTextResponse
 
-from irclient.mcp.http import Admission, Guarded, bound, server
+from irclient.mcp.http import Beside, Guarded
+from irclient.mcp.listening import Admission, bound, server
+from tests.support.asgi import answered
 
 TOKEN = "a-token-of-some-length"
 HEAD = f"POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -147,3 +150,13 @@ def test_as_many_as_may_ask_at_once_is_counted_behind_the_token(serving):
     end = time.monotonic() + UNTIL_CUT
     while "503" in asked(address):
         assert time.monotonic() < end
+
+
+def test_the_page_beside_mcp_gets_all_requests_but_those_at_its_path():
+    def naming(name):
+        return PlainTextResponse(name)
+
+    app = Beside(naming("mcp"), naming("page"))
+    told = {path: asyncio.run(answered(app, path)).text for path in ("/mcp", "/mcp/", "/now", "/")}
+    assert told == {"/mcp": "mcp", "/mcp/": "mcp", "/now": "page", "/": "page"}
+    assert asyncio.run(answered(app, "/mcpx")).text == "page"

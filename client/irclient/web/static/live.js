@@ -1,0 +1,26 @@
+// One stream of events for all tabs of a browser: HTTP/1.1 gives an origin six connections, and a
+// stream takes one for good. A lock chooses the tab that holds it, a channel carries the events on.
+
+const CHANNEL = "irdaemon";
+const AGAIN_MS = 3000;
+
+// Call `heard` with every event, in whichever tab it arrived; without locks there is none.
+export function listen(heard) {
+  if (!navigator.locks || !window.BroadcastChannel) return;
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = ({ data }) => heard(data);
+  navigator.locks.request("irdaemon-stream", () => new Promise(() => open(channel, heard)));
+}
+
+function open(channel, heard) {
+  const source = new EventSource("/events");
+  source.onmessage = ({ data }) => {
+    const event = JSON.parse(data);
+    heard(event);
+    channel.postMessage(event);
+  };
+  source.onerror = () => {
+    // It connects again by itself, but not after an error it was answered with.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => open(channel, heard), AGAIN_MS);
+  };
+}

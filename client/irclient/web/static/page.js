@@ -1,0 +1,155 @@
+// The page: asks for the data of its view, draws it, and asks again when something happened.
+import { clock, h, morphChildren } from "./draw.js";
+import { listen } from "./live.js";
+import * as now from "./now.js";
+import * as try_ from "./try.js";
+import * as use from "./use.js";
+import * as gaps from "./gaps.js";
+import * as trouble from "./trouble.js";
+
+const VIEWS = { now, try: try_, use, gaps, trouble };
+const POLL_MS = 5000;
+const DOWN_MS = 2000;
+const SOON_MS = 300;
+// What is costly to make is asked for less often.
+const SELDOM = new Set(["use", "gaps"]);
+const SELDOM_MS = 60000;
+
+const shown = document.body.dataset.view;
+const view = VIEWS[shown];
+const main = document.getElementById("view");
+const notice = document.getElementById("notice");
+const state = document.getElementById("state");
+const drawn = h("div", { class: "drawn" });
+let events = [];
+let since = null;
+let timer = 0;
+let due = Infinity;
+let asking = null;
+
+function plan(ms) {
+  const at = performance.now() + ms;
+  if (at >= due) return;
+  clearTimeout(timer);
+  due = at;
+  timer = setTimeout(ask, ms);
+}
+
+// Ask now; what is under way is for an older question, and is dropped.
+async function ask() {
+  due = Infinity;
+  if (document.hidden) return;
+  asking?.abort();
+  const mine = (asking = new AbortController());
+  let next = SELDOM.has(shown) ? SELDOM_MS : shown === "try" ? Infinity : POLL_MS;
+  try {
+    const question = view.question();
+    document.getElementById("data").href = `/${shown}.json${question}`;
+    const [answer, happened] = await Promise.all([
+      fetch(`/${shown}.json${question}`, { signal: mine.signal }),
+      shown === "trouble" ? fetch("/events.json", { signal: mine.signal }) : null,
+    ]);
+    if (answer.status === 401) return refused();
+    const data = await answer.json();
+    if (happened?.ok) events = await happened.json();
+    if (data.error) next = failed(data.error, answer.status, next);
+    else succeeded(data);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof TypeError)) throw error;
+    next = failed({ message: "the page's own server does not answer", hint: "irc web" }, 503, next);
+  }
+  if (Number.isFinite(next)) plan(next);
+}
+
+function succeeded(data) {
+  since = null;
+  document.body.classList.remove("stale");
+  told("live", "good");
+  say("");
+  show(view.draw(data, events));
+}
+
+// A wrong question leaves the page alone; a daemon that is away makes it old.
+function failed(error, status, next) {
+  say(`${error.message}${error.hint ? ` (${error.hint})` : ""}`);
+  if (status < 500) {
+    told("live", "good");
+    return next;
+  }
+  since ??= Date.now() / 1000;
+  document.body.classList.add("stale");
+  told(`no answer since ${clock(since)}`, "bad");
+  return DOWN_MS;
+}
+
+function refused() {
+  document.body.classList.add("stale");
+  told("not let in", "bad");
+  say("This browser is no longer let in: run irc web, and open the link it gives.");
+}
+
+function show(nodes) {
+  const fresh = h("div", {}, nodes);
+  morphChildren(drawn, fresh);
+}
+
+function told(text, kind) {
+  if (state.textContent !== text) state.textContent = text;
+  state.className = `pill ${kind}`;
+}
+
+function say(text) {
+  if (notice.textContent !== text) notice.textContent = text;
+  notice.hidden = !text;
+}
+
+function heard(event) {
+  if (event.event === "link_reused") {
+    say("The link that let this browser in was opened a second time, and refused. If that was not you, somebody saw it.");
+    return;
+  }
+  if (!SELDOM.has(shown)) plan(SOON_MS);
+}
+
+// -- keys, and what is clicked ---------------------------------------------------------------------
+
+const MOVES = { ArrowDown: 1, ArrowUp: -1 };
+
+function stops() {
+  return [...main.querySelectorAll("#q, summary, article a, button, .scroll")].filter((each) => each.checkVisibility());
+}
+
+addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input:not(#q):not([type=checkbox]), select, textarea");
+  if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
+  if (event.key === "/" && event.target.id !== "q") {
+    event.preventDefault();
+    if (shown === "try") try_.focusQuery();
+    else location.href = "/try";
+  } else if (MOVES[event.key]) {
+    const all = stops();
+    const at = all.indexOf(document.activeElement) + MOVES[event.key];
+    if (at >= 0 && at < all.length) {
+      event.preventDefault();
+      all[at].focus();
+    }
+  }
+});
+
+main.addEventListener("click", async ({ target }) => {
+  const button = target.closest("button");
+  if (button?.dataset.item) try_.onItem(button.dataset.item);
+  if (button?.dataset.copy) {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  }
+});
+
+document.addEventListener("visibilitychange", () => document.hidden || plan(0));
+if (view.mount) main.append(view.mount((ms) => { clearTimeout(timer); due = Infinity; plan(ms); }));
+main.append(drawn);
+if (shown === "try") try_.focusQuery();
+listen(heard);
+plan(0);

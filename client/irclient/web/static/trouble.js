@@ -1,0 +1,57 @@
+// Trouble: what is wrong, and the command that mends it; where credentials lie; what changed.
+import { ago, clock, copyable, count, empty, h, name, pill, rest, section, spaced, table } from "./draw.js";
+
+export const question = () => "";
+
+export function draw({ status, failures, secrets, audit, counts }, events, now = Date.now() / 1000) {
+  return [
+    section("Health", health(status)),
+    section("Could not be read", failures.length
+      ? [table(["corpus", "path", "reason", "since", "#tries", "after it is mended"], failures.map((each) => [name(each.corpus), name(each.path, "path"), name(each.reason, "reason"), ago(each.since, now), count(each.tries), copyable(each.command)]), "Failures"), rest(failures.length, counts.failures)]
+      : h("p", { class: "quiet" }, "Everything that was seen could be read.")),
+    section("Credentials in what is indexed", secrets.length
+      ? [h("p", {}, "They were taken out of what is stored; they still lie in these files. Take them out there, and revoke them. ", copyable("irc status --secrets")),
+        h("p", {}, Object.entries(counts.secret_kinds).map(([kind, n]) => [pill(`${kind} ${count(n)}`, "bad"), " "])),
+        h("details", {}, h("summary", {}, `${count(counts.secrets)} places`), table(["corpus", "path", "#line", "kind"], secrets.map((each) => [name(each.corpus), name(each.path, "path"), each.line || "–", name(each.kind)]), "Places of credentials"), rest(secrets.length, counts.secrets))]
+      : h("p", { class: "quiet" }, "None was found.")),
+    section("Changed since it was disclosed", audit.length
+      ? [audit.map((each) => changed(each, now)), rest(audit.length, counts.audit)]
+      : h("p", { class: "quiet" }, "Nothing that an agent was given has changed since.")),
+    section("Events", events.length
+      ? h("ol", { class: "events" }, events.slice(0, 50).map(event))
+      : empty("None since this page is served. A changed file would be one:", "irc events")),
+  ];
+}
+
+function health(status) {
+  const found = status.health;
+  if (!found) return h("p", { class: "quiet" }, "This daemon does not say.");
+  const lines = [
+    ...found.stuck.map((each) => ["stuck", each, "irdaemon restart"]),
+    ...found.limits.map((each) => ["limit", each, "irdaemon doctor"]),
+    ...found.corpora.flatMap((corpus) => [
+      ...corpus.offline.map((each) => [`offline: ${corpus.name}`, `${each.path}: ${each.reason}`, "irdaemon doctor"]),
+      ...corpus.polled.map((each) => [`polled: ${corpus.name}`, `${each.path}: ${each.reason}`, "irdaemon doctor"]),
+      ...corpus.stale.map((each) => [`stale: ${corpus.name}`, each, "irc status"]),
+    ]),
+    ...status.corpora.flatMap((corpus) => corpus.problems.map((each) => [corpus.name, `${each.path}: ${each.reason}`, "irdaemon doctor"])),
+  ];
+  const ledger = status.ledger?.problem ? [["ledger", status.ledger.problem.error, "irdaemon check"]] : [];
+  const all = [...ledger, ...lines];
+  return [
+    h("p", {}, pill(found.level, found.level === "ok" ? "good" : "bad"), all.length ? "" : " nothing is stuck, stale or offline"),
+    all.length ? [table(["what", "why", "look, or mend"], all.slice(0, 200).map(([what, why, line]) => [name(what), name(why, "reason"), copyable(line)]), "Problems"), rest(200, all.length)] : null,
+  ];
+}
+
+const changed = (each, now) =>
+  h("details", { class: "diff", "data-key": `${each.corpus}/${each.artifact_id}` },
+    h("summary", {}, name(each.name || each.artifact_id), " ", h("span", { class: "kind" }, name(each.corpus)), " ", pill(each.state, "bad"), h("span", { class: "quiet" }, " disclosed ", ago(each.disclosed_at, now))),
+    h("pre", { dir: "auto", tabindex: 0 }, each.diff.split("\n").map((text) => h("span", { class: text.startsWith("+") ? "plus" : text.startsWith("-") ? "minus" : null }, `${text}\n`))),
+    copyable(each.command));
+
+function event(each) {
+  const { event: topic, at, ...about } = each;
+  const words = Object.entries(about).filter(([, value]) => value !== "" && typeof value !== "object").map(([key, value]) => `${spaced(key)} ${value}`);
+  return h("li", {}, h("time", {}, clock(at)), " ", pill(spaced(topic), topic === "failure" || topic === "lost" ? "bad" : "quiet"), " ", name(words.join(", "), "reason"));
+}

@@ -1,0 +1,133 @@
+// Try: type, and see the answer and why it is so. All of it is in the fragment, which is sent nowhere.
+import { bar, copyable, count, empty, fixed, h, morphChildren, name, pill, spaced, table } from "./draw.js";
+
+const FIELDS = ["q", "mode", "max_k", "k", "min_score", "where", "item"];
+const SHOWN = 50;
+const form = h("form", { class: "ask", role: "search" });
+let corporaShown = "";
+
+// The state is what the fragment says.
+const state = () => new URLSearchParams(location.hash.slice(1));
+
+export const question = () => (state().get("q")?.trim() ? `?${state()}` : "");
+
+export function mount(ask) {
+  const field = (id, label, control) => h("label", { for: id }, h("span", {}, label), control);
+  const option = (value) => h("option", { value }, value);
+  form.append(
+    h("input", { id: "q", name: "q", type: "search", autocomplete: "off", spellcheck: "false", maxlength: 2000, placeholder: "What do you need? fill in a PDF form", "aria-label": "Query" }),
+    h("div", { class: "controls" },
+      field("mode", "mode", h("select", { id: "mode", name: "mode" }, ["hybrid", "dense", "lexical"].map(option))),
+      field("max_k", "commit at most", h("input", { id: "max_k", name: "max_k", type: "number", min: 1, max: 100, placeholder: "3" })),
+      field("k", "candidates", h("input", { id: "k", name: "k", type: "number", min: 1, max: 1000, placeholder: "10" })),
+      field("min_score", "floor", h("input", { id: "min_score", name: "min_score", placeholder: "auto" })),
+      field("where", "filter", h("input", { id: "where", name: "where", placeholder: "owner=acme" })),
+      field("item", "why not this one?", h("input", { id: "item", name: "item", placeholder: "CORPUS/ID" }))),
+    h("fieldset", { id: "corpora", class: "corpora" }, h("legend", { class: "sr" }, "Corpora")),
+  );
+  fill();
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", () => { keep(); ask(150); });
+  addEventListener("hashchange", () => { fill(); ask(0); });
+  return form;
+}
+
+function fill() {
+  const known = state();
+  for (const id of FIELDS) {
+    const control = form.elements.namedItem(id); // `elements.item` is a method
+    control.value = known.get(id) ?? (id === "mode" ? "hybrid" : "");
+  }
+  for (const box of form.querySelectorAll("[name=corpus]")) box.checked = known.getAll("corpus").includes(box.value);
+}
+
+function keep() {
+  const kept = new URLSearchParams();
+  for (const [field, value] of new FormData(form))
+    if (value && !(field === "mode" && value === "hybrid")) kept.append(field, value);
+  history.replaceState(null, "", `#${kept}`);
+}
+
+function corpora(names) {
+  if (JSON.stringify(names) === corporaShown) return;
+  corporaShown = JSON.stringify(names);
+  const chosen = state().getAll("corpus");
+  morphChildren(form.querySelector("#corpora"), h("fieldset", {}, h("legend", { class: "sr" }, "Corpora"),
+    names.slice(0, 100).map((each) => h("label", {}, h("input", { type: "checkbox", name: "corpus", value: each, checked: chosen.includes(each) }), name(each)))));
+}
+
+export function draw(data) {
+  corpora(data.corpora);
+  const { answer, explanation } = data;
+  if (!answer) return [empty("Type what you need: the answer comes as you type, with the reasons for it. What is typed here is noted nowhere.")];
+  return [
+    verdict(answer),
+    h("ol", { class: "hits" }, answer.results.map(hit)),
+    explanation.item && item(explanation.item),
+    h("h2", {}, "Why"),
+    words(explanation.analysis),
+    explanation.corpora.map((each) => corpus(each)),
+    stages(answer, data.profile),
+    h("p", {}, "The same in a terminal: ", copyable(data.command)),
+  ];
+}
+
+function verdict(answer) {
+  const said = answer.abstained
+    ? [pill("nothing applies", "quiet"), ` ${spaced(answer.reason)}`]
+    : [pill(`committed ${answer.n_selected} of ${answer.n_retrieved}`, "good"), ` ${spaced(answer.reason)}`];
+  return h("p", { class: "verdict", role: "status" }, said, h("span", { class: "quiet" }, ` in ${fixed(answer.took_ms, 2)} ms by ${answer.tier}, generation ${count(answer.generation)}`));
+}
+
+const hit = (each) =>
+  h("li", {}, h("div", { class: "row" }, bar(each.score, { kind: "good", label: `score ${fixed(each.score)}` }), h("b", { class: "figure" }, fixed(each.score)), name(each.name), h("span", { class: "kind" }, name(each.corpus))),
+    h("p", { dir: "auto" }, each.summary), name(each.pointer, "path"));
+
+function item(found) {
+  return h("div", { class: "note" }, h("h2", {}, "Why not ", name(found.reference), "?"), pill(spaced(found.stage), found.stage === "committed" ? "good" : "bad"), " ", name(found.why, "reason"),
+    found.behind_first ? h("p", {}, `${fixed(found.behind_first)} behind the first in the fused order`) : null);
+}
+
+function words({ tokens, unknown, subqueries, mode, fusion }) {
+  const nowhere = new Set(unknown);
+  return h("p", {}, "words ", tokens.map((each) => h("span", { class: nowhere.has(each) ? "token unknown" : "token", title: nowhere.has(each) ? "no corpus holds it" : null }, each)),
+    subqueries.map((each) => [" ", name(each, "token")]), h("span", { class: "quiet" }, ` ${mode}, fusion ${fusion}`));
+}
+
+// The floor stands on the scale that it cuts: of confidence where it was calibrated, else of evidence.
+function corpus(each) {
+  const { floor } = each;
+  const calibrated = floor.kind === "auto";
+  const least = floor.at_least;
+  const said = `${calibrated ? "floor" : floor.kind} ${fixed(least)} of ${calibrated ? "confidence" : "evidence"}`;
+  const top = { lexical: Math.max(1e-9, ...each.candidates.map((c) => c.lexical.score)) };
+  return h("section", { class: "explained", "data-key": each.corpus },
+    h("h3", {}, name(each.corpus), pill(each.above_floor ? "above its floor" : "below its floor", each.above_floor ? "good" : "quiet")),
+    h("div", { class: "row floor" }, bar(calibrated ? each.confidence : each.top_score, { mark: least, kind: each.above_floor ? "good" : "", label: said }),
+      h("span", {}, `${calibrated ? "confidence" : "best evidence"} ${fixed(calibrated ? each.confidence : each.top_score)}; ${said}${calibrated ? `, J ${fixed(floor.j)}, n ${count(floor.n)}` : ""}`)),
+    h("p", { class: "quiet" }, `${count(each.records)} records${each.eligible < each.records ? `, ${count(each.records - each.eligible)} filtered out` : ""}, legs ${each.legs.join("+") || "none"}`),
+    table(["candidate", "meaning", "#", "words", "#", "evidence", "#", "#score", "verdict"],
+      each.candidates.slice(0, SHOWN).map((c) => [
+        h("button", { type: "button", class: "link", "data-item": `${each.corpus}/${c.artifact_id}`, title: "Why not this one?" }, name(c.name)),
+        bar(c.dense.score, { kind: "dense", label: `meaning ${fixed(c.dense.score, 3)}` }), fixed(c.dense.score, 3),
+        bar(c.lexical.score / top.lexical, { kind: "lexical", label: `words ${fixed(c.lexical.score)}` }), fixed(c.lexical.score),
+        bar(c.evidence, { mark: calibrated ? null : least, label: `evidence ${fixed(c.evidence, 3)}` }), fixed(c.evidence, 3),
+        fixed(c.score, 3), pill(spaced(c.verdict), c.verdict === "committed" ? "good" : "quiet"),
+      ]), `Candidates of ${each.corpus}`));
+}
+
+// Where the time of queries goes: the median of each stage of those that were asked last.
+function stages(answer, profile) {
+  const kept = Object.entries(profile).filter(([stage]) => !/^(job|tier|write|embed records)/.test(stage));
+  const longest = Math.max(answer.took_ms, ...kept.map(([, each]) => each.p50), 1e-9);
+  const row = (label, ms) => h("div", { class: "row stage" }, h("span", {}, label), bar(ms / longest, { label: `${label} ${fixed(ms, 2)} ms` }), h("span", { class: "figure" }, `${fixed(ms, 2)} ms`));
+  return h("details", {}, h("summary", {}, "Stages in ms"), row("this answer", answer.took_ms),
+    h("p", { class: "quiet" }, "median of the last queries, for each stage"), kept.map(([stage, each]) => row(stage, each.p50)));
+}
+
+export function onItem(reference) {
+  form.elements.namedItem("item").value = reference;
+  form.dispatchEvent(new Event("input"));
+}
+
+export const focusQuery = () => form.elements.namedItem("q").focus();

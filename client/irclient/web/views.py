@@ -1,0 +1,211 @@
+"""The views: what each asks of the daemon, and what of it the page draws.
+
+Each is plain data: the results of operations under their names, as `irc ... --json` prints them,
+with names on one line as a terminal shows them. Long lists are cut, and counted beside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from irclient.async_client import AsyncClient
+from irclient.errors import NotFound, QueryError
+from irclient.results import CorpusStatus, Result
+from irclient.terminal.conditions import parse_where
+from irclient.types import Query, SelectSpec
+from irclient.web.commands import command
+
+# Of lists that may be long so many are sent; the page says how many there are.
+MOST = 200
+# Floors are an operation for each corpus: of so many they are asked for.
+_ASKED = 64
+_AT_ONCE = 8
+
+ViewOf = Callable[[AsyncClient, QueryParams], Awaitable[dict[str, Any]]]
+
+
+async def now(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return how the daemon and every corpus are, the floors of the corpora, and the profile."""
+    status = await client.status(profile=True)
+    names = [each.name for each in status.corpora[:_ASKED]]
+    infos = await _each(names, client.info)
+    return {
+        "status": status.to_dict(),
+        "floors": {info["name"]: info["floors"] for info in infos},
+        "commands": {each.name: _corpus_command(each) for each in status.corpora},
+        "now": time.time(),
+    }
+
+
+def _corpus_command(corpus: CorpusStatus) -> str:
+    """Return what to run about a corpus."""
+    if corpus.failures:
+        return "irc status --failures"
+    return command("irc", "info", corpus.name, otherwise="irc status")
+
+
+async def try_(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return the answer to a query, and why it is so; without words only what may be asked."""
+    status = await client.status(profile=True)
+    known: dict[str, Any] = {
+        "corpora": [each.name for each in status.corpora],
+        "profile": status.to_dict().get("profile", {}),
+    }
+    if not params.get("q", "").strip():
+        return known
+    asked = _query(params)
+    item = params.get("item", "")
+    answer, explained = await asyncio.gather(
+        client.discover(asked, noted=False), client.explain(asked, item)
+    )
+    return {
+        **known,
+        "answer": answer.to_dict(),
+        "explanation": explained.to_dict(),
+        "command": _as_command(params),
+    }
+
+
+def _query(params: QueryParams) -> Query:
+    return Query(
+        text=params["q"],
+        corpora=tuple(params.getlist("corpus")),
+        k=int(_number(params.get("k") or "10", "k")),
+        mode=params.get("mode") or "hybrid",
+        where=parse_where(each for each in params.getlist("where") if each.strip()),
+        select=SelectSpec(
+            max_k=int(_number(params.get("max_k") or "3", "max_k")),
+            min_score=_floor(params.get("min_score") or "auto"),
+        ),
+    )
+
+
+def _floor(text: str) -> float | str | None:
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    return _number(text, "min_score")
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise QueryError(f"{name}: {text!r:.40} is not a number") from error
+
+
+def _as_command(params: QueryParams) -> str:
+    """Return the command that gives the same answer in a terminal."""
+    words = ["irc", "explain"]
+    for option, name in (("-c", "corpus"), ("--where", "where")):
+        for value in filter(None, params.getlist(name)):
+            words += [option, value]
+    for option, name, usual in (
+        ("-k", "k", "10"),
+        ("--mode", "mode", "hybrid"),
+        ("--max-k", "max_k", "3"),
+        ("--min-score", "min_score", "auto"),
+        ("--item", "item", ""),
+    ):
+        if (value := params.get(name) or usual) != usual:
+            words += [option, value]
+    return command(*words, "--", params["q"], otherwise="irc explain QUERY")
+
+
+async def use(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return what was offered and used, and what an agent's listing has room for."""
+    usage, listing = await asyncio.gather(client.usage(), client.listing())
+    return {"usage": _cut(usage, "items"), "listing": _cut(listing, "items")}
+
+
+async def gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return what was needed and not found, and the last evaluation of each corpus."""
+    found, status = await asyncio.gather(client.gaps(), client.status())
+
+    async def evaluation(name: str) -> Result | None:
+        try:
+            return await client.evaluation(name)
+        except NotFound:
+            return None
+
+    measured = await _each([each.name for each in status.corpora[:_ASKED]], evaluation)
+    return {
+        "gaps": _cut(found, "gaps"),
+        "evaluations": [
+            {name: value for name, value in each.items() if name not in ("cases", "sweep")}
+            for each in measured
+        ],
+    }
+
+
+async def trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return the health, failures, places of credentials, and what changed since disclosed."""
+    status, failures, secrets, changed = await asyncio.gather(
+        client.status(), client.failures(), client.secrets(), client.audit()
+    )
+    return {
+        "status": status.to_dict(),
+        "failures": [
+            {**each.to_dict(), "command": _again(each.corpus, each.path)}
+            for each in failures[:MOST]
+        ],
+        "secrets": [each.to_dict() for each in secrets[:MOST]],
+        "audit": [
+            {**each.to_dict(), "command": _read_again(each.corpus, each.artifact_id)}
+            for each in changed[:MOST]
+        ],
+        "counts": {
+            "failures": len(failures),
+            "secrets": len(secrets),
+            "audit": len(changed),
+            "secret_kinds": dict(Counter(each.kind for each in secrets).most_common(MOST)),
+        },
+    }
+
+
+def _again(corpus: str, path: str) -> str:
+    whole = command("irc", "build", corpus, otherwise="irc build")
+    return command("irc", "hint", path, otherwise=whole) if path.startswith("/") else whole
+
+
+def _read_again(corpus: str, artifact_id: str) -> str:
+    reference = f"{corpus}/{artifact_id}"
+    return command("irc", "disclose", reference, "--level", "body", otherwise="irc audit")
+
+
+async def _each(
+    names: Sequence[str], ask: Callable[[str], Awaitable[Result | None]]
+) -> list[dict[str, Any]]:
+    """Return what is known of each name as plain data, few asked at once, without what is not."""
+    free = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(name: str) -> Result | None:
+        async with free:
+            try:
+                return await ask(name)
+            except NotFound:  # it went since the status was read
+                return None
+
+    found = await asyncio.gather(*(one(name) for name in names))
+    return [each.to_dict() for each in found if each is not None]
+
+
+def _cut(report: Result, name: str) -> dict[str, Any]:
+    """Return a report as plain data with a list of it cut, and how many it had in `n_<name>`."""
+    plain = report.to_dict()
+    every = plain[name]
+    return {**plain, name: every[:MOST], f"n_{name}": len(every)}
+
+
+VIEWS: Mapping[str, ViewOf] = {
+    "now": now,
+    "try": try_,
+    "use": use,
+    "gaps": gaps,
+    "trouble": trouble,
+}

@@ -1,0 +1,61 @@
+"""The page's own process, where the configuration has the daemon start it.
+
+It is `irc web`, a client of the socket like any other, and ends with the daemon. One that ended is
+started again after a while: a port that is taken, or packages that are missing, are said once.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from irdaemon.config.config import WebConfig
+from irdaemon.runtime.worker import Child, ProcessLimits, end, start_answering
+
+log = logging.getLogger(__name__)
+
+_AGAIN_S = 60.0
+# Nothing waits for it; the limit of time is for requests.
+_LIMITS = ProcessLimits(0.0)
+
+
+class WebProcess:
+    """Keep the page's process going, on the thread that calls `tick`."""
+
+    def __init__(self, config: WebConfig):
+        self._config = config
+        self._child: Child | None = None
+        self._again_at = float("-inf")
+        self._said = False
+
+    def tick(self, now: float) -> None:
+        """Start the process where it is wanted and not there."""
+        if not self._config.enabled or (self._child and self._child.poll() is None):
+            return
+        if now < self._again_at:
+            return
+        if self._child is not None:
+            self._tell_end(self._child)
+        self._again_at = now + _AGAIN_S
+        self._child = start_answering(self._command(), _LIMITS)
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._child is not None:
+            end(self._child)
+            self._child = None
+
+    def _command(self) -> list[str]:
+        port = str(self._config.port)
+        return [sys.executable, "-m", "irclient.quick", "web", "--port", port, "--no-link"]
+
+    def _tell_end(self, child: Child) -> None:
+        end(child)
+        if not self._said:
+            self._said = True
+            port = self._config.port
+            log.error(
+                "the page's process ended with %s: irc web --port %d says why",
+                child.returncode,
+                port,
+            )

@@ -1,0 +1,111 @@
+"""Only a browser that was let in may ask, only this host, only from its own pages, only by GET."""
+
+import asyncio
+import time
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from irclient.web.guard import PageGuard
+from irclient.web.tokens import OneTimeTokens
+from tests.support.asgi import answered
+
+HOST = "127.0.0.1:7412"
+
+
+class Guarded:
+    """An application behind the guard, and who may ask it."""
+
+    def __init__(self):
+        self.tokens = OneTimeTokens("a key of some length")
+        self.stolen = []
+        hosts = (HOST, "localhost:7412")
+        behind = PlainTextResponse("behind it")
+        self.app = PageGuard(behind, self.tokens, hosts, lambda: self.stolen.append(True))
+        self.cookie = f"irdaemon_7412={self.tokens.cookie(time.time())}"
+
+    def ask(self, path="/now", method="GET", **headers):
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        given = {"host": HOST, "cookie": self.cookie, **named}
+        return asyncio.run(answered(self.app, path, given, method))
+
+
+@pytest.fixture
+def guarded():
+    return Guarded()
+
+
+def test_a_browser_that_was_let_in_is_answered(guarded):
+    assert guarded.ask().text == "behind it"
+    assert guarded.ask(host="localhost:7412").status == 200
+
+
+def test_one_without_the_cookie_is_told_how_to_get_in(guarded):
+    refused = guarded.ask(cookie="")
+    assert (refused.status, "irc web" in refused.text) == (401, True)
+
+
+@pytest.mark.parametrize(
+    "cookie", ["irdaemon_7412=forged", "irdaemon_7413=x", "a=b; =;;", "irdaemon_7412=", '"']
+)
+def test_a_forged_cookie_is_none(guarded, cookie):
+    assert guarded.ask(cookie=cookie).status == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:7412", "127.0.0.1", "", HOST + "0"])
+def test_a_foreign_host_is_refused(guarded, host):
+    assert guarded.ask(host=host).status == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:8000"])
+def test_a_foreign_origin_is_refused(guarded, origin):
+    assert guarded.ask(origin=origin).status == 403
+
+
+def test_its_own_origin_is_answered(guarded):
+    assert guarded.ask(origin=f"http://{HOST}", sec_fetch_site="same-origin").status == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_another_site_or_port_is_refused_with_the_cookie(guarded, site):
+    assert guarded.ask(sec_fetch_site=site).status == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE"])
+def test_only_get_is_answered(guarded, method):
+    assert guarded.ask(method=method).status == 405
+
+
+def test_a_link_is_exchanged_for_a_cookie_that_scripts_and_other_sites_do_not_get(guarded):
+    link = f"/?token={guarded.tokens.link(time.time())}"
+    let_in = guarded.ask(link, cookie="")
+    assert (let_in.status, let_in.headers["location"]) == (303, "/now")
+    given = let_in.headers["set-cookie"]
+    assert "httponly" in given.lower()
+    assert "samesite=strict" in given.lower()
+    assert guarded.ask(cookie=given.partition(";")[0]).status == 200
+
+
+def test_a_link_that_is_used_twice_is_refused_and_told(guarded):
+    link = f"/?token={guarded.tokens.link(time.time())}"
+    guarded.ask(link, cookie="")
+    assert guarded.stolen == []
+    again = guarded.ask(link, cookie="")
+    assert (again.status, "set-cookie" in again.headers) == (403, False)
+    assert guarded.stolen == [True]
+
+
+def test_a_forged_link_is_refused_and_alarms_nobody(guarded):
+    assert guarded.ask("/?token=forged", cookie="").status == 403
+    assert guarded.stolen == []
+
+
+@pytest.mark.parametrize("cookie", ["", None])
+def test_every_answer_forbids_foreign_and_inline_content(guarded, cookie):
+    headers = guarded.ask(**({} if cookie is None else {"cookie": cookie})).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,56 @@
+"""A link lets in once, within a minute; a cookie that was not signed here lets nobody in."""
+
+import pytest
+
+from irclient.web.tokens import VALID_S, OneTimeTokens
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def tokens():
+    return OneTimeTokens("a key of some length")
+
+
+def test_a_link_is_taken_once(tokens):
+    token = tokens.link(NOW)
+    assert tokens.take(token, NOW + 1)
+    assert not tokens.take(token, NOW + 2)
+    assert tokens.was_taken(token)
+
+
+def test_a_link_is_too_old_after_a_minute(tokens):
+    assert not tokens.take(tokens.link(NOW), NOW + VALID_S + 1)
+
+
+def test_another_process_with_the_same_key_makes_links(tokens):
+    assert tokens.take(OneTimeTokens("a key of some length").link(NOW), NOW)
+
+
+def test_a_cookie_holds_after_a_restart_and_not_with_another_key(tokens):
+    cookie = tokens.cookie(NOW)
+    assert OneTimeTokens("a key of some length").knows(cookie, NOW)
+    assert not OneTimeTokens("another key").knows(cookie, NOW)
+
+
+def test_a_link_is_no_cookie_and_a_cookie_no_link(tokens):
+    assert not tokens.knows(tokens.link(NOW), NOW)
+    assert not tokens.take(tokens.cookie(NOW), NOW)
+
+
+@pytest.mark.parametrize("forged", ["", ".", "..", "x", "9999999999.x.", "inf.a.b", "ü.ü.ü"])
+def test_what_was_not_signed_lets_nobody_in(tokens, forged):
+    assert not tokens.knows(forged, NOW)
+    assert not tokens.take(forged, NOW)
+
+
+def test_a_link_that_was_made_longer_lets_nobody_in(tokens):
+    ends, nonce, signature = tokens.link(NOW).split(".")
+    assert not tokens.take(f"{int(ends) + 9000}.{nonce}.{signature}", NOW)
+
+
+def test_links_that_are_too_old_are_forgotten(tokens):
+    token = tokens.link(NOW)
+    tokens.take(token, NOW)
+    tokens.take(tokens.link(NOW + 600), NOW + 600)
+    assert not tokens.was_taken(token)
