@@ -192,6 +192,7 @@ LINES = {
     "gaps": [[]],
     "listing": [[]],
     "top": [["--count", "1"]],
+    "web": [["--port", NAME]],
     "add": [[NAME, "files", f"/none/{NAME}"], [NAME, "files", f"/none/{NAME}", "--dry-run"]],
     "rm": [[NAME]],
     "build": [[NAME], ["--full", NAME]],
