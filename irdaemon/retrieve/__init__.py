@@ -139,9 +139,10 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     """
     scores = np.round(fused(index, question, legs), _EXACT).tolist()
     owners = index.rows.artifact_of.array[legs.positions].tolist()
-    best = _best_places(owners, scores, question.passages)
-    called = {best[owner][0] for owner in legs.named if owner in best}
-    places = [place for own in best.values() for place in own]
+    best = _best_places(owners, scores)
+    called = {best[owner] for owner in legs.named if owner in best}
+    several = question.passages > 1
+    places = _passages(owners, scores, question.passages) if several else list(best.values())
     leading = _leading(places, scores, called, question.k)
     cards = {owners[place]: index.rows.cards[owners[place]] for place in leading}
     order = sorted(
@@ -171,17 +172,22 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     return tuple(candidate(rank, place) for rank, place in enumerate(order))
 
 
-def _best_places(
-    owners: Sequence[int], scores: Sequence[float], passages: int
-) -> dict[int, list[int]]:
-    """Return by artifact the places of its best records, the best first, at most `passages`."""
+def _best_places(owners: Sequence[int], scores: Sequence[float]) -> dict[int, int]:
+    """Return by artifact the place of its best record, the first of equals."""
+    best: dict[int, int] = {}
+    for place, owner in enumerate(owners):
+        if owner not in best or scores[place] > scores[best[owner]]:
+            best[owner] = place
+    return best
+
+
+def _passages(owners: Sequence[int], scores: Sequence[float], most: int) -> list[int]:
+    """Return the places of the best records of each artifact, at most so many."""
     places: dict[int, list[int]] = {}
     for place, owner in enumerate(owners):
         places.setdefault(owner, []).append(place)
-    return {
-        owner: sorted(own, key=lambda place: -scores[place])[:passages] if len(own) > 1 else own
-        for owner, own in places.items()
-    }
+    ordered = (sorted(own, key=lambda place: -scores[place]) for own in places.values())
+    return [place for own in ordered for place in own[:most]]
 
 
 def _leading(
