@@ -23,7 +23,7 @@ from irdaemon.ledger.learned import common_of
 from irdaemon.retrieve import retrieve
 from irdaemon.selection.calibrate import probes
 from irdaemon.types import LearnReport, Query, Use
-from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ranked_before, weights_of
+from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ndcg_of_each, weights_of
 from irdaemon.usage.names import ItemNames
 from irdaemon.usage.taught import RATES, Prompts, learned, newest_fifth, newest_of_each, taught
 from irdaemon.usage.uses import of_corpus
@@ -65,17 +65,12 @@ class Learning:
         weights = weights_of(seen, sum(_is_of(use, everything) for use in known) / len(known))
         base = self._index_with({})
         asked = [Asked(use.prompt, use.gold) for use in held_out]
-        before = ranked_before(base, asked, self._rank)
+        before = ndcg_of_each(base, asked, self._rank)
         tried = []
         for rate in RATES:
             candidate = self._index_with(learned(prompts, rate))
-            tried.append(
-                (
-                    gain(before, ranked_before(candidate, asked, self._rank), weights),
-                    candidate,
-                    rate,
-                )
-            )
+            found = gain(before, ndcg_of_each(candidate, asked, self._rank), weights)
+            tried.append((found, candidate, rate))
         best, candidate, rate = max(tried, key=lambda each: each[0].mean)
         if not best.better:
             return self._noted(_report("no better", known, best))
@@ -89,8 +84,12 @@ class Learning:
 
     def roll_back(self) -> int:
         """Serve what was served before; return how many artifacts change."""
-        changed = self.state.ledger.learned.roll_back(self.corpus.name)
+        learned = self.state.ledger.learned
+        changed = learned.roll_back(self.corpus.name)
         self.show(changed)
+        learned.note(
+            self.corpus.name, {**learned.state_of(self.corpus.name), "outcome": "rolled back"}
+        )
         return changed
 
     def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
@@ -124,10 +123,8 @@ class Learning:
         texts, counts, positions = [], [], []
         with ledger.transaction():  # words that are new get their ids
             for id, owner in owners.items():
-                own, records = (
-                    ledger.learned.own(self.corpus.name, id),
-                    index.rows.records_of(owner),
-                )
+                own = ledger.learned.own(self.corpus.name, id)
+                records = index.rows.records_of(owner)
                 if own is None or not records:
                     continue
                 text, terms = own
@@ -158,7 +155,7 @@ class Learning:
             for probe in probes(base)
         ]
         return gain(
-            ranked_before(base, asked, self._rank), ranked_before(candidate, asked, self._rank)
+            ndcg_of_each(base, asked, self._rank), ndcg_of_each(candidate, asked, self._rank)
         )
 
     # -- publishing ------------------------------------------------------------------------------
@@ -196,6 +193,8 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
     state, name = context.state, corpus.name
     ledger = state.ledger
     ledger.learned.import_uses(name, state.imported_uses.pop(name, ()))
+    if _is_incomplete(state):
+        return "not all transcripts were read for what was used"
     learning = Learning(state, context.publisher, corpus, context.pause)
     uses = _known_uses(state, corpus)
     learning.keep_only({(id, use.session) for use in uses for id in use.gold})
@@ -232,6 +231,12 @@ def learnable(state: State) -> list[str]:
     return [name for name, corpus in state.corpora.items() if corpus.kind not in _NOT_LEARNED]
 
 
+def _is_incomplete(state: State) -> bool:
+    """Return whether transcripts are still to be read again: what lacks now has not gone."""
+    sessions = [name for name in state.corpora if name not in learnable(state)]
+    return state.usage is not None and any(map(state.usage.must_read_all, sessions))
+
+
 def _known_uses(state: State, corpus: Corpus) -> list[Use]:
     """Return the uses that transcripts tell of and those brought from elsewhere."""
     imported = state.ledger.learned.imported(corpus.name)
@@ -249,9 +254,8 @@ def effect(state: State, text: str, reference: str) -> dict[str, Any] | None:
     """
     name, _, artifact_id = reference.partition("/")
     with state.reading() as ledger:
-        each, own = (
-            ledger.learned.of_artifact(name, artifact_id), ledger.learned.own(name, artifact_id)
-        )  # fmt: skip
+        each = ledger.learned.of_artifact(name, artifact_id)
+        own = ledger.learned.own(name, artifact_id)
     if each is None or own is None:
         return None
     index = state.snapshot.corpora[name]

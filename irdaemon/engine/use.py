@@ -57,13 +57,15 @@ class UseReports:
 
     def _learned(self) -> list[dict[str, Any]]:
         """Return what came of learning in each corpus, where anything was tried."""
+        found = []
         with self._state.reading() as ledger:
-            noted = {name: ledger.learned.state_of(name) for name in self._state.corpora}
-        return [
-            {"corpus": name, **{key: value for key, value in told.items() if key != "seen"}}
-            for name, told in noted.items()
-            if told
-        ]
+            for name in self._state.corpora:
+                if told := ledger.learned.state_of(name):
+                    told.pop("seen", None)
+                    artifacts, prompts = ledger.learned.count(name)
+                    now = {"corpus": name, "artifacts": artifacts, "prompts": prompts}
+                    found.append({**told, **now})
+        return found
 
     def gaps(self, least: int = LEAST) -> dict[str, Any]:
         """Return what was used and not offered, or not found at all, and what would cure it.

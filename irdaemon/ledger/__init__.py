@@ -99,7 +99,8 @@ class Ledger:
         self.artifacts = Artifacts(self._store)
         self.index_rows = IndexRows(self._store)
         self.terms = Terms(self._store)
-        self.entries = Entries(self._store, self.terms)
+        self.learned = LearnedPrompts(self._store, self.terms)
+        self.entries = Entries(self._store, self.terms, self.learned)
         self.failures = Failures(self._store)
         self.vectors = Vectors(self._store)
         self.secrets = Secrets(self._store)
@@ -107,7 +108,6 @@ class Ledger:
         self.pins = Pins(self._store)
         self.links = ArtifactLinks(self._store)
         self.synopses = Synopses(self._store)
-        self.learned = LearnedPrompts(self._store, self.terms)
 
     def close(self) -> None:
         """Close the file; nothing is pending."""

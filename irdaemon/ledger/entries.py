@@ -37,13 +37,13 @@ HELD_ELSEWHERE = "held_by_another_entry"
 class Entries:
     """Keep the entries of every corpus, each with its artifacts, records and terms."""
 
-    def __init__(self, store: Store, terms: Terms):
+    def __init__(self, store: Store, terms: Terms, learned: LearnedPrompts):
         self._store = store
         self._terms = terms
         self._secrets = Secrets(store)
         self._projects = Projects(store)
         self._links = ArtifactLinks(store)
-        self._learned = LearnedPrompts(store, terms)
+        self._learned = learned
 
     # -- what changed ----------------------------------------------------------------------------
 

@@ -43,6 +43,8 @@ class LearnedPrompts:
     def __init__(self, store: Store, terms: Terms):
         self._store = store
         self._terms = terms
+        # By corpus, until something else is served of it: each artifact that is stored wants it.
+        self._common: dict[str, Common] = {}
 
     def of(self, corpus: str, *, before: bool = False) -> dict[str, Learned]:
         """Return what is served of a corpus by artifact id, or what was served before that."""
@@ -70,6 +72,16 @@ class LearnedPrompts:
         if not rows:
             return None
         return Learned(tuple(LearnedPrompt(*row[:4]) for row in rows), LearnRate(*rows[0][4:]))
+
+    def count(self, corpus: str) -> tuple[int, int]:
+        """Return of how many artifacts of a corpus prompts are served, and how many prompts."""
+        row = self._store.one(
+            "SELECT count(DISTINCT artifact_id), count(*) FROM learned"
+            " WHERE corpus = ? AND served = ?",
+            corpus,
+            _SERVED,
+        )
+        return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def state_of(self, corpus: str) -> dict[str, Any]:
         """Return what was last noted of a corpus' learning, {} where nothing was."""
@@ -185,11 +197,6 @@ class LearnedPrompts:
         """Return the corpora of which anything learned is kept."""
         return [name for (name,) in self._store.all("SELECT DISTINCT corpus FROM learned")]
 
-    def sessions(self, corpus: str) -> set[str]:
-        """Return the sessions that anything kept of a corpus was learned from."""
-        rows = self._store.all("SELECT DISTINCT session FROM learned WHERE corpus = ?", corpus)
-        return {session for (session,) in rows}
-
     # -- storing ---------------------------------------------------------------------------------
 
     def _drop(self, corpus: str, state: int) -> None:
@@ -211,6 +218,7 @@ class LearnedPrompts:
         )  # fmt: skip
 
     def _count_in(self, corpus: str, was: Mapping[str, Learned], now: Mapping[str, Learned]) -> int:
+        self._common.pop(corpus, None)
         common, same = common_of(now), common_of(was) == common_of(now)
         changed = [id for id in sorted({*was, *now}) if not same or was.get(id) != now.get(id)]
         return sum(self._rewrite(corpus, id, now.get(id), common.key) for id in changed)
@@ -281,7 +289,9 @@ class LearnedPrompts:
 
     def common(self, corpus: str) -> Common:
         """Return what is common to the prompts that are served of a corpus."""
-        return common_of(self.of(corpus))
+        if corpus not in self._common:
+            self._common[corpus] = common_of(self.of(corpus))
+        return self._common[corpus]
 
     def added(self, learned: Learned) -> dict[int, float]:
         """Return what learned prompts add to a record's counts, by term id, new ones included.

@@ -66,7 +66,7 @@ class Gain:
         return self.after < self.lowest
 
 
-def ranked_before(index: CorpusIndex, asked: Iterable[Asked], rank: Rank) -> list[float]:
+def ndcg_of_each(index: CorpusIndex, asked: Iterable[Asked], rank: Rank) -> list[float]:
     """Return the NDCG@10 of each text in an index."""
     return [ndcg(rank(index, each.text), each.gold, K) for each in asked]
 

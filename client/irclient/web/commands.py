@@ -1,6 +1,6 @@
 r"""Commands for a person to copy, with the names of what they are about.
 
-A name may come from a file that somebody else wrote. It is quoted for the shell; one that holds a
+A name may come from a file of another author. It is quoted for the shell; one that holds a
 character that is not seen, or that ends a line, is in no command.
 """
 

@@ -83,13 +83,21 @@ def test_forgetting_a_session_keeps_what_others_taught(store):
     store.learned.publish("c", {"a": learned("join pages", session="x"), "b": learned("write")})
     store.learned.forget("c", session="x")
     assert set(store.learned.of("c")) == {"b"}
-    assert store.learned.sessions("c") == {"s"}
+    assert store.learned.count("c") == (1, 1)
 
 
 def test_a_text_that_was_taught_has_a_digest_of_its_own(store):
     plain = {row[1] for row in store.vectors.missing("c", "e", 9)}
     store.learned.publish("c", {"a": learned("join the pages")})
     assert len({row[1] for row in store.vectors.missing("c", "e", 9)} - plain) == 1
+
+
+def test_what_is_common_follows_each_change_of_what_is_served(store):
+    assert store.learned.common("c").prompts == ()
+    store.learned.publish("c", {"a": learned("join the pages")})
+    assert store.learned.common("c").prompts == ("join the pages",)
+    store.learned.roll_back("c")
+    assert store.learned.common("c").prompts == ()
 
 
 def test_what_prompts_have_in_common_is_believed_the_more_artifacts_there_are():

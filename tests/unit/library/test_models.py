@@ -1,4 +1,4 @@
-"""What asks a model, made without one: by functions, or by an endpoint that nobody asks yet."""
+"""What asks a model, made without one: by functions, or by an endpoint that is not asked yet."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def tools():
 
 @pytest.fixture
 def configured(tmp_path, monkeypatch):
-    """Return a function that configures a model of a name, at an endpoint where nobody listens."""
+    """Return a function that configures a model of a name, at an endpoint where nothing listens."""
     path = tmp_path / "irdaemon.toml"
     monkeypatch.setenv("IRDAEMON_CONFIG", str(path))
     path.write_text("")
@@ -70,7 +70,7 @@ def test_without_a_function_and_without_a_configured_model_one_is_asked_for(make
     with pytest.raises(QueryError, match="none is configured"):
         make()
     configured("tiny")
-    make()  # and nobody is asked
+    make()  # and nothing is asked
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1.0, True, float("nan")])

@@ -41,7 +41,7 @@ def ids(choice):
 
 
 def test_the_choosers_ids_are_committed_in_its_order_and_unknown_ones_dropped():
-    choice = chosen(giving(["a2", "nobody", "a0", "a2"]))
+    choice = chosen(giving(["a2", "unknown", "a0", "a2"]))
     assert (ids(choice), choice.reason, choice.abstained) == (["a2", "a0"], "llm", False)
     assert "fallback" not in choice.signals
 

@@ -1,4 +1,4 @@
-from irdaemon.usage.gate import Asked, gain, ranked_before, weights_of
+from irdaemon.usage.gate import Asked, gain, ndcg_of_each, weights_of
 
 
 def test_what_ranks_better_in_the_mean_is_better():
@@ -37,4 +37,4 @@ def test_without_queries_nothing_is_gained():
 def test_each_text_is_ranked_and_measured_against_its_own_gold():
     answers = {"a": ["x", "y"], "b": ["x", "y"]}
     asked = [Asked("a", ("x",)), Asked("b", ("z",))]
-    assert ranked_before(None, asked, lambda index, text: answers[text]) == [1.0, 0.0]
+    assert ndcg_of_each(None, asked, lambda index, text: answers[text]) == [1.0, 0.0]

@@ -106,7 +106,7 @@ function say(text) {
 
 function heard(event) {
   if (event.event === "link_reused") {
-    say("The link that let this browser in was opened a second time, and refused. If that was not you, somebody saw it.");
+    say("The link that let this browser in was opened a second time, and refused. If that was not you, the link was seen by others.");
     return;
   }
   if (!SELDOM.has(shown)) plan(SOON_MS);

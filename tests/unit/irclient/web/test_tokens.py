@@ -1,4 +1,4 @@
-"""A link lets in once, within a minute; a cookie that was not signed here lets nobody in."""
+"""A link lets in once, within a minute; a cookie that was not signed here lets no one in."""
 
 import pytest
 
