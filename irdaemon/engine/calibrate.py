@@ -20,13 +20,12 @@ from irdaemon.selection.floor import of_this_formula, reranked_mode
 
 def calibrate_if_due(state: State, corpus: Corpus) -> None:
     """Request new floors where they are due."""
-    if calibration_is_due(state, corpus):
+    if calibration_is_due(state, corpus, state.snapshot.corpora[corpus.name]):
         state.request(Job("calibrate", corpus.name))
 
 
-def calibration_is_due(state: State, corpus: Corpus) -> bool:
+def calibration_is_due(state: State, corpus: Corpus, index: CorpusIndex) -> bool:
     """Return whether a whole corpus has no floors, or has drifted from those it has."""
-    index = state.snapshot.corpora[corpus.name]
     whole = index.last_reconcile is not None and not index.unembedded
     enough = index.rows.n_artifacts >= FEWEST_ARTIFACTS
     return state.options.calibrating and whole and enough and _floors_are_due(state, index, corpus)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from irclient.results import CorpusCoverage
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.state import State
+from irdaemon.engine.state import State, known
 from irdaemon.ingest.optout import MARKER, OptOuts
 from irdaemon.ledger.rows import storable
 from irdaemon.runtime.deadline import check_clock
@@ -38,7 +38,7 @@ def coverage(state: State, name: str) -> CorpusCoverage:
 
     What was indexed, or vanished, while the walk went on is not missing.
     """
-    corpus = state.corpora[name]
+    corpus = known(name, state.corpora)
     judge: Callable[[], Expected] | None = getattr(corpus.source, "expected", None)
     if judge is None:
         return CorpusCoverage(name, unchecked=f"what {corpus.kind} hold is not a tree of files")

@@ -12,6 +12,7 @@ from irdaemon.engine.calibrate import calibration_is_due
 from irdaemon.engine.health import lasting
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
+from irdaemon.index import CorpusIndex
 from irdaemon.ledger import Ledger
 
 _KINDS = {"scan": "reconcile"}
@@ -22,7 +23,8 @@ def scan_is_due(state: State, corpus: Corpus) -> bool:
 
     What is scanned at intervals waits for the quiet hours, but for its first scan.
     """
-    return _scan(state, corpus).due
+    index = state.snapshot.corpora.get(corpus.name)
+    return index is not None and _scan(state, corpus, index).due
 
 
 def maintain(state: State, name: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
@@ -31,9 +33,14 @@ def maintain(state: State, name: str | None = None, dry_run: bool = False) -> li
     With `dry_run` nothing is requested.
     """
     state.check_known(name)
-    corpora = list(state.corpora.values()) if name is None else [state.corpora[name]]
+    corpora, snapshot = state.served
+    wanted = [corpus for corpus in corpora.values() if name in (None, corpus.name)]
     with state.reading() as ledger:
-        found = [task for corpus in corpora for task in _of_corpus(state, corpus)]
+        found = [
+            task
+            for corpus in wanted
+            for task in _of_corpus(state, corpus, snapshot.corpora[corpus.name])
+        ]
         if name is None:
             found.append(_compaction(state, ledger))
     return found if dry_run else [_requested(state, task) for task in found]
@@ -46,20 +53,20 @@ def _requested(state: State, task: MaintenanceTask) -> MaintenanceTask:
     return replace(task, job=state.request(Job(kind, task.corpus)))
 
 
-def _of_corpus(state: State, corpus: Corpus) -> Iterator[MaintenanceTask]:
-    yield _scan(state, corpus)
-    if reason := _unembedded(state, corpus):
+def _of_corpus(state: State, corpus: Corpus, index: CorpusIndex) -> Iterator[MaintenanceTask]:
+    yield _scan(state, corpus, index)
+    if reason := _unembedded(state, corpus, index):
         why = state.why_no_embedder(corpus)
         yield MaintenanceTask(corpus.name, "embed", not why, why or reason)
-    if calibration_is_due(state, corpus):
+    if calibration_is_due(state, corpus, index):
         reason = "it has no floors of its own, or has changed since they were found"
         yield MaintenanceTask(corpus.name, "calibrate", True, reason)
     if corpus.synopsis and state.synopsis_model:
         yield _synopses(state, corpus)
 
 
-def _scan(state: State, corpus: Corpus) -> MaintenanceTask:
-    scanned_at, now = state.snapshot.corpora[corpus.name].last_reconcile, state.clock()
+def _scan(state: State, corpus: Corpus, index: CorpusIndex) -> MaintenanceTask:
+    scanned_at, now = index.last_reconcile, state.clock()
     due = corpus.reindex.is_due(scanned_at, now)
     quiet = state.options.quiet
     if corpus.reindex.on == MANUAL:
@@ -84,9 +91,8 @@ def _synopses(state: State, corpus: Corpus) -> MaintenanceTask:
     return MaintenanceTask(corpus.name, "synopsis", False, reason)
 
 
-def _unembedded(state: State, corpus: Corpus) -> str:
+def _unembedded(state: State, corpus: Corpus, index: CorpusIndex) -> str:
     """Return what of a corpus waits for vectors, "" for nothing."""
-    index = state.snapshot.corpora[corpus.name]
     if index.unembedded:
         return f"{index.unembedded:,} records have no vector"
     if index.rows.n_records and state.embedders.named(corpus.embedder).id != index.embedder:

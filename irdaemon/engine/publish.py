@@ -10,7 +10,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.embed.absent import Absent
 from irdaemon.engine.queue import Job
-from irdaemon.engine.state import State
+from irdaemon.engine.state import Served, State
 from irdaemon.index import (
     CorpusIndex,
     Graph,
@@ -50,19 +50,19 @@ class Publisher:
         for name in ledger.corpora.names():
             if name not in chosen:
                 self._forget(name)
-        state.corpora = chosen
         generation = ledger.generation()
         if state.snapshot.corpora and set(state.snapshot.corpora) != set(indexes):
             generation = ledger.next_generation()
-        state.snapshot = Snapshot(generation, indexes, ledger.terms.table())
+        state.served = Served(chosen, Snapshot(generation, indexes, ledger.terms.table()))
 
     def show_corpora(self, corpora: Iterable[Corpus]) -> None:
         """Serve corpora as a ledger has them now that is only read: nothing is noted in it."""
         state, ledger = self._state, self._state.ledger
-        state.corpora = {corpus.name: corpus for corpus in corpora}
+        chosen = {corpus.name: corpus for corpus in corpora}
         with ledger.one_moment():
-            indexes = {name: self._shown(corpus) for name, corpus in state.corpora.items()}
-            state.snapshot = Snapshot(ledger.generation(), indexes, ledger.terms.table())
+            indexes = {name: self._shown(corpus) for name, corpus in chosen.items()}
+            snapshot = Snapshot(ledger.generation(), indexes, ledger.terms.table())
+        state.served = Served(chosen, snapshot)
 
     def _shown(self, corpus: Corpus) -> CorpusIndex:
         embedder, kept = self._state.serving(corpus), self._state.ledger.corpora
@@ -106,7 +106,7 @@ class Publisher:
             state.request(Job("image", corpus.name))
         indexes = {**state.snapshot.corpora, corpus.name: index}
         generation = state.ledger.next_generation()
-        state.snapshot = Snapshot(generation, indexes, state.ledger.terms.table())
+        state.publish(Snapshot(generation, indexes, state.ledger.terms.table()))
         state.work.wake_waiting()
         state.notify("generation", {"generation": generation, "corpus": corpus.name})
 
@@ -139,7 +139,7 @@ class Publisher:
     def drop_graphs(self) -> None:
         """Search exactly everywhere; until the next start no graph is built again."""
         self._graph_above = 0
-        self._state.snapshot = without_graphs(self._state.snapshot)
+        self._state.publish(without_graphs(self._state.snapshot))
 
     # -- images ----------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Publisher:
         state.ledger.index_rows.drop_tombstones(corpus, index.rows.last_tombstone)
         if image := self._images.load(origin, generation):
             indexes = {**state.snapshot.corpora, corpus: index.on(image)}
-            state.snapshot = replace(state.snapshot, corpora=indexes)
+            state.publish(replace(state.snapshot, corpora=indexes))
         return f"an image of {index.rows.n_records} records"
 
     def _image_is_due(self, index: CorpusIndex) -> bool:

@@ -160,13 +160,11 @@ class Reader:
         there is, QueryError for an ambiguous name.
         """
         check_level(level)
-        expansion = parse_expand(expand)
+        expansion, corpora = parse_expand(expand), self._state.corpora
         with self._state.reading() as ledger:
-            found = [resolve(ledger, each, self._state.corpora) for each in references]
+            found = [resolve(ledger, each, corpora) for each in references]
             disclosed = [
-                disclose_artifact(
-                    ledger, self._state.corpora[corpus], artifact_id, level, expansion
-                )
+                disclose_artifact(ledger, corpora[corpus], artifact_id, level, expansion)
                 for corpus, artifact_id in found
             ]
         self._note_disclosed(disclosed)

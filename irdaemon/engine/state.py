@@ -7,7 +7,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
@@ -72,11 +72,21 @@ class EngineOptions:
     usage: UsageOptions | None = None
 
 
+class Served(NamedTuple):
+    """The corpora there are and the snapshot that has an index of each: neither without the other.
+
+    A corpus that is in one of them is in both.
+    """
+
+    corpora: Mapping[str, Corpus]
+    snapshot: Snapshot
+
+
 class State:
     """The state that queries read and the writer changes.
 
-    Readers take `snapshot` and `corpora` once per query; the writer replaces either by one
-    assignment. `work` is the only part with a lock, and no query takes it.
+    Readers take `served` once per query, or the one of its two that they need; the writer replaces
+    both by one assignment. `work` is the only part with a lock, and no query takes it.
     """
 
     def __init__(
@@ -87,8 +97,7 @@ class State:
         self.clock = clock
         self.notify = notify
         self.host: Host = InProcess()
-        self.corpora: Mapping[str, Corpus] = {}
-        self.snapshot = Snapshot(ledger.generation(), {}, ledger.terms.table())
+        self.served = Served({}, Snapshot(ledger.generation(), {}, ledger.terms.table()))
         self.work = Work(clock, options.queued_paths)
         self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
         self.corruption: Corruption | None = None
@@ -114,6 +123,20 @@ class State:
         # Labelled cases that a calibration which is waiting is to take, by corpus.
         self.labels: dict[str, tuple[Case, ...]] = {}
 
+    @property
+    def corpora(self) -> Mapping[str, Corpus]:
+        """Return the corpora there are."""
+        return self.served.corpora
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return what is searched."""
+        return self.served.snapshot
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Have another state of the same corpora searched."""
+        self.served = self.served._replace(snapshot=snapshot)
+
     def forget_answers(self) -> None:
         """Drop the answers kept for queries with a budget, not how long the tiers take."""
         self.discover_tiers, self.search_tiers = Tiers(self.tier_times), Tiers(self.tier_times)
@@ -133,9 +156,10 @@ class State:
 
         Raises QueryError where there are too few of them, or of artifacts.
         """
-        self.check_known(corpus)
+        corpora, snapshot = self.served
+        known(corpus, corpora)
         inside = sum(bool(case.gold) for case in cases)
-        check_labels(self.snapshot.corpora[corpus], inside, len(cases) - inside)
+        check_labels(snapshot.corpora[corpus], inside, len(cases) - inside)
         self.labels[corpus] = tuple(cases)
         return self.request(Job("calibrate", corpus))
 
@@ -185,8 +209,15 @@ class State:
 
     def check_known(self, corpus: str | None) -> None:
         """Raise NotFound, with the nearest name, for a corpus that there is not."""
-        if corpus is not None and corpus not in self.corpora:
-            raise unknown_corpus(corpus, self.corpora)
+        if corpus is not None:
+            known(corpus, self.corpora)
+
+
+def known(name: str, corpora: Mapping[str, Corpus]) -> Corpus:
+    """Return one of the corpora by its name. Raises NotFound, with the nearest name."""
+    if (corpus := corpora.get(name)) is None:
+        raise unknown_corpus(name, corpora)
+    return corpus
 
 
 def _resting(endpoint: ModelEndpoint | None) -> RestingModel | None:

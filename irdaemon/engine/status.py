@@ -11,7 +11,8 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.engine.health import Facts, Health, health
 from irdaemon.engine.model_selection import described
-from irdaemon.engine.state import State
+from irdaemon.engine.state import State, known
+from irdaemon.index import CorpusIndex
 from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.ledger.files import kept_aside
 from irdaemon.runtime.profile import summary
@@ -24,18 +25,22 @@ _QUARANTINED_SHOWN = 20
 
 def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     """Return generation, queue and the state of every corpus; with `profile`, of every stage."""
+    corpora, snapshot = state.served
     return {
         **({"profile": summary()} if profile else {}),
         **state.host.facts(),
         **({"model": model} if (model := described(state)) else {}),
-        "generation": state.snapshot.generation,
+        "generation": snapshot.generation,
         "ledger": _of_ledger(state, ledger),
         **({"usage": state.usage.facts()} if state.usage else {}),
         "queue": state.work.queued,
         "queue_s": _queue_age(state),
         "health": health_of(state, ledger).to_dict(),
         "jobs": [progress.to_dict() for progress in state.work.running()],
-        "corpora": [_of_corpus(state, ledger, corpus) for corpus in state.corpora.values()],
+        "corpora": [
+            _of_corpus(state, ledger, corpus, snapshot.corpora[name])
+            for name, corpus in corpora.items()
+        ],
     }
 
 
@@ -46,10 +51,11 @@ def health_of(state: State, ledger: Ledger) -> Health:
 
 
 def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
-    """Return the status of a corpus with what it can be queried for."""
-    corpus, index = state.corpora[name], state.snapshot.corpora[name]
+    """Return the status of a corpus with what it can be queried for. Raises NotFound."""
+    corpora, snapshot = state.served
+    corpus, index = known(name, corpora), snapshot.corpora[name]
     return {
-        **_of_corpus(state, ledger, corpus),
+        **_of_corpus(state, ledger, corpus, index),
         "embedder": corpus.embedder,
         "served_by": index.embedder,
         "floors": {mode: _floor(floor) for mode, floor in index.floors.items()},
@@ -60,9 +66,8 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
     }
 
 
-def _of_corpus(state: State, ledger: Ledger, corpus: Corpus) -> dict[str, Any]:
+def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
-    index = state.snapshot.corpora[corpus.name]
     rows, unembedded = index.rows, index.unembedded
     reconciled, _ = ledger.corpora.state_of(corpus.name)
     problems = _problems(state, ledger, corpus)

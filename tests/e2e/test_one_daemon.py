@@ -56,6 +56,7 @@ def test_who_starts_while_another_is_stopping_keeps_his_socket(home):
             try:
                 attempts[-1].wait_serving()
             except AssertionError:
+                attempts[-1].kill()
                 return False
             return True
 

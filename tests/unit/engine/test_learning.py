@@ -96,7 +96,8 @@ def test_what_was_taught_by_sessions_that_are_gone_goes_with_them(made):
 def test_while_transcripts_are_still_to_be_read_nothing_that_was_learned_is_taken_for_gone(made):
     done(made, made.state.learn_from("m", uses()))
     made.state.usage = NotRead()
-    made.state.corpora = {**made.state.corpora, "s": replace(mapped({}, "s"), kind="sessions")}
+    sessions = replace(mapped({}, "s"), kind="sessions")
+    made.state.served = made.state.served._replace(corpora={**made.state.corpora, "s": sessions})
     assert done(made, made.request(Job("learn", "m"))).startswith("not all transcripts were read")
     assert len(made.ledger.learned.of("m")) == 10
 

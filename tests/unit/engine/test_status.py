@@ -78,3 +78,21 @@ def test_a_page_begins_after_a_reference_and_nothing_else(after):
 def test_an_unknown_corpus_has_no_artifacts_and_the_nearest_is_named():
     with pytest.raises(NotFound, match="did you mean 'tools'"):
         built(mapped(TOOLS, "tools")).artifacts(ArtifactPage(corpus="tolls"))
+
+
+def test_whoever_asks_while_corpora_are_taken_up_is_told_of_those_before(monkeypatch):
+    made = built(mapped(TOOLS, "m"))
+    told = []
+
+    def next_generation(advance=made.ledger.next_generation):
+        told.append([each["name"] for each in made.status()["corpora"]])
+        made.maintain(dry_run=True)
+        with pytest.raises(NotFound):
+            made.info("l")
+        return advance()
+
+    monkeypatch.setattr(made.ledger, "next_generation", next_generation)
+    made.reconfigure([mapped(TOOLS, "m"), mapped({"x": "text"}, "l")])
+    made.step()
+    assert told == [["m"]]
+    assert [each["name"] for each in made.status()["corpora"]] == ["m", "l"]
