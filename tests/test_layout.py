@@ -159,7 +159,6 @@ COVERED_BY = {
     "irdaemon.retrieve.boost": "unit/library/test_dependencies.py",
     "irdaemon.runtime.bounded": "integration/runtime/test_worker.py",
     "irdaemon.runtime.repeat": "integration/runtime/test_reused.py",
-    "irdaemon.serve.handlers": "e2e/test_server.py",
     "irdaemon.serve.listen": "e2e/test_endpoints.py",
     "irdaemon.serve.loop": "e2e/test_server.py",
     "irdaemon.serve.rules": "unit/serve/test_access.py",
