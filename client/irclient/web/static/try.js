@@ -60,17 +60,18 @@ export function draw(data) {
   corpora(data.corpora);
   const { answer, explanation } = data;
   if (!answer) return [empty("Type what you need: the answer comes as you type, with the reasons for it. What is typed here is noted nowhere.")];
-  return [
-    verdict(answer),
-    h("ol", { class: "hits" }, answer.results.map(hit)),
-    explanation.item && item(explanation.item),
-    h("h2", {}, "Why"),
-    words(explanation.analysis),
-    explanation.corpora.map((each) => corpus(each)),
-    rest(explanation.corpora.length, explanation.n_corpora),
-    stages(explanation),
-    h("p", {}, "The same in a terminal: ", copyable(data.command)),
-  ];
+  return h("div", { class: "beside" },
+    h("div", {},
+      verdict(answer),
+      h("ol", { class: "hits" }, answer.results.map(hit)),
+      explanation.item && item(explanation.item),
+      h("p", {}, "The same in a terminal: ", copyable(data.command))),
+    h("div", { class: "why" },
+      h("h2", {}, "Why"),
+      words(explanation.analysis),
+      stages(explanation),
+      explanation.corpora.map((each) => corpus(each)),
+      rest(explanation.corpora.length, explanation.n_corpora)));
 }
 
 function verdict(answer) {
