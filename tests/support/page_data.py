@@ -1,4 +1,4 @@
-"""What a daemon answers to the page, made up: each figure another one, so that no two can be mixed up."""
+"""What a daemon answers to the page, made up: each figure another one, to be told apart."""
 
 from irclient.testing import hit, selection
 

@@ -77,7 +77,7 @@ export function ago(at, now) {
 
 export const iso = (at) => new Date(1000 * at).toISOString();
 export const clock = (at) => new Date(1000 * at).toLocaleTimeString();
-export const day = (at) => (at ? iso(at).slice(0, 10) : "never");
+export const day = (at) => (at ? h("time", { datetime: iso(at) }, iso(at).slice(0, 10)) : "never");
 
 // A bar from 0 (or `from`) to a share of 1, with a mark across it, and a range from low to high on it.
 export function bar(share, { kind = "", from = 0, mark = null, low = null, high = null, label = "" } = {}) {
