@@ -10,7 +10,7 @@ from irclient import Client
 from irclient.testing import FakeDaemon
 from tests.support import page_data
 from tests.support.browsing import REQUIRED, Page, Tab, browser_of, serious_faults
-from tests.support.page_data import ANSWERS, NOON, corpus, hostile_answers, status
+from tests.support.page_data import ANSWERS, FAILURES, NOON, corpus, hostile_answers, status
 
 try:
     from playwright.sync_api import expect, sync_playwright
@@ -28,6 +28,7 @@ const moved = (entry) => entry.sources.map(({ node }) => node?.parentElement?.ou
 new PerformanceObserver((list) => shifts.push(...list.getEntries().flatMap(moved)))
   .observe({ type: "layout-shift", buffered: true });
 """
+NONE = "\u2013"
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 # Shown of two figures: the queries of a floor, and the records that a filter leaves out.
 DERIVED = {str(97 + 142), str(907 - 803)}
@@ -265,7 +266,7 @@ def test_every_figure_of_gaps_is_that_of_gaps_and_evaluation(scripted):
         [
             name.replace("_", " "),
             f"{value:.3f}",
-            "{:.3f} to {:.3f}".format(*intervals[name]) if name in intervals else "–",
+            "{:.3f} to {:.3f}".format(*intervals[name]) if name in intervals else NONE,
         ]
         for name, value in measures.items()
     ]
@@ -288,7 +289,7 @@ def test_every_figure_of_trouble_is_that_of_its_operations(scripted):
     expect(seen.get_by_text("GitHub Token 2")).to_be_visible()
     expect(seen.get_by_text(f"{len(secrets)} places")).to_be_visible()
     seen.get_by_text(f"{len(secrets)} places").click()
-    places = [[each.corpus, each.path, str(each.line or "–"), each.kind] for each in secrets]
+    places = [[each.corpus, each.path, str(each.line or NONE), each.kind] for each in secrets]
     assert rows(seen, "Places of credentials") == places
     seen.locator("details.diff summary").click()
     assert seen.locator("pre").inner_text().split("\n\n")[0].strip() != ""
@@ -341,7 +342,8 @@ def written(n):
 @pytest.mark.parametrize("text", [page_data.HOSTILE, page_data.TOO_LONG], ids=["short", "long"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_hostile_text_in_every_field_is_text_and_nothing_else(scripted, text, width):
-    scripted.daemon.answers.update(hostile_answers(text))
+    many = 23_000 if text == page_data.HOSTILE else 300
+    scripted.daemon.answers.update(hostile_answers(text, many))
     tab = scripted.tab(viewport={"width": width, "height": 800})
     for view in VIEWS:
         seen = tab.see(view)
@@ -461,6 +463,7 @@ def changed(at):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_views_full_of_data_have_no_serious_fault_of_accessibility(scripted, scheme, width):
+    scripted.daemon.answers.update(usage=page_data.few(page_data.USAGE), failures=FAILURES[:9])
     tab = scripted.tab(color_scheme=scheme, viewport={"width": width, "height": 800})
     for view in VIEWS:
         assert serious_faults(tab.see(view)) == [], view

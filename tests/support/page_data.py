@@ -246,11 +246,17 @@ def hostile(value, text=HOSTILE):
     return value
 
 
-def hostile_answers(text=HOSTILE):
-    """Return answers that are hostile in every text, with 23,000 items used."""
-    found = {name: each for name, each in ANSWERS.items() if not callable(each)}
-    made = {name: hostile(each, text) for name, each in found.items() if name != "discover"}
-    made["usage"]["items"] = [hostile(item(n), text) for n in range(23_000)]
+def few(usage):
+    """Return a report on use with as many items as fit on a screen."""
+    return {**usage, "items": usage["items"][:9]}
+
+
+def hostile_answers(text=HOSTILE, many=300):
+    """Return answers that are hostile in every text, with so many items and failures."""
+    plain = {name: each for name, each in ANSWERS.items() if not callable(each)}
+    plain["failures"] = FAILURES[:many]
+    plain["usage"] = {**USAGE, "items": [item(n) for n in range(many)]}
+    made = {name: hostile(each, text) for name, each in plain.items() if name != "discover"}
     made["info"] = {**hostile(corpus("notes"), text), "floors": {text: FLOORS["hybrid"]}}
     made["coverage"] = [hostile(COVERAGE, text)]
     made["discover"] = selection(hit(text, 0.641, corpus=text, summary=text))
