@@ -1,10 +1,14 @@
 """What the page draws of known answers: every figure, hostile texts, great numbers, no jumps."""
 
 import json
+import os
 import re
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from irclient import Client
 from irclient.testing import FakeDaemon
@@ -19,7 +23,8 @@ except ImportError:
         raise
     pytest.skip("Playwright is not installed", allow_module_level=True)
 
-QUESTION = "#q=fill+a+form&item=skills/skills-1"
+PICTURES = os.environ.get("IRDAEMON_PICTURES", "")
+QUESTION = "#q=fill+a+form&item=skills/sign-pdf"
 VIEWS = ("now", f"try{QUESTION}", "use", "gaps", "trouble")
 # What moved: the text of each element that did.
 SHIFTS = """
@@ -169,7 +174,7 @@ def test_the_figures_of_coverage_are_asked_for_by_a_click_and_are_those_of_the_o
 
 def test_every_figure_of_try_is_that_of_discover_and_explain(scripted):
     seen = scripted.tab().see(f"try{QUESTION}")
-    said = scripted.data("/try.json?q=fill+a+form&item=skills/skills-1")
+    said = scripted.data("/try.json?q=fill+a+form&item=skills/sign-pdf")
     with scripted.client() as client:
         explained, answer = client.explain("fill a form").to_dict(), client.discover("fill a form")
     assert said["answer"] == json.loads(json.dumps(answer.to_dict()))
@@ -305,6 +310,7 @@ def test_no_view_draws_a_number_that_is_not_in_its_data(scripted, view):
     data = scripted.data(f"/{path}.json?{question}")
     known = set(numbers(data))
     # Times go on meanwhile, and rates are of them; how much of a list is shown is the view's own.
+    assert not re.search(r"\bundefined\b|\bNaN\b|\[object ", seen.locator("main").inner_text())
     meanwhile = seen.locator("time, .progress small, .quiet")
     meanwhile.evaluate_all("(all) => all.forEach((each) => (each.textContent = ''))")
     drawn = NUMBER.findall(seen.locator(".drawn").inner_text())
@@ -476,3 +482,23 @@ def test_all_that_a_first_view_loads_is_less_than_a_hundred_kilobytes(scripted):
     tab.see("now")
     expect(tab.tab.locator("article")).to_have_count(2)
     assert 10_000 < sum(sizes) < 100_000
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not PICTURES, reason="IRDAEMON_PICTURES names no directory for pictures")
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_of_every_view(scripted, scheme, width):
+    since = time.time() - NOON
+    plain = {name: each for name, each in ANSWERS.items() if name != "discover"}
+    moved = {n: page_data.moved(each, since) for n, each in plain.items() if not callable(each)}
+    scripted.daemon.answers.update(moved)
+    tab = scripted.tab(color_scheme=scheme, viewport={"width": width, "height": 860})
+    for view in VIEWS:
+        tab.see(view).evaluate(FRAME)
+        narrow = "-narrow" if width == 360 else ""
+        path = Path(PICTURES, f"page-{view.partition('#')[0]}{narrow}-{scheme}.png")
+        tab.tab.screenshot(path=path)
+        Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)

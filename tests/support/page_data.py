@@ -31,11 +31,14 @@ def status(*corpora, healths=None, **more):
         **{"version": "0.1.0", "pid": 7, "uptime_s": 30_011.0, "rss_bytes": 123_456_789},
         **{"generation": 4_231, "queue": 3, "queue_s": 17.0, "demo": False, "waiting_for": []},
         "ledger": {"path": "/home/ann/ledger.sqlite", "problem": None, "rebuilt": None},
-        "health": {"level": "ok", "corpora": found, "stuck": [], "limits": []},
+        "health": {
+            **{"level": max((each["level"] for each in found), default="ok", key=len)},
+            **{"corpora": found, "stuck": [], "limits": []},
+        },
         "minutes": {
             "since": NOON - 3_600,
-            "queries": [(at * 7) % 23 for at in range(60)],
-            "p50": [None if at % 11 == 0 else 1.5 + (at * 5) % 7 for at in range(60)],
+            "queries": [max(0, at % 20 - 7) + (at * 7) % 5 for at in range(60)],
+            "p50": [None if at % 20 < 4 else 1.9 + (at * 5) % 7 / 10 for at in range(60)],
         },
         "jobs": [],
         "corpora": corpora,
@@ -71,23 +74,34 @@ COVERAGE = {
 }
 
 
-def candidate(name, n):
+SKILL_NAMES = "pdf-forms sign-pdf tax-return web-forms changelog rebase on-call profiling".split()
+NOTE_NAMES = "forms invoices travel insurance".split()
+
+
+def numbered(n):
+    names = len(SKILL_NAMES)
+    return SKILL_NAMES[n % names] + (f"-{n // names}" if n >= names else "")
+
+
+def candidate(name, n, above):
+    verdict = "not_committed" if n else "committed"
     return {
         **{"artifact_id": f"~/skills/{name}", "name": name, "kind": "capability"},
         "dense": {"score": 0.701 - n / 10, "rank": n + 1},
         "lexical": {"score": 8.37 - n, "rank": n + 1},
         **{"evidence": 0.651 - n / 10, "score": 0.641 - n / 10, "fused": 20.1 - n},
-        "verdict": "not_committed" if n else "committed",
+        "verdict": verdict if above else "below_floor",
     }
 
 
 def explained(name, above=True):
     floor = {"kind": "auto", "at_least": 0.417, "j": 0.713, "n": 239}
+    names = SKILL_NAMES if name == "skills" else NOTE_NAMES
     return {
         **{"corpus": name, "records": 907, "eligible": 803, "legs": ["dense", "lexical"]},
         **{"trust": 1.0, "top_score": 0.651, "confidence": 0.537 if above else 0.391},
         **{"above_floor": above, "floor": floor},
-        "candidates": [candidate(f"{name}-{n}", n) for n in range(4)],
+        "candidates": [candidate(each, n, above) for n, each in enumerate(names[:4])],
     }
 
 
@@ -109,7 +123,7 @@ EXPLANATION = {
         {"stage": "select", "at_ms": 3.02, "ms": 0.29, "n": 1},
     ],
     "item": {
-        **{"reference": "skills/~/skills/skills-1", "name": "skills-1", "stage": "not_committed"},
+        **{"reference": "skills/~/skills/sign-pdf", "name": "sign-pdf", "stage": "not_committed"},
         **{"why": "its score 0.541 is 0.84 of the first's", "behind_first": 1.57, "rank": 2},
     },
 }
@@ -126,7 +140,7 @@ def share(offered, adopted):
 def item(n):
     missed = {"near_miss": n + 1, "buried": n + 2, "absent": n + 3}
     return {
-        **{"reference": f"skills/~/skills/skill-{n}", "name": f"skill-{n}", "uses": 900 - n},
+        **{"reference": f"skills/{numbered(n)}", "name": numbered(n), "uses": 900 - n},
         **{"missed": missed, "last_used": NOON - n * DAY, **share(700 + n, 300 + n)},
     }
 
@@ -157,7 +171,7 @@ LISTING = {
     **{"budget_chars": 8_000, "wanted_chars": 19_001, "skills": 311, "cut": 187},
     "items": [
         {
-            **{"reference": f"skills/skill-{n}", "name": f"skill-{n}", "chars": 401 - n},
+            **{"reference": f"skills/{numbered(n)}", "name": numbered(n), "chars": 401 - n},
             **{"name_chars": 9, "tokens": 100, "uses": 53 - n, "whole": n < 20},
         }
         for n in range(50)
@@ -197,7 +211,7 @@ EVALUATION = {
 }
 FAILURES = [
     {
-        **{"corpus": "notes", "path": f"/home/ann/notes/{n}.md", "reason": "not UTF-8"},
+        **{"corpus": "notes", "path": f"/home/ann/notes/scan-{n:05}.md", "reason": "not UTF-8"},
         **{"since": NOON - 300, "tries": 1 + n % 7},
     }
     for n in range(10_000)
@@ -223,7 +237,7 @@ ANSWERS = {
     ),
     "info": lambda args: {**corpus(args["corpus"]), "floors": FLOORS},
     "coverage": lambda args: [{**COVERAGE, "corpus": args["corpus"]}],
-    "discover": selection(hit("pdf", 0.641, summary="Fill and flatten forms")),
+    "discover": selection(hit("pdf-forms", 0.641, summary="Fill in and flatten PDF forms")),
     "explain": EXPLANATION,
     "usage": USAGE,
     "listing": LISTING,
@@ -243,6 +257,17 @@ def hostile(value, text=HOSTILE):
         return {key: hostile(each, text) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [hostile(each, text) for each in value]
+    return value
+
+
+def moved(value, by):
+    """Return plain data with its times moved on by so many seconds."""
+    if isinstance(value, float) and value > NOON - 100 * DAY:
+        return value + by
+    if isinstance(value, dict):
+        return {key: moved(each, by) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [moved(each, by) for each in value]
     return value
 
 

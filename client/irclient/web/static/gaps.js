@@ -61,7 +61,7 @@ function gap(each) {
 function evaluation(each) {
   const { measures, intervals, n, n_gold } = each.discovery;
   return h("section", { class: "explained" },
-    h("h3", {}, each.corpora.map((one) => [name(one), " "]), h("span", { class: "quiet" }, `${day(each.at)} ${each.at ? clock(each.at) : ""}`)),
+    h("h3", {}, each.corpora.map((one) => [name(one), " "]), h("span", { class: "quiet" }, day(each.at), " ", each.at ? clock(each.at) : "")),
     h("p", {}, `${count(n)} cases, ${count(n_gold)} with gold, ${count(each.artifacts)} artifacts`),
     table(["measure", "value", "#", "#95% interval"], [
       ...Object.entries(measures ?? {}).map(([measure, value]) => measured(measure, value, intervals)),

@@ -99,7 +99,7 @@ function card(corpus, health, { status, floors, commands, now, next }, place) {
       line("whole scan", ago(corpus.last_reconcile, now)),
       floorLines(modes)),
     problems(corpus, health),
-    h("details", {}, h("summary", {}, corpus.roots.length === 1 ? "1 root" : `${count(corpus.roots.length)} roots`),
+    h("details", {}, h("summary", {}, corpus.roots.length === 1 ? "1 root, and its coverage" : `${count(corpus.roots.length)} roots, and their coverage`),
       h("ul", {}, corpus.roots.slice(0, 50).map((root) => h("li", {}, name(root, "path")))),
       copyable(commands[corpus.name] ?? "irc status"),
       coverage(corpus.name)),
