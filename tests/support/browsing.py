@@ -18,9 +18,10 @@ REQUIRED = os.environ.get("IRDAEMON_BROWSER") == "required"
 class Page:
     """The page of a home, served at a free port."""
 
-    def __init__(self, home):
+    def __init__(self, home, *options):
         self.home = home
         command = [sys.executable, "-m", "irclient.quick", "web", "--port", "0", "--print-url"]
+        command += options
         quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, env=home.env, text=True, **quiet)
         self.first = self.process.stdout.readline().strip()

@@ -62,13 +62,14 @@ def web_app(
         ]
     )
     hosts = (*(f"{name}:{port}" for name in NAMES), *checked_hosts(host_names, port))
-    return PageGuard(app, OneTimeTokens(key), hosts, lambda: streams.publish("link_reused", {}))
+    tokens = OneTimeTokens(key, port, time.time())
+    return PageGuard(app, tokens, hosts, lambda: streams.publish("link_reused", {}))
 
 
 def link(port: int, key: str, host_names: Sequence[str] = ()) -> str:
     """Return an address, by the first of the names, that works once, within a minute."""
     host = (*checked_hosts(host_names[:1], port), f"{NAMES[0]}:{port}")[0]
-    return f"http://{host}/?{TOKEN}={OneTimeTokens(key).link(time.time())}"
+    return f"http://{host}/?{TOKEN}={OneTimeTokens(key, port).link(time.time())}"
 
 
 async def _first(request: Request) -> Response:

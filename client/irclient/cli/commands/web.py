@@ -72,11 +72,13 @@ def run(client: Client, options: argparse.Namespace) -> int:
         return COMMITTED
     with listener:
         port = listener.getsockname()[1]
+        # Before the link: it takes none that is older than itself.
+        app = web_app(client.endpoint, port, key, client.timeout, options.host_name)
         listener.listen()
         note(f"irc: the page is at http://127.0.0.1:{port}, until Ctrl-C")
         if not options.no_link:
             _show(link(port, key, options.host_name), options.print_url)
-        serve(web_app(client.endpoint, port, key, client.timeout, options.host_name), listener)
+        serve(app, listener)
     return COMMITTED
 
 

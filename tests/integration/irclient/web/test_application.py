@@ -242,9 +242,19 @@ def test_no_file_of_the_page_makes_markup_of_text_or_asks_another_origin():
 
 
 def test_a_link_lets_in(daemon):
-    path = link(PORT, KEY).removeprefix(f"http://127.0.0.1:{PORT}")
     app = web_app(daemon.endpoint, PORT, KEY)
-    assert asyncio.run(answered(app, path, {"host": f"127.0.0.1:{PORT}"})).status == 303
+    assert follow(app, link(PORT, KEY)) == 303
+
+
+def test_a_link_of_another_port_lets_nobody_in(daemon):
+    app = web_app(daemon.endpoint, PORT, KEY)
+    other = link(PORT + 1, KEY).replace(str(PORT + 1), str(PORT))
+    assert follow(app, other) == 403
+
+
+def follow(app, address):
+    host, _, path = address.removeprefix("http://").partition("/")
+    return asyncio.run(answered(app, f"/{path}", {"host": host})).status
 
 
 async def opened(streams, number):
