@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,8 @@ class Totals:
 
     `ledger` is the identity of the ledger whose row numbers and term ids are used, `holder` who
     writes it (user@host). `mean_length` is the one that BM25 is computed with. `fields` has up to a
-    hundred values of every field that a filter may name. `last_artifact` and `last_tombstone` say
-    how far in its ledger it is. The rest is as on a CorpusIndex.
+    hundred values of every field that a filter may name. The rest is as on a
+    CorpusIndex.
     """
 
     corpus: str
@@ -53,8 +53,6 @@ class Totals:
     n_records: int
     n_embedded: int
     mean_length: float
-    last_artifact: int
-    last_tombstone: int
     floors: Mapping[str, Floor] = field(default_factory=dict)
     last_reconcile: float | None = None
     degraded: tuple[str, ...] = ()
@@ -81,15 +79,37 @@ class StoredText:
     records: Sequence[Mapping[str, Any]] = ()
 
 
+class SentArtifact(NamedTuple):
+    """An artifact on its way to a backend: `row` as `ledger.index_rows` gives it, and its text."""
+
+    row: tuple[Any, ...]
+    body: str
+    digest: str
+    indexed_at: float
+
+
+class SentRecord(NamedTuple):
+    """A record on its way to a backend: `row` as `ledger.index_rows` gives it.
+
+    `vector` is float32 as bytes, None where it has none yet; `text` is the whole of it, `label` its
+    id and granularity.
+    """
+
+    row: tuple[Any, ...]
+    vector: bytes | None
+    text: str
+    label: tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class IndexDelta:
-    """What takes a corpus from one generation of a backend to the next.
+    """What takes a corpus from one generation of a backend to the next, in one transaction.
 
     `totals` are those after it. `base` is the generation that it follows, 0 for a corpus sent
-    whole, whatever there was; of one that is sent in several parts each follows the one before.
-    `gone` are row numbers of artifacts. `artifacts` and `records` are as `ledger.index_rows` gives
-    them, `texts` of the artifacts by row number; `vectors` are float32 as bytes, by digest, of
-    these records and of earlier ones that had none. `words` are new terms with their ids, `df` how
+    whole, in place of whatever there was. `gone` are row numbers of artifacts. `artifacts` and
+    `records` are those that came, in the order of row numbers and surfaces: there may be more of
+    them than memory holds, and they can be gone through again. `vectors` are those of earlier
+    records that had none, by digest. `words` are terms that may be new with their ids, `df` how
     many records hold a term now, of those for which that changed. `fence` is the lease's.
     """
 
@@ -97,9 +117,8 @@ class IndexDelta:
     base: int
     fence: int
     gone: Sequence[int] = ()
-    artifacts: Sequence[tuple[Any, ...]] = ()
-    records: Sequence[tuple[Any, ...]] = ()
-    texts: Mapping[int, StoredText] = field(default_factory=dict)
+    artifacts: Iterable[SentArtifact] = ()
+    records: Iterable[SentRecord] = ()
     vectors: Mapping[bytes, bytes] = field(default_factory=dict)
     words: Mapping[str, int] = field(default_factory=dict)
     df: Mapping[int, int] = field(default_factory=dict)
