@@ -80,7 +80,7 @@ class CorpusIndex:
         rows = self.rows.recounted(changed)
         lexical = Lexical.of(rows)
         columns, names = replace(self.columns, rows=rows), Names(rows, lexical)
-        dense = make_dense(rows, None)
+        dense = Dense(rows)
         return replace(self, rows=rows, lexical=lexical, dense=dense, columns=columns, names=names)
 
     @property
@@ -95,7 +95,7 @@ class CorpusIndex:
             self,
             rows=rows,
             lexical=lexical,
-            dense=make_dense(rows, image.graph),
+            dense=make_dense(rows, image.graph, self.dense),
             columns=replace(self.columns, rows=rows),
             names=Names(rows, lexical),
         )
@@ -168,7 +168,11 @@ def index_corpus(
         embedder=space.embedder,
         rows=rows,
         lexical=lexical,
-        dense=make_dense(rows, graph or (previous.dense.graph if previous else None)),
+        dense=make_dense(
+            rows,
+            graph or (previous.dense.graph if previous else None),
+            previous.dense if previous else None,
+        ),
         columns=Columns.of(rows, previous.columns if previous else None),
         names=Names(rows, lexical),
         floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
