@@ -107,7 +107,7 @@ def indexed(rows: Rows, lexical: Lexical) -> CorpusIndex:
         lexical=lexical,
         dense=make_dense(rows),
         columns=Columns(rows),
-        names=Names(rows, lexical),
+        names=Names.of(rows, lexical),
         last_reconcile=1.0,
     )
 

@@ -72,15 +72,20 @@ class WordLlama(Embedder):
             whole = piece.startswith(_WORD_START) and not text[end : end + 1].isalnum()
             latin = part.isascii() or max(part) < _BEYOND_LATIN
             known += size if latin and (size > _SHORT_PIECE or whole) else 0
-        vector = np.zeros((1, self.dim), np.float32)
-        self._sum_into(vector, [encoding.ids])
-        return vector[0], known / total if total else 0.0
+        return self._mean(encoding.ids), known / total if total else 0.0
 
     def _embed_into(self, out: NDArray[np.float32], texts: Sequence[str]) -> None:
         encoded = self._tokenizer.encode_batch_fast(
             [text[:_CHARS] for text in texts], add_special_tokens=False
         )
         self._sum_into(out, [encoding.ids for encoding in encoded])
+
+    def _mean(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """Return the vector of one text, as `_sum_into` makes it."""
+        summed = self._rows.take(ids, axis=0, mode="clip").astype(np.float32).sum(axis=0)
+        norm = np.linalg.norm(summed)
+        mean: NDArray[np.float32] = summed / norm if norm > 0 else summed
+        return mean
 
     def _sum_into(self, out: NDArray[np.float32], pieces: Sequence[Sequence[int]]) -> None:
         # Widening a row takes five times as long as adding it: each is widened once a batch.

@@ -110,9 +110,12 @@ class Lexical:
         """Return how many records hold a term, by its id."""
         return int(self.df[term]) if 0 <= term < len(self.df) else 0
 
-    def holding(self, term: int) -> NDArray[np.int32]:
-        """Return the positions of the records that hold a term, by its id, ascending."""
-        return np.concatenate([part.of_term(term)[0] for part in (self.base, self.tail)])
+    def holding(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the positions of the records that hold a term, by its id.
+
+        Those of the base and those of the tail, each ascending.
+        """
+        return self.base.of_term(term)[0], self.tail.of_term(term)[0]
 
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 is none."""

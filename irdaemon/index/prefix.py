@@ -1,7 +1,7 @@
 """A first look at vectors by the strongest of their principal axes.
 
 The vectors of a corpus are turned so that as few numbers as possible hold most of their length; the
-first of those are kept a second time, side by side, where scanning them takes a third of the time.
+first of those are kept a second time, side by side, where scanning them takes half the time.
 What such a scan leaves open is known: over the records the rest of a cosine is spread like a normal
 distribution whose width follows from the axes. So the records that may belong to the nearest are
 scored exactly, with so much room that of the last of a hundred one in fifty is missed, and of the
@@ -21,14 +21,14 @@ from irdaemon.index.growing import Growing
 from irdaemon.index.rows import Rows
 from irdaemon.index.top import least_of, top
 
-WIDTH = 96
+WIDTH = 128
 # Below so many vectors the whole product costs no more.
 FEWEST = 8_000
 # The axes are found in so many vectors, and anew when there are twice as many as then.
 _SAMPLED = 10_000
 _GROWN = 2
 # A first look helps where it sees this share of the squared length.
-_LEAST_SEEN = 0.6
+_LEAST_SEEN = 0.65
 # How many deviations of what it does not see are allowed for.
 _DEVIATIONS = 2.0
 # From this share of the records on, scoring all costs less than gathering those wanted.

@@ -32,6 +32,7 @@ _GONE_SHARE = 0.2
 # Up to so many vectors are read one by one; for more, all of the embedder's are read.
 _LOOKED_UP = 1_000
 _READ_AT_ONCE = 2_000
+_NO_FIELDS = b"\x80"
 
 
 class Card(NamedTuple):
@@ -64,7 +65,7 @@ class Shown(NamedTuple):
     @property
     def fields(self) -> dict[str, Any]:
         """Unpack the surface's own metadata."""
-        fields: dict[str, Any] = msgpack.unpackb(self.packed)
+        fields: dict[str, Any] = msgpack.unpackb(self.packed) if self.packed != _NO_FIELDS else {}
         return fields
 
     @property

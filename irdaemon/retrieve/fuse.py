@@ -68,7 +68,8 @@ def _held_as_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores
     typed = question.typed
     held = np.zeros(len(legs.positions), np.float32)
     for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
-        held += weight * _among(lexical.holding(term), legs.positions)
+        for records in lexical.holding(term):
+            held += weight * _among(records, legs.positions)
     whole = lexical.weight(question.terms, question.unknown)
     return np.minimum(held / whole, 1) if whole else held
 
