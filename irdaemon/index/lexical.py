@@ -176,8 +176,8 @@ def saturated_postings(
     """Return for each posting of some neighbouring records its term, its record and its value."""
     place, of = rows.terms.span(start, end)
     term_ids, counts = (values.array[place] for values in rows.terms.values)
-    norm = _norm(rows.lengths.array, mean).astype(np.float32)
-    return term_ids, of.astype(np.int32), _saturated(counts, norm[of])
+    norm = _norm(rows.lengths.array[start:end], mean).astype(np.float32)
+    return term_ids, of.astype(np.int32), _saturated(counts, norm[of - start])
 
 
 def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:

@@ -44,7 +44,7 @@ class Prefix:
     `axes` turns a vector, a principal axis in each row, the strongest first; `power` is the mean
     square of the vectors along each. `heads` has a row for each record, of which only those that
     are `embedded` mean anything. `made_of` counts the vectors that there were when the axes were
-    found.
+    found. Where those do not `help` there are no heads.
     """
 
     axes: NDArray[np.float32]
@@ -53,23 +53,23 @@ class Prefix:
     embedded: NDArray[np.bool_]
     epoch: int
     made_of: int
+    helps: bool
 
     @classmethod
     def of(cls, rows: Rows, previous: Prefix | None = None) -> Prefix | None:
         """Return the prefix of these rows, on an earlier one's axes where they still hold.
 
-        None where there are too few vectors, or none of their axes is much stronger than others.
+        None where there are too few vectors.
         """
         embedded = int(np.count_nonzero(rows.embedded))
         if embedded < FEWEST or rows.vectors.buffer.shape[1] <= WIDTH:
             return None
         if previous is None or previous.epoch != rows.epoch or embedded > _GROWN * previous.made_of:
             axes, power = _principal_axes(rows)
-            if power[:WIDTH].sum() < _LEAST_SEEN * power.sum():
-                return None
-            heads = Growing.of(np.zeros((0, WIDTH), np.float32))
-            previous = cls(axes, power, heads, np.zeros(0, np.bool_), rows.epoch, embedded)
-        return previous._with(rows)
+            helps = bool(power[:WIDTH].sum() >= _LEAST_SEEN * power.sum())
+            heads, none = Growing.of(np.zeros((0, WIDTH), np.float32)), np.zeros(0, np.bool_)
+            previous = cls(axes, power, heads, none, rows.epoch, embedded, helps)
+        return previous._with(rows) if previous.helps else previous
 
     def _with(self, rows: Rows) -> Prefix:
         """Return the prefix with what has been embedded since."""
@@ -91,6 +91,8 @@ class Prefix:
 
         None where too many records would have to be scored to be as good as certain.
         """
+        if not self.helps:
+            return None
         turned = self.axes @ vector
         seen = self.heads.array @ turned[:WIDTH]
         likely = self._scored(rows, vector, top(seen, depth))

@@ -76,7 +76,8 @@ def _held_as_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores
 
 def _among(records: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which positions are among records, both ascending; `isin` takes five times as long."""
-    places = np.searchsorted(records, positions)
+    # Of one type: else all records would be copied to the wider one.
+    places = np.searchsorted(records, positions.astype(records.dtype))
     places[places == len(records)] = 0
     found: NDArray[np.bool_] = records[places] == positions if len(records) else places < 0
     return found

@@ -63,8 +63,11 @@ def share_found(dense, exact, vectors):
 
 
 def test_vectors_of_texts_have_axes_and_scattered_ones_are_scored_whole():
-    assert make_dense(rows_of(clustered(SIZE))).prefix is not None
-    assert make_dense(rows_of(scattered(SIZE))).prefix is None
+    assert make_dense(rows_of(clustered(SIZE))).prefix.helps
+    rows = rows_of(scattered(SIZE))
+    dense = make_dense(rows)
+    assert not dense.prefix.helps
+    assert make_dense(rows, previous=dense).prefix is dense.prefix, "nor is that found out again"
 
 
 def test_a_few_vectors_are_scored_whole():
