@@ -86,12 +86,14 @@ def synthetic(chance: np.random.Generator, size: int, n_terms: int) -> Rows:
     """Return rows of random records, one an artifact."""
     ids = _zipf(chance, size * WORDS, n_terms).astype(np.int32).reshape(size, WORDS)
     ids.sort(axis=1)
+    while (repeats := ids[:, 1:] == ids[:, :-1]).any():
+        ids[:, 1:][repeats] = chance.integers(0, n_terms, int(repeats.sum()))
+        ids.sort(axis=1)
     counts = np.ones(WORDS, np.float32).tobytes()
     artifacts = [
         (n + 1, f"id-{n}", f"note {n}", "", b"\x80", str(n), ids[n, :2].tobytes())
         for n in range(size)
     ]
-    # Repeats within a record count apart, which costs and scores the same.
     records = [
         (n + 1, "document", 0, f"note {n}", b"\x80", b"", ids[n].tobytes(), counts)
         for n in range(size)

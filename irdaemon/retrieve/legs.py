@@ -6,15 +6,12 @@ either leg; each is scored by both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
-from irdaemon.index.leading import FEWEST, leading, scores_at
 from irdaemon.index.lexical import K1, B
 from irdaemon.index.top import top
 from irdaemon.retrieve.evidence import Scores
@@ -80,10 +77,11 @@ def score_legs(
     depth = depth_of(question)
     fetched = question.tuning.fetch_k or _usual(question)
     with stage("lexical"):
-        matching, bm25, scores_of = _matching(index, question, mask, depth)
-        lexical_top = np.sort(bm25)[-TOP:]
+        bm25 = _lexical(index, question, mask)
+        matching = top(bm25, depth, above=0)
+        lexical_top = np.sort(bm25[matching])[-TOP:]
         if fetched < depth:  # what is usual for a query is seen by more than it brings
-            matching = matching[top(bm25, fetched)]
+            matching = matching[top(bm25[matching], fetched)]
     with stage("dense"):
         nearest, cosine = _dense(index, question, mask, depth)
         dense_top = np.sort(cosine)[-TOP:]
@@ -99,7 +97,7 @@ def score_legs(
     return Legs(
         positions=positions,
         cosine=_cosines(index, question, positions),
-        bm25=scores_of(positions),
+        bm25=bm25[positions],
         dense_top=dense_top,
         lexical_top=lexical_top,
         nearest=nearest,
@@ -128,21 +126,6 @@ def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Sc
     if question.vector is None:
         return np.zeros(len(positions), np.float32)
     return index.dense.scores_of(question.vector, positions)
-
-
-def _matching(
-    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, depth: int
-) -> tuple[Positions, Scores, Callable[[Positions], Scores]]:
-    """Return the best `depth` by words, and ties, their scores, and what gives those of others."""
-    tuning = question.tuning
-    large = len(index.rows.present) >= FEWEST and question.mode != "dense"
-    if large and mask is None and (tuning.k1, tuning.b) == (K1, B):
-        terms = (*question.terms, *question.unstemmed)
-        positions, scores = leading(index.lexical, terms, depth)
-        return positions, scores, partial(scores_at, index.lexical, terms)
-    every = _lexical(index, question, mask)
-    positions = top(every, depth, above=0)
-    return positions, every[positions], every.__getitem__
 
 
 def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
