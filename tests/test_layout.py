@@ -138,7 +138,6 @@ COVERED_BY = {
     "irdaemon.evaluate.runs": "unit/evaluate/test_evaluate.py",
     "irdaemon.index": "unit/index/test_image.py",
     "irdaemon.index.dense": "unit/index/test_image.py",
-    "irdaemon.index.layout": "unit/index/test_image.py",
     "irdaemon.index.packed": "unit/index/test_lexical.py",
     "irdaemon.ingest.read": "unit/ingest/test_reconcile.py",
     "irdaemon.ledger.corruption": "unit/ledger/test_upgrade.py",
