@@ -99,6 +99,7 @@ COVERED_BY = {
     "irclient.web.serving": "e2e/test_web.py",
     "irclient.web.streams": "integration/irclient/web/test_application.py",
     "irclient.web.views": "integration/irclient/web/test_application.py",
+    "irdaemon.runtime.deadline_http": "integration/runtime/test_model_endpoint.py",
     "irdaemon.cli.commands.*": "unit/cli/test_commands.py",
     "irdaemon.cli.consistency": "e2e/test_crash_loop.py",
     "irdaemon.cli.doctor.*": "unit/cli/test_doctor.py",

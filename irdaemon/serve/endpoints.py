@@ -20,7 +20,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import zmq
-from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import parse_monitor_message
 
 from irclient.keys import Keys
@@ -247,6 +246,8 @@ class Keyring:
     """Admit the holders of the keys that `known` accepts. It has a thread of its own."""
 
     def __init__(self, context: Context, known: Callable[[str], bool]):
+        from zmq.auth.thread import ThreadAuthenticator  # it brings all of asyncio
+
         self._known = known
         self._authenticator = ThreadAuthenticator(context, log=log.getChild("keys"))
         self._authenticator.configure_curve_callback(_ZAP_DOMAIN.decode(), self)
