@@ -4,7 +4,8 @@
 
 A daemon watches N skills and is left alone for M minutes, after the minute that it takes to notice
 that nothing happens. Each thread's wake-ups are its voluntary context switches. What is written is
-what the kernel counts for the process, and the files of its own that changed. Beside it, a Python
+what the kernel counts for the process, and the files of its own that changed. Child processes, such
+as the page's, count with it. Beside it, a Python
 process that waits on a socket for the same time. A whole scan, which an idle hour has two of, is
 measured by itself, and `hour` has both.
 """
@@ -34,16 +35,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--skills", type=int, default=25_000)
     parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--page", type=int, default=0, metavar="PORT", help="with the page, there")
     options = parser.parse_args()
-    keep("quiet", measured(options.skills, options.minutes))
+    found = measured(options.skills, options.minutes, options.page)
+    keep("quiet_page" if options.page else "quiet", found)
 
 
-def measured(skills: int, minutes: float) -> dict[str, Any]:
+def measured(skills: int, minutes: float, page: int = 0) -> dict[str, Any]:
     """Leave a daemon alone; return what it did."""
     with daemon() as running:
         queries = write_skills(running.home / ".claude" / "skills", skills)
         # So that the model is released within the time, as it is within an hour.
-        configure(running.home, "[index]\nidle_minutes = 0.5\n")
+        web = f"[web]\nenabled = true\nport = {page}\n" if page else ""
+        configure(running.home, f"[index]\nidle_minutes = 0.5\n{web}")
         running.start()
         with running.client() as client:
             running.wait_indexed(client, skills)
@@ -104,7 +108,21 @@ def _scan(running: Daemon, client: Client) -> dict[str, Any]:
 
 
 def _seen(pid: int) -> dict[str, Any]:
-    """Return what the kernel has counted for a process so far."""
+    """Return what the kernel has counted for a process and its children so far."""
+    every = [_counted(each) for each in (pid, *_children(pid))]
+    return {
+        "cpu_s": sum(each["cpu_s"] for each in every),
+        "written": sum(each["written"] for each in every),
+        "wakeups": {task: found for each in every for task, found in each["wakeups"].items()},
+    }
+
+
+def _children(pid: int) -> list[int]:
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for each in lists for child in each.read_text().split()]
+
+
+def _counted(pid: int) -> dict[str, Any]:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     io = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
     return {

@@ -3,8 +3,8 @@
     python bench/start.py [SIZE ...] [--idle SECONDS]
 
 The first build ends when everything is embedded; `lexical_s` is when the first words are found. A
-warm start ends with the first answered discover (median of five). Beside it, what a bare interpreter that imports
-numpy takes and weighs.
+warm start ends with the first answered discover (median of five). Beside it, what a bare
+interpreter that imports numpy takes and weighs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,8 @@ def main() -> None:
     parser.add_argument("--idle", type=float, default=20.0, help="seconds to watch it idle")
     options = parser.parse_args()
     floor = _numpy_floor()
-    keep(
-        "start",
-        [_compared(measure(size, options.idle), floor) for size in options.sizes],
-        "records",
-    )
+    rows = [_compared(measure(size, options.idle), floor) for size in options.sizes]
+    keep("start", rows, by="records")
 
 
 def _compared(row: dict[str, Any], floor: dict[str, float]) -> dict[str, Any]:
