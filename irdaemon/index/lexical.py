@@ -167,11 +167,18 @@ def _base_holds(previous: Lexical, mean: float, end: int) -> bool:
     return previous.mean_length == mean and tail <= max(_TAIL, _TAIL_SHARE * end)
 
 
-def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
+def saturated_postings(
+    rows: Rows, start: int, end: int, mean: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+    """Return for each posting of some neighbouring records its term, its record and its value."""
     place, of = rows.terms.span(start, end)
     term_ids, counts = (values.array[place] for values in rows.terms.values)
     norm = _norm(rows.lengths.array, mean).astype(np.float32)
-    return Postings.of(term_ids, of.astype(np.int32), _saturated(counts, norm[of]))
+    return term_ids, of.astype(np.int32), _saturated(counts, norm[of])
+
+
+def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
+    return Postings.of(*saturated_postings(rows, start, end, mean))
 
 
 def _df(rows: Rows) -> NDArray[np.int64]:

@@ -120,16 +120,17 @@ class Rows:
     @classmethod
     def empty(cls, dim: int) -> Rows:
         """Return the rows of a corpus without artifacts."""
-        return cls._build([], [], dim, {})
+        return cls.built([], [], dim, {})
 
     @classmethod
-    def _build(
+    def built(
         cls,
         artifacts: Sequence[tuple[Any, ...]],
         records: Sequence[tuple[Any, ...]],
         dim: int,
         vocabulary: Mapping[str, int],
     ) -> Rows:
+        """Lay out artifacts and their records, as the ledger gives them, without vectors."""
         numbers = np.array([row[0] for row in artifacts], np.int64)
         owners = np.array([row[0] for row in records], np.int64)
         terms = Ragged.of(
@@ -210,7 +211,7 @@ class Rows:
         while artifacts := ledger.index_rows.artifacts(corpus, rows.last, _READ_AT_ONCE):
             records = ledger.index_rows.records(corpus, rows.last, artifacts[-1][0])
             dim, vocabulary = self.vectors.buffer.shape[1], ledger.terms.table()
-            rows = rows._append(Rows._build(artifacts, records, dim, vocabulary))
+            rows = rows._append(Rows.built(artifacts, records, dim, vocabulary))
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)
         if rows._too_many_gone():
@@ -349,6 +350,12 @@ def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) 
     ids = [[vocabulary[t] for t in name_tokens(n) if t in vocabulary] if n else [] for n in names]
     lengths = np.array([len(each) for each in ids], np.int64)
     return Ragged.of(lengths, np.array([number for each in ids for number in each], np.int32))
+
+
+def symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:
+    """Return the words of the symbols that records, as the ledger gives them, are about."""
+    symbols = (_symbol_of(row[4]) for row in records if row[1] == SYMBOL)
+    return {word for symbol in symbols for word in name_tokens(symbol)}
 
 
 def _symbol_of(packed: bytes) -> str:

@@ -107,8 +107,8 @@ def retrieve(index: CorpusIndex, question: Question) -> Retrieved:
     """
     with stage("filter"):
         mask = _mask(index, question)
-    eligible = index.rows.n_records if mask is None else int(np.count_nonzero(mask))
-    dense = question.vector is not None and bool(index.rows.embedded.any())
+    eligible = index.eligible(mask)
+    dense = question.vector is not None and index.has_vectors
     lexical = question.mode != "dense"
     took_part = (("dense",) if dense else ()) + (("lexical",) if lexical else ())
     named = index.names.called(question.text)

@@ -73,9 +73,8 @@ def score_legs(
     index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, named: list[int]
 ) -> Legs:
     """Score the records that `mask` lets through (None: all) by both legs."""
-    usual = max(TOP, 5 * question.k)
-    fetched = question.tuning.fetch_k or usual
-    depth = max(usual, fetched)
+    depth = depth_of(question)
+    fetched = question.tuning.fetch_k or _usual(question)
     with stage("lexical"):
         bm25 = _lexical(index, question, mask)
         matching = np.flatnonzero(bm25 > 0)
@@ -107,6 +106,15 @@ def score_legs(
         named=frozenset(named),
         waiting=waiting if waiting.any() else None,
     )
+
+
+def depth_of(question: Question) -> int:
+    """Return how many records of each leg a question looks at."""
+    return max(_usual(question), question.tuning.fetch_k or 0)
+
+
+def _usual(question: Question) -> int:
+    return max(TOP, 5 * question.k)
 
 
 def cosines_of_all(index: CorpusIndex, question: Question) -> Scores | None:
