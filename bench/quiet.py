@@ -4,7 +4,8 @@
 
 A daemon watches N skills and is left alone for M minutes, after the minute that it takes to notice
 that nothing happens. Each thread's wake-ups are its voluntary context switches. What is written is
-what the kernel counts for the process, and the files of its own that changed. Child processes, such
+what the kernel counts for the process, and the files of its own that changed; the directory of its
+sockets lies in memory, as on any machine with a session manager. Child processes, such
 as the page's, count with it. Beside it, a Python
 process that waits on a socket for the same time. A whole scan, which an idle hour has two of, is
 measured by itself, and `hour` has both.
@@ -16,7 +17,10 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +47,7 @@ def main() -> None:
 
 def measured(skills: int, minutes: float, page: int = 0) -> dict[str, Any]:
     """Leave a daemon alone; return what it did."""
-    with daemon() as running:
+    with daemon() as running, _in_memory(running):
         queries = write_skills(running.home / ".claude" / "skills", skills)
         # So that the model is released within the time, as it is within an hour.
         web = f"[web]\nenabled = true\nport = {page}\n" if page else ""
@@ -77,6 +81,16 @@ def measured(skills: int, minutes: float, page: int = 0) -> dict[str, Any]:
             ),
         },
     }
+
+
+@contextmanager
+def _in_memory(running: Daemon) -> Iterator[None]:
+    """Have a daemon's sockets lie in a directory in memory."""
+    with tempfile.TemporaryDirectory(prefix="irb", dir="/dev/shm") as directory:
+        running.socket = str(Path(directory) / "irdaemon" / "irdaemon.sock")
+        running.env["XDG_RUNTIME_DIR"] = directory
+        yield
+        running.stop()
 
 
 def _left_alone(pid: int, home: Path, seconds: float) -> dict[str, Any]:
@@ -158,7 +172,7 @@ def _told(before: dict[str, Any], after: dict[str, Any], seconds: float) -> dict
 
 def _files(home: Path) -> dict[str, int]:
     """Return when each file and directory of the daemon's own was last changed."""
-    own = [home / ".local", home / "run", home / ".config", home / ".cache"]
+    own = [home / ".local", home / ".config", home / ".cache"]
     paths = [path for top in own if top.exists() for path in top.rglob("*")]
     return {str(path.relative_to(home)): path.lstat().st_mtime_ns for path in paths}
 

@@ -102,7 +102,8 @@ class SupervisorThread(threading.Thread):
         if now - self._found_at >= _FOUND_EVERY_S:
             self._found_at = now
             self._find()
-        if now - self._examined_at >= _EXAMINED_EVERY_S:
+        # Where nothing happens nothing becomes stale, and each time takes milliseconds.
+        if now - self._examined_at >= _EXAMINED_EVERY_S * self.sleep_s() / BUSY_S:
             self._examined_at = now
             self._limits.tick(now)
             self._examine(self._engine.health())
