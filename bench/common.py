@@ -194,12 +194,20 @@ def figures(samples: Sequence[float]) -> dict[str, float]:
     }
 
 
-def keep(name: str, results: Any) -> None:
-    """Print results as a table of lines, and write them with the machine's load."""
+def keep(name: str, results: Any, by: str = "") -> Any:
+    """Print results as a table of lines, and write them with the machine's load; return them.
+
+    With `by`, the name of a number in each row, rows of before with other numbers are kept beside
+    these: what takes long is measured by itself.
+    """
     rows = results if isinstance(results, list) else [results]
     for row in rows:
         print(json.dumps(row))
     RESULTS.mkdir(exist_ok=True)
+    if by:
+        now = {row[by] for row in rows}
+        others = [row for row in kept_results(name) if row[by] not in now]
+        results = sorted([*others, *rows], key=lambda row: row[by])
     kept = {
         "load": round(os.getloadavg()[0], 2),
         "cores": os.cpu_count(),
@@ -207,6 +215,13 @@ def keep(name: str, results: Any) -> None:
         "results": results,
     }
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    return results
+
+
+def kept_results(name: str) -> Any:
+    """Return the results that were kept last; none where there are none."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
 
 
 def peer_python() -> str:

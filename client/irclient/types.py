@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from irclient.errors import QueryError
+<<<<<<< HEAD
 
 MODES = ("hybrid", "dense", "lexical")
 FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr", "alpha+mmr")
@@ -59,6 +60,14 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain_data(item) for item in value]
     return value
+=======
+from irclient.fast.choices import FUSIONS as FUSIONS
+from irclient.fast.choices import LEVELS as LEVELS
+from irclient.fast.choices import MODES as MODES
+from irclient.fast.choices import STRATEGIES as STRATEGIES
+from irclient.fast.plain import Plain as Plain
+from irclient.fast.plain import plain_data as plain_data
+>>>>>>> starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +146,8 @@ class Query(Plain):
         return cls(**known)
 
 
-def as_query(asked: Query | str) -> Query:
-    """Return a query as it is, and a text as the query of that text.
+def as_query(asked: Query | str | Mapping[str, Any]) -> Query:
+    """Return a query as it is, and a text or plain data as the query of that.
 
     Raises QueryError for anything else.
     """
@@ -146,6 +155,8 @@ def as_query(asked: Query | str) -> Query:
         return Query(asked)
     if isinstance(asked, Query):
         return asked
+    if isinstance(asked, Mapping):
+        return Query.from_dict(asked)
     raise QueryError(f"a query is a text or a Query, not {asked!r:.60}")
 
 

@@ -10,7 +10,7 @@ import logging
 import os
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irclient import wire
 from irclient.errors import QueryError, Unavailable
@@ -24,10 +24,8 @@ from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
-from irdaemon.engine.evaluation import EvaluationRequest
 from irdaemon.engine.learning import effect
 from irdaemon.engine.queue import Job
-from irdaemon.evaluate import Case, Grid
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
 from irdaemon.library import analysed, inmemory
@@ -46,6 +44,9 @@ from irdaemon.types import Query, Selection, Use
 from irdaemon.usage.gaps import LEAST
 from irdaemon.usage.given import given_uses
 from irdaemon.usage.offers import NotedAnswer
+
+if TYPE_CHECKING:
+    from irdaemon.evaluate import Case
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +139,9 @@ def _stages(laps: Laps) -> list[dict[str, Any]]:
 
 def evaluate(engine: Engine, args: Args) -> Any:
     """Return how good the answers to cases are; keep it, but for limited clients."""
+    from irdaemon.engine.evaluation import EvaluationRequest
+    from irdaemon.evaluate import Grid
+
     wanted = EvaluationRequest(
         baseline=args.get("baseline", False),
         curve=args.get("curve", False),
@@ -163,6 +167,8 @@ def _cases(args: Args) -> list[Case]:
     given = args.get("cases", ())
     if not given:
         raise QueryError("there are no cases", 'give some: {"query": "...", "gold": ["id"]}')
+    from irdaemon.evaluate import Case
+
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 
