@@ -53,7 +53,8 @@ class EngineOptions:
     were made already, by the names that corpora have for them; `tuning`: how legs are fused;
     `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
     due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
-    is waited for at most `model_timeout_s`; `usage`: where use is noted, None for nowhere.
+    is waited for at most `model_timeout_s`; `usage`: where use is noted, None for nowhere;
+    `workers`: child processes that may read where there is much to read, 0 for none.
     """
 
     images: Images | None = None
@@ -70,6 +71,7 @@ class EngineOptions:
     model: ModelEndpoint | None = None
     model_timeout_s: float = 10.0
     usage: UsageOptions | None = None
+    workers: int = 0
 
 
 class Served(NamedTuple):
