@@ -30,8 +30,11 @@ class Terms:
 
     def ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
-        table = self.table()
-        return [table[term] if term in table else self._add(term) for term in terms]
+        table, terms = self.table(), list(terms)
+        ids = list(map(table.get, terms))
+        if None in ids:
+            self._add([term for term, id in zip(terms, ids, strict=True) if id is None])
+        return list(map(table.__getitem__, terms))
 
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
         """Take over the ids of another ledger, while there are none here."""
@@ -53,8 +56,8 @@ class Terms:
                 self._store.run_many("UPDATE terms SET term = ? WHERE id = ?", unused)
             self._table = dict(self._store.all("SELECT term, id FROM terms"))
 
-    def _add(self, term: str) -> int:
-        number = len(self._table)
-        self._store.run("INSERT INTO terms(id, term) VALUES (?, ?)", number, term)
-        self._table[term] = number
-        return number
+    def _add(self, terms: Iterable[str]) -> None:
+        first = len(self._table)
+        new = list(enumerate(dict.fromkeys(terms), start=first))
+        self._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", new)
+        self._table.update((term, number) for number, term in new)
