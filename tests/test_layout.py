@@ -48,6 +48,8 @@ COVERED_BY = {
     "irclient.agents.install.json_file": "unit/irclient/agents/install/test_changes.py",
     "irclient.agents.install.targets": "unit/irclient/agents/install/test_changes.py",
     "irclient.agents.install.toml_file": "unit/irclient/agents/install/test_changes.py",
+    "irdaemon.ingest.reader_process": "integration/ingest/test_bulk.py",
+    "irdaemon.ingest.stale": "unit/ingest/test_reconcile.py",
     "irdaemon.daemon.synopsis_thread": "e2e/test_models.py",
     "irdaemon.discovery.parts": "conformance/test_conformance.py",
     "irdaemon.index.backend": "conformance/test_conformance.py",
