@@ -132,11 +132,31 @@ class Daemon:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
+    def memory_mb(self) -> dict[str, float]:
+        """Return the memory of it and of its children in megabytes, each page shared out.
+
+        `pss` counts the pages of mapped files, `anon` does not.
+        """
+        assert self.process is not None
+        every = [self.process.pid, *_children(self.process.pid)]
+        rolled = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in every]
+        return {"pss": _summed(rolled, "Pss"), "anon": _summed(rolled, "Pss_Anon")}
+
     def cpu_s(self) -> float:
         """Return the processor seconds it has used."""
         assert self.process is not None
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [each for child in map(int, listed) for each in (child, *_children(child))]
+
+
+def _summed(rolled: Sequence[str], name: str) -> float:
+    lines = (line for text in rolled for line in text.splitlines() if line.startswith(f"{name}:"))
+    return round(sum(int(line.split()[1]) for line in lines) / 1024, 1)
 
 
 @contextmanager

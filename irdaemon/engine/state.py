@@ -30,6 +30,7 @@ from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.retrieve.rerank import Rereading
+from irdaemon.runtime.minutes import AnswerMinutes
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.selection.calibrate import check_labels
 from irdaemon.types import Tuning, Use
@@ -115,6 +116,7 @@ class State:
         noted = options.usage if not ledger.read_only else None
         self.usage = UsageNotes(noted, clock) if noted else None
         self.tier_times = TierTimes()
+        self.answered = AnswerMinutes()
         self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
         # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
