@@ -9,65 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from dataclasses import fields as fields_of
-from functools import cache
 from typing import Any, NamedTuple
 
 from irclient.errors import QueryError
-<<<<<<< HEAD
-
-MODES = ("hybrid", "dense", "lexical")
-FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr", "alpha+mmr")
-LEVELS = ("metadata", "body", "bundled")
-STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_threshold")
-
-
-class Plain:
-    """Convert between a dataclass and plain data."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, nested values included."""
-        return plain_fields(self)
-
-    @classmethod
-    def known(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the items of `data` that name a field of this type."""
-        names = _names(cls)  # type: ignore[arg-type]
-        return {key: value for key, value in data.items() if key in names}
-
-
-@cache
-def _names(kind: Any) -> dict[str, None]:
-    """Return the names of a type's fields, in their order: asked for many times an answer."""
-    return dict.fromkeys(field.name for field in fields_of(kind))
-
-
-def plain_fields(value: Plain) -> dict[str, Any]:
-    """Return the fields of a value as plain data, nested values included."""
-    return {name: plain_data(getattr(value, name)) for name in _names(type(value))}  # type: ignore[arg-type]
-
-
-def plain_data(value: Any) -> Any:
-    """Return a value with the types of this file, however deep, as plain data."""
-    if value is None or isinstance(value, (str, int, float)):  # most values, and the cheapest check
-        return value
-    if isinstance(value, Plain):
-        return value.to_dict()
-    if isinstance(value, Mapping):
-        return {key: plain_data(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain_data(item) for item in value]
-    return value
-=======
 from irclient.fast.choices import FUSIONS as FUSIONS
 from irclient.fast.choices import LEVELS as LEVELS
 from irclient.fast.choices import MODES as MODES
 from irclient.fast.choices import STRATEGIES as STRATEGIES
 from irclient.fast.plain import Plain as Plain
 from irclient.fast.plain import plain_data as plain_data
->>>>>>> starts
+from irclient.fast.plain import plain_fields as plain_fields
 
 
 @dataclass(frozen=True, slots=True)

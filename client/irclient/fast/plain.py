@@ -15,14 +15,19 @@ class Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, nested values included."""
-        fields = self.__dataclass_fields__  # type: ignore[attr-defined]
-        return {name: plain_data(getattr(self, name)) for name in fields}
+        return plain_fields(self)
 
     @classmethod
     def known(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the items of `data` that name a field of this type."""
         names = cls.__dataclass_fields__  # type: ignore[attr-defined]
         return {key: value for key, value in data.items() if key in names}
+
+
+def plain_fields(value: Plain) -> dict[str, Any]:
+    """Return the fields of a value as plain data, nested values included."""
+    names = value.__dataclass_fields__  # type: ignore[attr-defined]
+    return {name: plain_data(getattr(value, name)) for name in names}
 
 
 def plain_data(value: Any) -> Any:
