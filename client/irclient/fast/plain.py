@@ -26,8 +26,8 @@ class Plain:
 
 def plain_fields(value: Plain) -> dict[str, Any]:
     """Return the fields of a value as plain data, nested values included."""
-    fields = value.__dataclass_fields__  # type: ignore[attr-defined]
-    return {name: plain_data(getattr(value, name)) for name in fields}
+    names = value.__dataclass_fields__  # type: ignore[attr-defined]
+    return {name: plain_data(getattr(value, name)) for name in names}
 
 
 def plain_data(value: Any) -> Any:
