@@ -18,7 +18,7 @@ _ENGINES: Mapping[str, tuple[str, str]] = {
 }
 
 
-class Engine(Protocol):
+class BackendModule(Protocol):
     """A module that makes backends."""
 
     def make(self, url: str, password: str | None) -> IndexBackend:
@@ -42,7 +42,7 @@ def make_backend(url: str, password_env: str = "") -> IndexBackend:
     return engine_of(url).make(url, password)
 
 
-def engine_of(url: str) -> Engine:
+def engine_of(url: str) -> BackendModule:
     """Return the module for the scheme of a URL. Raises ConfigError."""
     scheme = url.partition(":")[0]
     if "://" not in url or scheme not in _ENGINES:
@@ -50,7 +50,7 @@ def engine_of(url: str) -> Engine:
         raise ConfigError(f"no backend has the scheme {scheme!r}", f"known: {known}")
     module, extra = _ENGINES[scheme]
     try:
-        return cast(Engine, importlib.import_module(module))
+        return cast(BackendModule, importlib.import_module(module))
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("irdaemon"):
             raise

@@ -71,11 +71,16 @@ class Server:
         try:
             parameters = conninfo_to_dict(url)
         except psycopg.ProgrammingError:
+            parameters = {"port": "none"}
+        ports = str(parameters.get("port") or "").split(",")
+        # Where a password has signs that end it, its rest is taken for something else.
+        odd = any(port and not port.isdigit() for port in ports)
+        if odd or set("@/") & set(str(parameters.get("dbname") or "")):
             raise ConfigError(
                 "the URL of the backend is not one that PostgreSQL understands",
                 "postgresql://user@host:5432/database; in names and passwords write @ as %40,"
                 " / as %2F, : as %3A",
-            ) from None
+            )
         return cls({**parameters, "password": password} if password is not None else parameters)
 
     def __repr__(self) -> str:
