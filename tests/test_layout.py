@@ -138,6 +138,7 @@ COVERED_BY = {
     "irdaemon.evaluate.runs": "unit/evaluate/test_evaluate.py",
     "irdaemon.index": "unit/index/test_image.py",
     "irdaemon.index.backends": "integration/index/backends/test_making.py",
+    "irdaemon.index.backends.state": "integration/index/backends/test_admin.py",
     "irdaemon.index.backends.scope": "conformance/test_conformance.py",
     "irdaemon.index.backends.postgres.*": "conformance/test_conformance.py",
     "irdaemon.index.conditions": "unit/retrieve/test_where.py",

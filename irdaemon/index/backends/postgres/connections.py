@@ -83,6 +83,16 @@ class Server:
             )
         return cls({**parameters, "password": password} if password is not None else parameters)
 
+    def hosts(self) -> list[Server]:
+        """Return a server of each host."""
+        names = str(self.parameters.get("host") or "").split(",")
+        ports = str(self.parameters.get("port") or "").split(",")
+        ports = ports * len(names) if len(ports) == 1 else ports
+        every = [{"host": n, "port": p} for n, p in zip(names, ports, strict=False)]
+        given = [{name: value for name, value in each.items() if value} for each in every]
+        plain = {k: v for k, v in self.parameters.items() if k not in ("host", "port")}
+        return [Server({**plain, **each}) for each in given]
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -189,9 +199,9 @@ class Connections:
         """Return a connection whose server has the tables that this version works with."""
         try:
             check_format(connection, self.server)
-        except IRError as error:
+        except BaseException as error:
             connection.close()
-            raise self._fails(error) from error
+            raise self._fails(error) if isinstance(error, IRError) else error
         return connection
 
     def _fails(self, error: IRError) -> IRError:
