@@ -67,11 +67,12 @@ class MadeItem:
 class MadeCorpus:
     """What a corpus should hold, and the deltas that take a backend there."""
 
-    def __init__(self, name="c", ledger="ledger-1"):
+    def __init__(self, name="c", ledger="ledger-1", generation=0):
         self.name, self.ledger = name, ledger
         self.items = {}
-        self.generation = 0
+        self.generation = generation
         self.last = 0
+        self.sent = False
 
     def totals(self):
         records = [each for item in self.items.values() for each in item.records()]
@@ -102,13 +103,14 @@ class MadeCorpus:
 
     def delta(self, fence, came=(), gone=(), base=None):
         """Change the corpus, and return the delta for that."""
-        before, previous = self.df(), self.generation
+        before, previous, sent_before = self.df(), self.generation, self.sent
+        self.sent = True
         for number in gone:
             del self.items[number]
         for item in came:
             self.items[item.number] = item
         self.generation += 1
-        whole = base == 0 or previous == 0
+        whole = base == 0 or not sent_before
         sent = list(self.items.values()) if whole else list(came)
         now = self.df()
         terms = {*now} if whole else {*before, *now}

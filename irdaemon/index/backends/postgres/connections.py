@@ -199,9 +199,12 @@ class Connections:
         """Return a connection whose server has the tables that this version works with."""
         try:
             check_format(connection, self.server)
-        except BaseException as error:
+        except IRError as error:
             connection.close()
-            raise self._fails(error) if isinstance(error, IRError) else error
+            raise self._fails(error) from error
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _fails(self, error: IRError) -> IRError:
