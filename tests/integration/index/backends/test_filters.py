@@ -1,42 +1,50 @@
 """A filter means on the server what it means in memory, whatever the values."""
 
-from itertools import count
+import random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from irdaemon.index.columns import Columns
 from irdaemon.index.rows import Rows, name_key
 from irdaemon.retrieve.where import mask_of
 from tests.support.filled import HOLDER, MadeCorpus, owners, vector_of, wanted
 
-SCALARS = st.sampled_from([None, True, False, 0, 1, 2, -1, 1.0, 1.5, 0.0, "", "a", "b", "1", "é"])
-VALUES = st.one_of(
-    SCALARS, st.lists(SCALARS, max_size=3), st.just({"a": 1}), st.just([["a"]]), st.just([1, "a"])
-)
-FIELDS = st.dictionaries(st.sampled_from(["f", "g", "h"]), VALUES, max_size=3)
-CONDITIONS = st.one_of(
-    VALUES.filter(lambda value: not isinstance(value, dict)),
-    st.dictionaries(
-        st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), SCALARS, min_size=1
-    ),
-    st.builds(lambda name, some: {name: some}, st.sampled_from(["$in", "$nin"]), st.lists(SCALARS)),
-    st.builds(lambda value: {"$exists": value}, st.booleans()),
-)
-WHERE = st.recursive(
-    st.dictionaries(st.sampled_from(["f", "g", "h", "none"]), CONDITIONS, max_size=2),
-    lambda inner: st.one_of(
-        st.builds(lambda of: {"$not": of}, inner),
-        st.builds(lambda name, of: {name: of}, st.sampled_from(["$and", "$or"]), st.lists(inner)),
-        st.builds(lambda one, other: {**one, "$not": other}, inner, inner),
-    ),
-    max_leaves=5,
-)
+SCALARS = (None, True, False, 0, 1, 2, -1, 1.0, 1.5, 0.0, "", "a", "b", "1", "é")
+COMPOUND = ({"a": 1}, [["a"]], [], [1, "a"], [None], [True, 1.0], ["a", "b"])
+FIELDS = ("f", "g", "h")
+COMPARISONS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
-# Of each corpus that takes the place of the one before, which would else be the same.
-GENERATIONS = count(1, 1_000)
+
+def fields(chosen):
+    """Return some fields with values of all types."""
+    values = SCALARS + COMPOUND
+    return {name: chosen.choice(values) for name in chosen.sample(FIELDS, chosen.randint(0, 3))}
+
+
+def condition(chosen):
+    """Return a condition on a field."""
+    some = [chosen.choice(SCALARS) for _ in range(chosen.randint(0, 3))]
+    return chosen.choice(
+        [
+            chosen.choice(SCALARS + COMPOUND[1:]),
+            {name: chosen.choice(SCALARS) for name in chosen.sample(COMPARISONS, 2)},
+            {chosen.choice(COMPARISONS): chosen.choice(SCALARS)},
+            {chosen.choice(["$in", "$nin"]): some},
+            {"$exists": chosen.choice([True, False])},
+        ]
+    )
+
+
+def where(chosen, depth=3):
+    """Return a filter."""
+    names = chosen.sample((*FIELDS, "none"), chosen.randint(0, 2))
+    made = {name: condition(chosen) for name in names}
+    if depth and chosen.random() < 0.6:
+        inner = [where(chosen, depth - 1) for _ in range(chosen.randint(0, 3))]
+        junction = chosen.choice(["$and", "$or", "$not"])
+        made[junction] = where(chosen, depth - 1) if junction == "$not" else inner
+    return made
 
 
 def index_of(items):
@@ -46,58 +54,33 @@ def index_of(items):
     return Columns(rows), [row[0] for row in records]
 
 
-@pytest.fixture
-def filled(backend):
-    """Give the backend with a corpus of items that have random fields, and those."""
-    return backend, backend.lease("c", HOLDER)
+@pytest.mark.parametrize("seed", range(3))
+def test_any_filter_lets_through_just_what_it_does_in_memory(backend, seed):
+    chosen, corpus = random.Random(seed), MadeCorpus()
+    items = [
+        corpus.add([{1: 1.0}], fields=fields(chosen), metadata=fields(chosen)) for _ in range(25)
+    ]
+    backend.apply(corpus.delta(backend.lease("c", HOLDER), items))
+    check(backend, items, [where(chosen) for _ in range(40)])
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(
-    fields=st.lists(st.tuples(FIELDS, FIELDS), min_size=8, max_size=20),
-    filters=st.lists(WHERE, min_size=5, max_size=15),
-)
-def test_any_filter_lets_through_just_what_it_does_in_memory(filled, fields, filters):
-    backend, fence = filled
-    corpus = MadeCorpus(generation=next(GENERATIONS))
-    items = [corpus.add([{1: 1.0}], fields=own, metadata=more) for own, more in fields]
-    backend.apply(corpus.delta(fence, items, base=0))
-    check(backend, items, filters)
-
-
-@settings(
-    max_examples=8,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(
-    steps=st.lists(
-        st.tuples(st.lists(FIELDS, max_size=3), st.integers(0, 2)), min_size=2, max_size=5
-    ),
-    where=WHERE,
-)
-def test_a_filter_holds_through_any_changes(filled, steps, where):
-    backend, fence = filled
-    corpus = MadeCorpus(generation=next(GENERATIONS))
-    for at, (came, gone) in enumerate(steps):
-        items = [corpus.add([{1: 1.0}], fields=own) for own in came]
-        old = list(corpus.items)[:gone]
-        backend.apply(corpus.delta(fence, items, old, base=None if at else 0))
-        check(backend, list(corpus.items.values()), [where, {"f": 1}])
+def test_a_filter_holds_through_any_changes(backend):
+    chosen, corpus, fence = random.Random(9), MadeCorpus(), backend.lease("c", HOLDER)
+    for _ in range(8):
+        items = [corpus.add([{1: 1.0}], fields=fields(chosen)) for _ in range(chosen.randint(0, 4))]
+        gone = chosen.sample(list(corpus.items), min(len(corpus.items), chosen.randint(0, 3)))
+        backend.apply(corpus.delta(fence, items, gone))
+        check(backend, list(corpus.items.values()), [where(chosen) for _ in range(6)])
 
 
 def check(backend, items, filters):
     columns, whose = index_of(items)
-    for where in filters:
-        mask = mask_of(where, columns)
+    for each in filters:
+        mask = mask_of(each, columns)
         right = sorted({whose[at] for at in np.flatnonzero(mask)})
-        found = backend.found("c", wanted([1], vector_of(1), where=where))
-        assert owners(found) == right, where
-        assert found.eligible == int(mask.sum()) or not where
+        found = backend.found("c", wanted([1], vector_of(1), where=each))
+        assert owners(found) == right, each
+        assert found.eligible == int(mask.sum())
 
 
 def test_kinds_of_surfaces_are_filtered_as_fields_are(backend):
