@@ -139,7 +139,7 @@ BEGIN
         'artifacts (artifact)', 'artifacts (id_key)', 'artifacts (name_key)', 'naming (term)',
         'naming (artifact)', 'records (record)', 'slots (record)', 'vectors (record)',
         'waiting (digest)', 'waiting (record)',
-        'postings (term, record) INCLUDE (count, length)', 'frequencies (term)',
+        'postings (term, space, record) INCLUDE (count, length)', 'frequencies (term)',
         'field_values (field, code)'] LOOP
         part := split_part(line, ' ', 1) || '_' || made;
         EXECUTE format('CREATE INDEX ON irdaemon.%I %s', part, substr(line, strpos(line, '(')));
