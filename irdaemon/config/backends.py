@@ -1,0 +1,108 @@
+"""Where the index of a corpus lies: in this daemon's memory, and in an engine for others to search.
+
+An engine is named by its URL, or by those of several servers among which corpora are divided. No
+password stands in a URL: the file is read by programs and shown on screens.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from irdaemon.config.checking import ConfigText
+
+LOCAL = "local"
+SCHEMES = ("postgresql", "qdrant")
+# What is a person's own leaves this machine only where that person says so.
+_UNSHARED = ("sessions",)
+_HINT = (
+    "leave it out: a file named by PGPASSFILE has it, or a variable of the environment"
+    ' ([index] backend_password_env = "NAME")'
+)
+_SECRET = ("password", "passwd", "sslpassword", "api_key", "api-key", "apikey", "token")
+# User information up to the last @ of what stands before the path.
+_USER_INFORMATION = re.compile(r"(?<=://)[^/?#]*@")
+
+
+# "local", a URL, or several.
+Backend = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BackendAddress:
+    """An engine: the URLs of its servers, and the variable that holds their password, "" for none.
+
+    Two with the same servers are equal, in whatever order those are named.
+    """
+
+    urls: tuple[str, ...]
+    password_env: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Return the URLs for a person, without what may be a secret."""
+        return ", ".join(map(redacted, self.urls))
+
+
+def redacted(url: str) -> str:
+    """Return a URL without its user information and without its parameters."""
+    return _USER_INFORMATION.sub("", url).partition("?")[0]
+
+
+def wrong_in_backend(value: Any) -> tuple[str, str]:
+    """Return what is wrong with a value of `backend`, and a hint; "" where nothing is.
+
+    The message repeats no password.
+    """
+    urls = value if isinstance(value, list) else [value]
+    if value == LOCAL:
+        return "", ""
+    if not urls or not all(isinstance(each, str) for each in urls):
+        return f"backend must be {LOCAL!r}, a URL or a list of URLs", f'backend = "{LOCAL}"'
+    if len(set(urls)) < len(urls):
+        return "backend names a server twice", "leave one out"
+    return next((wrong for url in urls if (wrong := _wrong_in_url(url))[0]), ("", ""))
+
+
+def _wrong_in_url(url: str) -> tuple[str, str]:
+    known = f"backends: {LOCAL}, {', '.join(f'{each}://HOST/NAME' for each in SCHEMES)}"
+    try:
+        parts = urlsplit(url)
+        secret, scheme = _has_password(url), parts.scheme
+    except ValueError:
+        return f"{redacted(url)!r} is no URL", known
+    if secret:
+        return f"the URL of a backend has a password in it ({redacted(url)})", _HINT
+    if scheme not in SCHEMES:
+        return f"{redacted(url)!r} is no backend", known
+    return "", ""
+
+
+def _has_password(url: str) -> bool:
+    parts = urlsplit(url)
+    user = _USER_INFORMATION.search(url)
+    named = {name.casefold() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    return bool(user and ":" in user[0]) or bool(named & set(_SECRET))
+
+
+def checked_backend(table: str, value: Any, where: ConfigText) -> Backend:
+    """Return a value of `backend`. Raises ConfigError."""
+    wrong, hint = wrong_in_backend(value)
+    if wrong:
+        raise where.error(table, "backend", wrong, hint)
+    return tuple(value) if isinstance(value, list) else str(value)
+
+
+def is_shared(kind: str, share: bool | None) -> bool:
+    """Return whether a corpus may lie elsewhere; `share` is what its table says, None: nothing."""
+    return kind not in _UNSHARED if share is None else share
+
+
+def addressed(value: Backend, password_env: str = "") -> BackendAddress | None:
+    """Return the engine that a valid value of `backend` names; None for this daemon alone."""
+    if value == LOCAL:
+        return None
+    urls = (value,) if isinstance(value, str) else tuple(sorted(value))
+    return BackendAddress(urls, password_env)
