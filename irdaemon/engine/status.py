@@ -95,7 +95,17 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
         "skipped": _skipped(state, ledger, corpus.name),
         "writable": bool(corpus.managed or corpus.writable),
         "reindex": corpus.reindex.on,
+        **_copy(state, corpus.name),
     }
+
+
+def _copy(state: State, name: str) -> dict[str, Any]:
+    """Return how the copy of a corpus is that a backend has, and for how long it is not level."""
+    facts = state.copies.get(name)
+    if facts is None:
+        return {}
+    behind_s = 0.0 if facts.since is None else round(max(0.0, state.clock() - facts.since), 1)
+    return {"copy": {**facts.to_dict(), "behind_s": behind_s}}
 
 
 def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:

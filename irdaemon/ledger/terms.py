@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
 
+_AT_ONCE = 500
 _BLANK = "\0"  # no analysis gives a term that begins so
 
 
@@ -32,6 +33,17 @@ class Terms:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
         table = self.table()
         return [table[term] if term in table else self._add(term) for term in terms]
+
+    def words(self, ids: Collection[int]) -> dict[str, int]:
+        """Return the words of some ids, with these, without reading the others; no blank ones."""
+        wanted, found = sorted(ids), dict[str, int]()
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = wanted[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            found.update(
+                self._store.all(f"SELECT term, id FROM terms WHERE id IN ({marks})", *part)
+            )
+        return {word: number for word, number in found.items() if not word.startswith(_BLANK)}
 
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
         """Take over the ids of another ledger, while there are none here."""
