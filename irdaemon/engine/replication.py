@@ -189,7 +189,7 @@ class Replication:
             copy.renewed_at = now
         index = served.snapshot.corpora[copy.corpus]
         if index is not copy.sent:
-            with self.state.reading() as ledger:
+            with self.state.reading() as ledger, ledger.one_moment():
                 if not _is_of(ledger, index):
                     return
                 self._begin(copy)

@@ -103,7 +103,7 @@ class State:
         self.corruption: Corruption | None = None
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
-            self.embedders.vector, Rereading.by(_reranker(options.reranker)), options.tuning
+            self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
         )
         # What takes long over a synopsis may still be quick to choose.
         self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
@@ -226,7 +226,7 @@ def _resting(endpoint: ModelEndpoint | None) -> RestingModel | None:
     return RestingModel(endpoint.completed) if endpoint else None
 
 
-def _reranker(name: str) -> Reranker:
+def reranker_named(name: str) -> Reranker:
     """Return the reranker of that name; one whose error explains why where it cannot be used."""
     if not name:
         return NOT_CONFIGURED

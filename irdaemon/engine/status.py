@@ -58,7 +58,7 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
         **_of_corpus(state, ledger, corpus, index),
         "embedder": corpus.embedder,
         "served_by": index.embedder,
-        "floors": {mode: _floor(floor) for mode, floor in index.floors.items()},
+        "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
         "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
@@ -174,7 +174,8 @@ def _overlong(ledger: Ledger, corpus: Corpus) -> int:
     return ledger.entries.skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
 
 
-def _floor(floor: Floor) -> dict[str, Any]:
+def floor_facts(floor: Floor) -> dict[str, Any]:
+    """Return what is told of a floor."""
     names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
     return {**{name: getattr(floor, name) for name in names}, "applied": trusted(floor)}
 

@@ -21,12 +21,21 @@ import zmq
 from irclient import wire
 from irclient.errors import IRError, Unavailable
 from irdaemon.engine import Engine
+from irdaemon.engine.front import FrontEngine
 from irdaemon.runtime.deadline import too_late, until
 from irdaemon.serve.access import Scope
 from irdaemon.serve.documents import ClientDocuments, DocumentStore, Sender
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
 from irdaemon.serve.limits import Rates
-from irdaemon.serve.ops import WITH_DOCUMENTS, Cost, ServeRules, cost, handle, read_request
+from irdaemon.serve.ops import (
+    WITH_DOCUMENTS,
+    Cost,
+    ServeRules,
+    cost,
+    front_cost,
+    handle,
+    read_request,
+)
 from irdaemon.serve.workers import Task, WorkerPools
 
 log = logging.getLogger(__name__)
@@ -40,6 +49,8 @@ _WORKERS: Mapping[Cost, int] = {
     # These do nothing but wait, for the writer or for a model.
     "waiting": 16,
     "model": 8,
+    # Nor these, for a backend.
+    "remote": 16,
 }
 _HANDLED_AT_ONCE = 64
 # Replies kept for a client that does not read them; later ones are dropped. libzmq learns what was
@@ -56,7 +67,7 @@ class RequestLoop:
     `requested_at` is when, on the monotonic clock, the last request came.
     """
 
-    def __init__(self, engine: Engine, rules: ServeRules, max_message_bytes: int):
+    def __init__(self, engine: Engine | FrontEngine, rules: ServeRules, max_message_bytes: int):
         self.rules = rules
         self.requested_at = time.monotonic()
         self.context: Context = zmq.Context()
@@ -179,7 +190,7 @@ class RequestLoop:
             request, scope = read_request(data, rules, caller.peer)
         except IRError as error:
             return _reply(caller, wire.pack_error(0, error))
-        pool = cost(request, self._engine.may_ask_model(request.args))
+        pool = self._cost(request)
         documents = self._documents_of(caller, request, scope)
         if pool == "quick":
             return _reply(caller, handle(self._engine, request, scope, rules.serve, documents))
@@ -193,6 +204,12 @@ class RequestLoop:
 
         task = Task(request, run, lambda reply: _reply(caller, reply), deadline)
         self._pools.add(pool, task)
+
+    def _cost(self, request: wire.Request) -> Cost:
+        engine = self._engine
+        if isinstance(engine, FrontEngine):
+            return front_cost(request)
+        return cost(request, engine.may_ask_model(request.args))
 
     def _documents_of(
         self, caller: Caller, request: wire.Request, scope: Scope
