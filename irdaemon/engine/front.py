@@ -6,8 +6,10 @@ away it is answered `unavailable`, and never that nothing applies.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -31,6 +33,7 @@ from irdaemon.engine.front_backends import FrontBackend, FrontBackends
 from irdaemon.engine.state import EngineOptions, reranker_named
 from irdaemon.index import Snapshot
 from irdaemon.index.backend import IndexBackend, StoredText, Totals
+from irdaemon.index.backends.scope import seeing_only
 from irdaemon.retrieve.rerank import Rereading
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
@@ -154,15 +157,23 @@ class FrontEngine:
         return replace(answer, results=hits)
 
     def _catch_up(self, query: Query) -> list[str]:
-        """Wait until what was written last is searched; return the corpora of which it is not."""
+        """Wait until what was written last is searched; return the corpora of which it may not be.
+
+        What was written last is known at the server that is written to.
+        """
         until = time.monotonic() + query.wait_ms / 1e3
         self.refresh()
         behind = []
         for index in asked(self.snapshot, query.corpora):
-            side, newest = self._held(index.corpus)
-            left_s = max(0.0, until - time.monotonic())
-            if side.backend.wait(index.corpus, newest.generation, left_s) < newest.generation:
-                behind.append(index.corpus)
+            backend, name = self._held(index.corpus)[0].backend, index.corpus
+            try:
+                newest = backend.newest(name)
+                left_s = max(0.0, until - time.monotonic())
+                reached = backend.wait(name, newest, left_s) >= newest
+            except Unavailable:
+                reached = False
+            if not reached:
+                behind.append(name)
         self.refresh()
         return behind
 
@@ -242,6 +253,10 @@ class FrontEngine:
 
     def _facts(self) -> overview.FrontFacts:
         return overview.FrontFacts(self.backends, self.missing, self.host.facts(), self.clock())
+
+    def limited_to(self, corpora: Collection[str] | None) -> AbstractContextManager[None]:
+        """Have backends give nothing of other corpora to what runs inside, None: of all."""
+        return contextlib.nullcontext() if corpora is None else seeing_only(corpora)
 
     def elsewhere(self, what: str, corpora: Collection[str] = ()) -> Unavailable:
         """Return the error of what only the daemon that writes a corpus can do, naming it."""

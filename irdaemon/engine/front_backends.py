@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field
 
 from irclient.errors import Unavailable
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.backend import IndexBackend, Totals
 from irdaemon.index.remote import Vocabularies, remote_index
+from irdaemon.runtime.deadline import answering_within
 
 log = logging.getLogger(__name__)
 
+_ANSWERS_WITHIN_S = 5.0
 _NOT_ASKED = "it was not asked yet"
 _HINT = "it is tried again every second; irc status says since when"
 
@@ -35,7 +38,8 @@ class FrontBackend:
     def ask(self, now: float) -> None:
         """Ask it what it has; where it does not answer keep what it said before."""
         try:
-            totals = self.backend.totals()
+            with answering_within(_ANSWERS_WITHIN_S, self.name):
+                totals = self.backend.totals()
         except Unavailable as error:
             self._note(error.message, now)
             return
@@ -68,9 +72,12 @@ class FrontBackends:
         self._vocabularies = Vocabularies()
 
     def refresh(self) -> bool:
-        """Ask every backend what it has; return whether that is other than before."""
+        """Ask every backend what it has; return whether that is other than before.
+
+        That is of all corpora, whatever the client may see whose request it is asked in.
+        """
         for each in self.every:
-            each.ask(self._clock())
+            Context().run(each.ask, self._clock())
         before, holding = self.snapshot.corpora, self.holding()
         indexes = {
             name: self._index(side, side.totals[name], before.get(name))

@@ -8,8 +8,8 @@ way, on either side, is sent again, and nothing twice; what cannot be made to fo
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -35,7 +35,7 @@ from irdaemon.index.deltas import (
     totals_of,
 )
 from irdaemon.ledger import Ledger
-from irdaemon.runtime.deadline import until
+from irdaemon.runtime.deadline import answering_within
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class Replication:
 
     def close(self) -> None:
         """Give up the leases, where that is quickly done, and the connections."""
-        with until(time.monotonic() + _CLOSED_WITHIN_S):
+        with answering_within(_CLOSED_WITHIN_S, "a backend"):
             for copy in self._copies.values():
                 if copy.fence:
                     release = partial(copy.backend.release, copy.corpus, self.holder)
@@ -148,7 +148,7 @@ class Replication:
 
     def _drop(self, copy: _Copy) -> None:
         """Remove a copy that this daemon wrote and that nobody is to have any more."""
-        with until(time.monotonic() + _ANSWERS_WITHIN_S):
+        with self._answering(copy):
             try:
                 copy.backend.drop(copy.corpus, copy.backend.lease(copy.corpus, self.holder))
                 copy.backend.release(copy.corpus, self.holder)
@@ -184,7 +184,7 @@ class Replication:
     def _bring(self, copy: _Copy, served: Served, now: float) -> None:
         """Renew the lease of a copy, and send what it lacks."""
         if now - copy.renewed_at >= _RENEWED_EVERY_S:
-            with until(time.monotonic() + _ANSWERS_WITHIN_S):
+            with self._answering(copy):
                 copy.fence = copy.backend.lease(copy.corpus, self.holder)
             copy.renewed_at = now
         index = served.snapshot.corpora[copy.corpus]
@@ -217,7 +217,7 @@ class Replication:
         space = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
         held = copy.held
         if held is None or space != copy.space:
-            with until(time.monotonic() + _ANSWERS_WITHIN_S):
+            with self._answering(copy):
                 held = held_by(copy.backend, index, origin)
                 if held.generation and _is_level(copy.backend, index, held, origin):
                     copy.space = space
@@ -228,11 +228,14 @@ class Replication:
         totals = totals_of(index, origin, generation)
         texts = Texts(ledger, ledger.terms.words, partial(_text_of, ledger, corpus))
         longest_s = _ANSWERS_WITHIN_S + index.n_artifacts / _ARTIFACTS_A_SECOND
-        with until(time.monotonic() + longest_s):
+        with answering_within(longest_s, copy.address.shown):
             try:
                 return copy.backend.apply(delta(index, held, totals, copy.fence, texts))
             except OutOfStep:
                 return copy.backend.apply(delta(index, CopyState(), totals, copy.fence, texts))
+
+    def _answering(self, copy: _Copy) -> AbstractContextManager[None]:
+        return answering_within(_ANSWERS_WITHIN_S, copy.address.shown)
 
     def _tell(self) -> None:
         """Have the status say how the copies are."""

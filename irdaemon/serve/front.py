@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irdaemon.embed import Embedder
 from irdaemon.embed.absent import ABSENT
-from irdaemon.engine.front import FrontEngine
 from irdaemon.runtime.profile import lapped
 from irdaemon.serve.handlers import NO_EMBEDDER, found_in, query_of, session_of, watched
 from irdaemon.serve.rules import Args
+
+if TYPE_CHECKING:
+    from irdaemon.engine.front import FrontEngine
 
 
 def discover(engine: FrontEngine, args: Args) -> Any:

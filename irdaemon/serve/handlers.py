@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irclient import wire
 from irclient.errors import QueryError, Unavailable
@@ -26,7 +26,6 @@ from irdaemon.embed.absent import Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.evaluation import EvaluationRequest
-from irdaemon.engine.front import FrontEngine
 from irdaemon.engine.learning import effect
 from irdaemon.engine.queue import Job
 from irdaemon.evaluate import Case, Grid
@@ -48,6 +47,9 @@ from irdaemon.types import Query, Selection, Use
 from irdaemon.usage.gaps import LEAST
 from irdaemon.usage.given import given_uses
 from irdaemon.usage.offers import NotedAnswer
+
+if TYPE_CHECKING:
+    from irdaemon.engine.front import FrontEngine
 
 log = logging.getLogger(__name__)
 

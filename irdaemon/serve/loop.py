@@ -14,14 +14,13 @@ import socket as unix
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import zmq
 
 from irclient import wire
 from irclient.errors import IRError, Unavailable
 from irdaemon.engine import Engine
-from irdaemon.engine.front import FrontEngine
 from irdaemon.runtime.deadline import too_late, until
 from irdaemon.serve.access import Scope
 from irdaemon.serve.documents import ClientDocuments, DocumentStore, Sender
@@ -37,6 +36,9 @@ from irdaemon.serve.ops import (
     read_request,
 )
 from irdaemon.serve.workers import Task, WorkerPools
+
+if TYPE_CHECKING:
+    from irdaemon.engine.front import FrontEngine
 
 log = logging.getLogger(__name__)
 
@@ -207,9 +209,9 @@ class RequestLoop:
 
     def _cost(self, request: wire.Request) -> Cost:
         engine = self._engine
-        if isinstance(engine, FrontEngine):
-            return front_cost(request)
-        return cost(request, engine.may_ask_model(request.args))
+        if isinstance(engine, Engine):
+            return cost(request, engine.may_ask_model(request.args))
+        return front_cost(request)
 
     def _documents_of(
         self, caller: Caller, request: wire.Request, scope: Scope

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from irclient import ops, wire
 from irclient.errors import InternalError, IRError, NotFound, QueryError
@@ -22,7 +22,6 @@ from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.config import ServeConfig
 from irdaemon.engine import Engine
-from irdaemon.engine.front import FrontEngine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
@@ -31,6 +30,9 @@ from irdaemon.serve.access import Peer, Scope, Scopes, visible_corpora
 from irdaemon.serve.documents import ClientDocuments
 from irdaemon.serve.limits import check_reply, check_request, of_message
 from irdaemon.serve.rules import Args, Filter, Rule
+
+if TYPE_CHECKING:
+    from irdaemon.engine.front import FrontEngine
 
 log = logging.getLogger(__name__)
 
@@ -175,12 +177,15 @@ def _limited(scope: Scope, engine: Engine | FrontEngine) -> Iterator[None]:
 
     Raises Unavailable for a corpus that may be in a backend which a front end never reached.
     """
-    try:
+    if isinstance(engine, Engine):
         yield
-    except NotFound:
-        if isinstance(engine, FrontEngine):
+        return
+    with engine.limited_to(scope.corpora):
+        try:
+            yield
+        except NotFound:
             engine.backends.check_heard()
-        raise
+            raise
 
 
 def narrowed(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:

@@ -159,6 +159,9 @@ class MemoryBackend:
             )
         return self._of(corpus).totals.generation
 
+    def newest(self, corpus):
+        return self._of(corpus).totals.generation
+
     # -- writing ---------------------------------------------------------------------------------
 
     def lease(self, corpus, holder):
