@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from irclient.errors import IRError, NotFound, Unavailable
+from irclient.errors import IRError, NotFound
 from irclient.types import Plain
 from irdaemon.config.backends import BackendAddress
 from irdaemon.config.corpus import Corpus
@@ -73,7 +73,6 @@ class _Copy:
 
     corpus: str
     address: BackendAddress
-    backend: IndexBackend
     facts: CopyFacts
     held: CopyState | None = None
     space: tuple[str, str, int] | None = None
@@ -88,9 +87,8 @@ class _Copy:
 class Replication:
     """Copy what a state serves into the backends of its corpora; belongs to one thread.
 
-    It is made where the ledger may be written, before any other thread writes it. `holder` is who
-    writes, for leases and for whoever is refused one; `open_backend` makes the client of a backend,
-    which connects when it is needed.
+    `holder` is who writes, for leases and for whoever is refused one; `open_backend` makes the
+    client of a backend, which connects when it is needed.
     """
 
     state: State
@@ -99,9 +97,6 @@ class Replication:
     _copies: dict[str, _Copy] = field(default_factory=dict)
     _dropping: dict[str, _Copy] = field(default_factory=dict)
     _backends: dict[BackendAddress, IndexBackend] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.state.ledger.identity()
 
     def tick(self, now: float) -> None:
         """Renew leases, and bring every copy level that is not, unless it is to be tried later."""
@@ -120,7 +115,7 @@ class Replication:
         with answering_within(_CLOSED_WITHIN_S, "a backend"):
             for copy in self._copies.values():
                 if copy.fence:
-                    release = partial(copy.backend.release, copy.corpus, self.holder)
+                    release = partial(self._backend(copy).release, copy.corpus, self.holder)
                     self._attempt(copy, release, 0.0)
         for backend in self._backends.values():
             backend.close()
@@ -138,20 +133,22 @@ class Replication:
                     self._dropping[name] = copy
         for name, address in wanted.items():
             if name not in self._copies and name not in self._dropping:
-                backend = self._opened(address)
-                self._copies[name] = _Copy(name, address, backend, CopyFacts(address.shown))
+                self._copies[name] = _Copy(name, address, CopyFacts(address.shown))
 
-    def _opened(self, address: BackendAddress) -> IndexBackend:
-        if address not in self._backends:
-            self._backends[address] = self.open_backend(address)
-        return self._backends[address]
+    def _backend(self, copy: _Copy) -> IndexBackend:
+        """Return the backend of a copy. Raises ConfigError where it cannot be used."""
+        if copy.address not in self._backends:
+            self._backends[copy.address] = self.open_backend(copy.address)
+        return self._backends[copy.address]
 
     def _drop(self, copy: _Copy) -> None:
         """Remove a copy that this daemon wrote and that nobody is to have any more."""
         with self._answering(copy):
             try:
-                copy.backend.drop(copy.corpus, copy.backend.lease(copy.corpus, self.holder))
-                copy.backend.release(copy.corpus, self.holder)
+                self._backend(copy).drop(
+                    copy.corpus, self._backend(copy).lease(copy.corpus, self.holder)
+                )
+                self._backend(copy).release(copy.corpus, self.holder)
                 log.info("the copy of %s at %s was removed", copy.corpus, copy.address.shown)
             except (LeaseLost, NotFound):
                 pass  # it is another's now, or gone
@@ -166,7 +163,7 @@ class Replication:
         except LeaseLost as error:
             self._failed(copy, "refused", error, now + _REFUSED_FOR_S)
             copy.fence = 0
-        except (Unavailable, OutOfStep, NotFound) as error:
+        except IRError as error:
             wait_s = min(_LAST_RETRY_S, _FIRST_RETRY_S * 2**copy.failures)
             self._failed(copy, "degraded", error, now + wait_s)
 
@@ -185,7 +182,7 @@ class Replication:
         """Renew the lease of a copy, and send what it lacks."""
         if now - copy.renewed_at >= _RENEWED_EVERY_S:
             with self._answering(copy):
-                copy.fence = copy.backend.lease(copy.corpus, self.holder)
+                copy.fence = self._backend(copy).lease(copy.corpus, self.holder)
             copy.renewed_at = now
         index = served.snapshot.corpora[copy.corpus]
         if index is not copy.sent:
@@ -218,8 +215,8 @@ class Replication:
         held = copy.held
         if held is None or space != copy.space:
             with self._answering(copy):
-                held = held_by(copy.backend, index, origin)
-                if held.generation and _is_level(copy.backend, index, held, origin):
+                held = held_by(self._backend(copy), index, origin)
+                if held.generation and _is_level(self._backend(copy), index, held, origin):
                     copy.space = space
                     return held.generation
         copy.space = space
@@ -228,11 +225,12 @@ class Replication:
         totals = totals_of(index, origin, generation)
         texts = Texts(ledger, ledger.terms.words, partial(_text_of, ledger, corpus))
         longest_s = _ANSWERS_WITHIN_S + index.n_artifacts / _ARTIFACTS_A_SECOND
+        backend = self._backend(copy)
         with answering_within(longest_s, copy.address.shown):
             try:
-                return copy.backend.apply(delta(index, held, totals, copy.fence, texts))
+                return backend.apply(delta(index, held, totals, copy.fence, texts))
             except OutOfStep:
-                return copy.backend.apply(delta(index, CopyState(), totals, copy.fence, texts))
+                return backend.apply(delta(index, CopyState(), totals, copy.fence, texts))
 
     def _answering(self, copy: _Copy) -> AbstractContextManager[None]:
         return answering_within(_ANSWERS_WITHIN_S, copy.address.shown)

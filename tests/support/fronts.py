@@ -8,16 +8,6 @@ from tests.support.memory_backend import MemoryBackend
 
 NAME = "postgresql://db/ir"
 READING = "totals found words frequencies words_like rank stored wait newest".split()
-    "totals",
-    "found",
-    "words",
-    "frequencies",
-    "words_like",
-    "rank",
-    "stored",
-    "wait",
-    "newest",
-)
 
 
 class Leaving(MemoryBackend):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol, cast
 
+from irdaemon.config.backends import BackendAddress
 from irdaemon.config.checking import ConfigError
 from irdaemon.index.backend import IndexBackend
 
@@ -68,3 +69,9 @@ def shown(url: str) -> str:
     before, at, behind = place.rpartition("@")
     user = before.split(":")[0].split("/")[0]
     return f"{scheme}://{user}{at}{behind}"
+
+
+def open_backend(address: BackendAddress) -> IndexBackend:
+    """Return the backend that a configuration names. Raises ConfigError."""
+    (url,) = address.urls
+    return make_backend(url, address.password_env)

@@ -6,6 +6,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.config.backends import BackendAddress
+from irdaemon.config.checking import ConfigError
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.query import validated
@@ -368,3 +369,14 @@ def test_the_text_of_what_a_pointer_leads_to_is_read_when_it_is_sent(tmp_path):
     ids = [sent.row[1] for sent in made.backend.kept["m"].artifacts.values()]
     texts = {each.body for each in made.backend.stored("m", ids).values()}
     assert texts == {"now it says something else", ""}
+
+
+def test_a_backend_whose_client_cannot_be_made_is_told_and_tried_again(copying, monkeypatch):
+    def missing(address):
+        raise ConfigError("a backend of postgresql:// needs psycopg", "pip install it")
+
+    copying.replication.open_backend = missing
+    assert copying.tick().reason == "a backend of postgresql:// needs psycopg"
+    copying.replication.open_backend = copying._open
+    copying.tick(5)
+    assert copying.is_level
