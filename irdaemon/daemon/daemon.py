@@ -24,7 +24,7 @@ from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_se
 from irdaemon.daemon.copying import Copying
 from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.logs import log_event
-from irdaemon.daemon.place import Place
+from irdaemon.daemon.place import ServingPlace
 from irdaemon.daemon.resources import ResourceLimits, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
@@ -65,7 +65,7 @@ class Daemon:
         self._socket = socket
         self._started = time.monotonic()
         config = settings.config
-        self._place = Place(config.state_dir, socket)
+        self._place = ServingPlace(config.state_dir, socket)
         os.umask(0o077)
         set_open_files(config.limits)
         self.engine, lost = opened(config.ledger_path, self._engine_on, time.time())

@@ -18,7 +18,7 @@ from irdaemon import __version__
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import Config, load_config
 from irdaemon.daemon.active_config import engine_options
-from irdaemon.daemon.place import Place
+from irdaemon.daemon.place import ServingPlace
 from irdaemon.daemon.resources import set_open_files
 from irdaemon.daemon.sdnotify import notify
 from irdaemon.daemon.signals import NotedSignals
@@ -76,7 +76,7 @@ class FrontProcess:
         self._started = time.monotonic()
         config = self._config = load_config(path)
         backends = _backends(config)
-        self._place = Place(config.state_dir, socket)
+        self._place = ServingPlace(config.state_dir, socket)
         os.umask(0o077)
         set_open_files(config.limits)
         names = (config.embedder, *(each.embedder for each in config.corpora if each.embedder))

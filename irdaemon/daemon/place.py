@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 _EVERY_S = 1.0
 
 
-class Place:
+class ServingPlace:
     """The locks of a state directory and of a socket, held until the process ends.
 
     Raises IRError where another process has one of them.

@@ -106,7 +106,6 @@ class PostgresServer:
             **_as_nobody(),
         )
         log.close()
-        run("pg_ctl", "-D", "data", "-t", "30", "status", cwd=self.directory)
         self._until_ready()
         return self
 
