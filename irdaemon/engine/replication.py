@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,13 @@ class CopyFacts(Plain):
     holder: str = ""
     reason: str = ""
     since: float | None = None
+
+
+class KnownCopy(NamedTuple):
+    """How a copy is, and the index that it is level with, None for none."""
+
+    facts: CopyFacts
+    index: CorpusIndex | None
 
 
 @dataclass(slots=True)
@@ -237,7 +244,9 @@ class Replication:
 
     def _tell(self) -> None:
         """Have the status say how the copies are."""
-        self.state.copies = {name: copy.facts for name, copy in self._copies.items()}
+        self.state.copies = {
+            name: KnownCopy(copy.facts, copy.sent) for name, copy in self._copies.items()
+        }
 
 
 def _is_of(ledger: Ledger, index: CorpusIndex) -> bool:

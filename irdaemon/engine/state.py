@@ -120,7 +120,7 @@ class State:
         # and artifact, session, or "" for all.
         self.imported_uses: dict[str, tuple[Use, ...]] = {}
         self.unlearned: deque[tuple[str, str, str]] = deque()
-        # How the copies are that backends have: an `engine.replication.CopyFacts` by corpus.
+        # How the copies are that backends have: an `engine.replication.KnownCopy` by corpus.
         self.copies: Mapping[str, Any] = {}
         # Labelled cases that a calibration which is waiting is to take, by corpus.
         self.labels: dict[str, tuple[Case, ...]] = {}

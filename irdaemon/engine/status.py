@@ -95,17 +95,20 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
         "skipped": _skipped(state, ledger, corpus.name),
         "writable": bool(corpus.managed or corpus.writable),
         "reindex": corpus.reindex.on,
-        **_copy(state, corpus.name),
+        **_copy(state, index),
     }
 
 
-def _copy(state: State, name: str) -> dict[str, Any]:
+def _copy(state: State, index: CorpusIndex) -> dict[str, Any]:
     """Return how the copy of a corpus is that a backend has, and for how long it is not level."""
-    facts = state.copies.get(name)
-    if facts is None:
+    known = state.copies.get(index.corpus)
+    if known is None:
         return {}
+    facts = known.facts
+    newer = facts.state == "level" and known.index is not index
     behind_s = 0.0 if facts.since is None else round(max(0.0, state.clock() - facts.since), 1)
-    return {"copy": {**facts.to_dict(), "behind_s": behind_s}}
+    plain = {**facts.to_dict(), "behind_s": behind_s}
+    return {"copy": {**plain, "state": "sending"} if newer else plain}
 
 
 def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:

@@ -97,7 +97,8 @@ class Copying:
 
     @property
     def facts(self):
-        return self.engine.state.copies.get("m")
+        known = self.engine.state.copies.get("m")
+        return known and known.facts
 
     def change(self, **items):
         self.items.update(items)
@@ -143,6 +144,18 @@ def test_a_corpus_is_copied_whole_and_then_by_what_changed(copying):
     assert (whole[0], sorted(whole[1])) == (0, sorted(ITEMS))
     assert (base > 0, came, len(gone)) == (True, ["docker"], 1)
     assert copying.is_level
+
+
+def test_the_status_says_level_of_what_is_served_now_and_no_longer_after_a_change(copying):
+    def told():
+        return copying.engine.status()["corpora"][0]["copy"]["state"]
+
+    copying.tick()
+    assert told() == "level"
+    copying.change(docker="compose images")
+    assert told() == "sending"
+    copying.tick(1)
+    assert told() == "level"
 
 
 def test_what_is_level_is_not_sent_again_and_its_lease_is_renewed(copying):
