@@ -71,7 +71,7 @@ class KnownCopy(NamedTuple):
     """How a copy is, and the index that it is level with, None for none."""
 
     facts: CopyFacts
-    index: CorpusIndex | None
+    level_with: CorpusIndex | None
 
 
 @dataclass(slots=True)

@@ -105,7 +105,7 @@ def _copy(state: State, index: CorpusIndex) -> dict[str, Any]:
     if known is None:
         return {}
     facts = known.facts
-    newer = facts.state == "level" and known.index is not index
+    newer = facts.state == "level" and known.level_with is not index
     behind_s = 0.0 if facts.since is None else round(max(0.0, state.clock() - facts.since), 1)
     plain = {**facts.to_dict(), "behind_s": behind_s}
     return {"copy": {**plain, "state": "sending"} if newer else plain}

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
 from irdaemon.index.backends.postgres import asking
+from irdaemon.index.backends.postgres.admin import PostgresAdmin
 from irdaemon.index.backends.postgres.connections import Connection, Connections, Server
 from irdaemon.index.backends.postgres.filters import FieldValues
 from irdaemon.index.backends.postgres.finding import find
@@ -18,6 +19,7 @@ from irdaemon.index.backends.postgres.writing import (
     drop_corpus,
     tidy,
 )
+from irdaemon.index.backends.state import BackendAdmin
 
 Result = TypeVar("Result")
 
@@ -35,6 +37,11 @@ _TRIES = 3
 def make(url: str, password: str | None) -> IndexBackend:
     """Return the backend of a URL; `password` takes the place of the one in it."""
     return PostgresBackend(Server.of(url, password))
+
+
+def make_admin(url: str, password: str | None) -> BackendAdmin:
+    """Return what a backend is looked after with."""
+    return PostgresAdmin(Server.of(url, password))
 
 
 class PostgresBackend:

@@ -71,12 +71,27 @@ class Server:
         try:
             parameters = conninfo_to_dict(url)
         except psycopg.ProgrammingError:
+            parameters = {"port": "none"}
+        ports = str(parameters.get("port") or "").split(",")
+        # Where a password has signs that end it, its rest is taken for something else.
+        odd = any(port and not port.isdigit() for port in ports)
+        if odd or set("@/") & set(str(parameters.get("dbname") or "")):
             raise ConfigError(
                 "the URL of the backend is not one that PostgreSQL understands",
                 "postgresql://user@host:5432/database; in names and passwords write @ as %40,"
                 " / as %2F, : as %3A",
-            ) from None
+            )
         return cls({**parameters, "password": password} if password is not None else parameters)
+
+    def hosts(self) -> list[Server]:
+        """Return a server of each host."""
+        names = str(self.parameters.get("host") or "").split(",")
+        ports = str(self.parameters.get("port") or "").split(",")
+        ports = ports * len(names) if len(ports) == 1 else ports
+        every = [{"host": n, "port": p} for n, p in zip(names, ports, strict=False)]
+        given = [{name: value for name, value in each.items() if value} for each in every]
+        plain = {k: v for k, v in self.parameters.items() if k not in ("host", "port")}
+        return [Server({**plain, **each}) for each in given]
 
     def __repr__(self) -> str:
         return str(self)
@@ -187,6 +202,9 @@ class Connections:
         except IRError as error:
             connection.close()
             raise self._fails(error) from error
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _fails(self, error: IRError) -> IRError:
