@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from irdaemon.config.checking import ConfigText
+from irdaemon.config.checking import ConfigError, ConfigText
 
 LOCAL = "local"
-SCHEMES = ("postgresql", "qdrant")
+SCHEMES = ("postgresql", "postgres", "qdrant")
 # What is a person's own leaves this machine only where that person says so.
 _UNSHARED = ("sessions",)
 _HINT = (
@@ -67,7 +67,7 @@ def wrong_in_backend(value: Any) -> tuple[str, str]:
 
 
 def _wrong_in_url(url: str) -> tuple[str, str]:
-    known = f"backends: {LOCAL}, {', '.join(f'{each}://HOST/NAME' for each in SCHEMES)}"
+    known = f"backends: {LOCAL}, postgresql://HOST/DATABASE, qdrant://HOST:PORT"
     try:
         parts = urlsplit(url)
         secret, scheme = _has_password(url), parts.scheme
@@ -93,6 +93,14 @@ def checked_backend(table: str, value: Any, where: ConfigText) -> Backend:
     if wrong:
         raise where.error(table, "backend", wrong, hint)
     return tuple(value) if isinstance(value, list) else str(value)
+
+
+def checked_url(url: str) -> str:
+    """Return the URL of one backend. Raises ConfigError, which repeats no password."""
+    wrong, hint = _wrong_in_url(url)
+    if wrong:
+        raise ConfigError(wrong, hint)
+    return url
 
 
 def is_shared(kind: str, share: bool | None) -> bool:

@@ -281,6 +281,11 @@ class Config:
     usage: UsageConfig = field(default_factory=UsageConfig)
     web: WebConfig = field(default_factory=WebConfig)
 
+    def backends(self) -> tuple[BackendAddress, ...]:
+        """Return the engines that are named for all corpora or for one, each once."""
+        named = (self.index.address(), *(self.index.address(each.backend) for each in self.corpora))
+        return tuple(dict.fromkeys(each for each in named if each is not None))
+
     @property
     def ledger_path(self) -> str:
         """Return the path of the ledger file."""

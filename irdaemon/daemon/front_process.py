@@ -145,8 +145,7 @@ class FrontProcess:
 
 def _backends(config: Config) -> Sequence[tuple[str, IndexBackend]]:
     """Return the backends that a configuration names, each once. Raises ConfigError for none."""
-    every = [config.index.address(), *(config.index.address(c.backend) for c in config.corpora)]
-    addresses = list(dict.fromkeys(each for each in every if each is not None))
+    addresses = config.backends()
     if not addresses:
         raise ConfigError(
             f"{config.path}: a front end needs a backend, and none is configured",
