@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import logging
 import os
@@ -10,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from irclient.errors import Unavailable
 from irdaemon.engine import Engine
 from irdaemon.runtime.tracebacks import where
 
@@ -71,7 +73,9 @@ class Copying:
         """Start the thread where there is something to copy and it does not run."""
         if self._stopped or (self._thread is not None and self._thread.is_alive()):
             return
-        if any(corpus.backend for corpus in self._engine.corpora.values()):
+        if not any(corpus.backend for corpus in self._engine.corpora.values()):
+            return
+        with contextlib.suppress(Unavailable):  # the ledger cannot be read now
             self._thread = CopyThread(_replication(self._engine))
             self._thread.start()
 
