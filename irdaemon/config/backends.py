@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from irdaemon.config.checking import ConfigError, ConfigText
 
@@ -22,8 +22,8 @@ _HINT = (
     ' ([index] backend_password_env = "NAME")'
 )
 _SECRET = ("password", "passwd", "sslpassword", "api_key", "api-key", "apikey", "token")
-# User information up to the last @ of what stands before the path.
-_USER_INFORMATION = re.compile(r"(?<=://)[^/?#]*@")
+_HOST = r"(\[[0-9a-fA-F:.]+\]|[^:@\[\],]*)(:[0-9]*)?"
+_HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
 
 
 # "local", a URL, or several.
@@ -42,13 +42,20 @@ class BackendAddress:
 
     @property
     def shown(self) -> str:
-        """Return the URLs for a person, without what may be a secret."""
-        return ", ".join(map(redacted, self.urls))
+        """Return the URLs for a person, without what may be a secret; see `shown`."""
+        return ", ".join(map(shown, self.urls))
 
 
-def redacted(url: str) -> str:
-    """Return a URL without its user information and without its parameters."""
-    return _USER_INFORMATION.sub("", url).partition("?")[0]
+def shown(url: str) -> str:
+    """Return a URL without what may be secret in it: password, fragment, and all but the hosts."""
+    scheme, _, rest = url.partition("://")
+    place, _, query = rest.partition("#")[0].partition("?")
+    # A password may hold a slash or an @ that was not written as it should be.
+    before, at, behind = place.rpartition("@")
+    user = before.split(":")[0].split("/")[0]
+    hosts = [(name, value) for name, value in parse_qsl(query) if name in ("host", "port")]
+    more = "?" + "&".join(f"{name}={value}" for name, value in hosts) if hosts else ""
+    return f"{scheme}://{user}{at}{behind}{more}"
 
 
 def wrong_in_backend(value: Any) -> tuple[str, str]:
@@ -68,23 +75,18 @@ def wrong_in_backend(value: Any) -> tuple[str, str]:
 
 def _wrong_in_url(url: str) -> tuple[str, str]:
     known = f"backends: {LOCAL}, postgresql://HOST/DATABASE, qdrant://HOST:PORT"
-    try:
-        parts = urlsplit(url)
-        secret, scheme = _has_password(url), parts.scheme
-    except ValueError:
-        return f"{redacted(url)!r} is no URL", known
-    if secret:
-        return f"the URL of a backend has a password in it ({redacted(url)})", _HINT
-    if scheme not in SCHEMES:
-        return f"{redacted(url)!r} is no backend", known
+    scheme, _, rest = url.partition("://")
+    if scheme not in SCHEMES or not rest:
+        return f"no backend has the scheme {scheme!r}", known
+    place, _, query = rest.partition("#")[0].partition("?")
+    user, _, behind = place.rpartition("@")
+    named = {name.casefold() for name, _ in parse_qsl(query, keep_blank_values=True)}
+    if ":" in user or named & set(_SECRET):
+        return f"the URL of a backend has a password in it ({shown(url)})", _HINT
+    # What is no host may be a password with characters that would have to be written otherwise.
+    if not _HOSTS.fullmatch(behind.partition("/")[0]):
+        return "the URL of a backend names no hosts that can be read", known
     return "", ""
-
-
-def _has_password(url: str) -> bool:
-    parts = urlsplit(url)
-    user = _USER_INFORMATION.search(url)
-    named = {name.casefold() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-    return bool(user and ":" in user[0]) or bool(named & set(_SECRET))
 
 
 def checked_backend(table: str, value: Any, where: ConfigText) -> Backend:

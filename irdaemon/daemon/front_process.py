@@ -15,6 +15,7 @@ from typing import Any
 
 from irclient.errors import IRError
 from irdaemon import __version__
+from irdaemon.config.backends import shown
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import Config, load_config
 from irdaemon.daemon.active_config import engine_options
@@ -24,7 +25,7 @@ from irdaemon.daemon.sdnotify import notify
 from irdaemon.daemon.signals import NotedSignals
 from irdaemon.engine.front import FrontEngine
 from irdaemon.index.backend import IndexBackend
-from irdaemon.index.backends import open_backend
+from irdaemon.index.backends import make_backend
 from irdaemon.runtime.memory import resident
 from irdaemon.runtime.tracebacks import where
 from irdaemon.serve.listen import Listener, rules_of
@@ -144,11 +145,12 @@ class FrontProcess:
 
 
 def _backends(config: Config) -> Sequence[tuple[str, IndexBackend]]:
-    """Return the backends that a configuration names, each once. Raises ConfigError for none."""
+    """Return the servers that a configuration names, each once. Raises ConfigError for none."""
     addresses = config.backends()
     if not addresses:
         raise ConfigError(
             f"{config.path}: a front end needs a backend, and none is configured",
             '[index] backend = "postgresql://HOST/DATABASE"',
         )
-    return [(address.shown, open_backend(address)) for address in addresses]
+    each = {url: address.password_env for address in addresses for url in address.urls}
+    return [(shown(url), make_backend(url, variable)) for url, variable in each.items()]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from irclient.errors import Unavailable
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.backend import IndexBackend, Totals
+from irdaemon.index.backends.placement import ranked_servers
 from irdaemon.index.remote import Vocabularies, remote_index
 from irdaemon.runtime.deadline import answering_within
 
@@ -62,7 +63,8 @@ class FrontBackend:
 class FrontBackends:
     """What a front end knows: the snapshot of all corpora that its backends have.
 
-    Of a corpus that two have, that of the first counts. Any thread may read and refresh.
+    A corpus that several have, as one that is being moved, is read where it belongs by its name.
+    Any thread may read and refresh.
     """
 
     def __init__(self, every: Sequence[FrontBackend], clock: Callable[[], float]):
@@ -81,7 +83,7 @@ class FrontBackends:
         before, holding = self.snapshot.corpora, self.holding()
         indexes = {
             name: self._index(side, side.totals[name], before.get(name))
-            for name, side in sorted(holding.items())
+            for name, side in holding.items()
         }
         if [*map(id, indexes.values())] == [*map(id, before.values())]:
             return False
@@ -91,7 +93,13 @@ class FrontBackends:
 
     def holding(self) -> dict[str, FrontBackend]:
         """Return which backend has each corpus, by its name."""
-        return {name: side for side in reversed(self.every) for name in side.totals}
+        by_name = {side.name: side for side in self.every}
+        corpora = {corpus for side in self.every for corpus in side.totals}
+        return {corpus: self._place(corpus, by_name) for corpus in sorted(corpora)}
+
+    def _place(self, corpus: str, by_name: Mapping[str, FrontBackend]) -> FrontBackend:
+        ranked = (by_name[name] for name in ranked_servers(corpus, by_name))
+        return next(side for side in ranked if corpus in side.totals)
 
     def _index(self, side: FrontBackend, totals: Totals, before: CorpusIndex | None) -> CorpusIndex:
         if before is not None and before.whole is not None and before.whole.totals == totals:

@@ -43,8 +43,7 @@ def status(facts: FrontFacts, profile: bool) -> dict[str, Any]:
         "health": _health(facts).to_dict(),
         "jobs": [],
         "corpora": [
-            _of_corpus(facts, side, side.totals[name])
-            for name, side in sorted(backends.holding().items())
+            _of_corpus(facts, side, side.totals[name]) for name, side in backends.holding().items()
         ],
     }
 
@@ -115,7 +114,7 @@ def _health(facts: FrontFacts) -> Health:
     """Judge a front end by whether its backends answer, and queries can be embedded."""
     corpora = tuple(
         _corpus_health(facts, side, side.totals[name])
-        for name, side in sorted(facts.backends.holding().items())
+        for name, side in facts.backends.holding().items()
     )
     away = any(each.problem for each in facts.backends.every)
     stale = any(each.stale for each in corpora)

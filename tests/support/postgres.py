@@ -73,19 +73,25 @@ def _as_nobody() -> dict:
 class PostgresServer:
     """A server with its data in a directory of its own, reached by a socket there."""
 
-    def __init__(self, *options: str, tcp: bool = False, data: bool = True):
-        self.directory = Path(tempfile.mkdtemp(prefix="irdaemon-pg-", dir=tempfile.gettempdir()))
-        self.data = self.directory / "data"
+    def __init__(
+        self, *options: str, tcp: bool = False, data: bool = True, disk: Path | None = None
+    ):
+        """Make its data, with tables and indexes on a disk of their own if there is one."""
+        made = tempfile.mkdtemp(prefix="irdaemon-pg-", dir=tempfile.gettempdir())
+        self.directory = Path(made)
+        self.data = (disk or self.directory) / "data"
         self.port = _free_port() if tcp else PORT
         self._listen = "127.0.0.1" if tcp else ""
-        self._options = options
+        self.options = options
         self._process: subprocess.Popen | None = None
         atexit.register(self.remove)
         if os.geteuid() == 0:
-            os.chown(self.directory, NOBODY, NOBODY)
+            for place in (self.directory, *([disk] if disk else [])):
+                os.chown(place, NOBODY, NOBODY)
         if data:
             run(
-                *("initdb", "-D", "data", "-U", "owner", "-A", "trust", "-N"),
+                *("initdb", "-D", str(self.data), "-X", str(self.directory / "wal")),
+                *("-U", "owner", "-A", "trust", "-N"),
                 *("-E", "UTF8", "--locale=C", "--no-instructions"),
                 cwd=self.directory,
             )
@@ -97,7 +103,7 @@ class PostgresServer:
             [
                 *(programs() / "postgres", "-D", self.data, "-h", self._listen),
                 *("-k", self.directory, "-p", str(self.port)),
-                *("-c", "max_connections=60", "-c", "shared_buffers=64MB", *self._options),
+                *("-c", "max_connections=60", "-c", "shared_buffers=64MB", *self.options),
             ],
             cwd=self.directory,
             stdout=log,
@@ -108,6 +114,23 @@ class PostgresServer:
         log.close()
         self._until_ready()
         return self
+
+    def standby(self, *options: str) -> "PostgresServer":
+        """Return a running standby of this server."""
+        made = PostgresServer(*options, data=False)
+        run(
+            *("pg_basebackup", "-h", self.host, "-p", str(self.port), "-U", "owner"),
+            *("-D", str(made.data), "-R", "-X", "stream", "-c", "fast"),
+            cwd=made.directory,
+        )
+        return made.start()
+
+    def kill(self) -> None:
+        """End all of its processes at once, as when the machine loses power."""
+        self.signal_all(signal.SIGKILL)
+        if self._process:
+            self._process.wait(30)
+            self._process = None
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """Stop it: at once as after a crash, unless told otherwise."""
@@ -136,6 +159,12 @@ class PostgresServer:
     def host(self) -> str:
         """Return how it is reached."""
         return self._listen or str(self.directory)
+
+    def allow(self, rule: str) -> None:
+        """Put a rule of who may connect before the others."""
+        path = self.data / "pg_hba.conf"
+        path.write_text(f"{rule}\n{path.read_text()}")
+        self.run("SELECT pg_reload_conf()")
 
     def url(self, database: str = "postgres", user: str = "owner", **more: str) -> str:
         """Return the URL of a database of it."""
@@ -166,6 +195,12 @@ class PostgresServer:
                 return
             signal.sigtimedwait([], 0.02)
         raise AssertionError((self.directory / "log").read_text())
+
+
+def url_of(servers: list[PostgresServer], database: str, user: str) -> str:
+    """Return the URL of a database on several servers."""
+    hosts, ports = [each.host for each in servers], [str(each.port) for each in servers]
+    return f"postgresql://{user}@/{database}?host={','.join(hosts)}&port={','.join(ports)}"
 
 
 @functools.cache

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
     """Yield what each backend is looked after with, by how it is shown. Raises ConfigError."""
-    from irdaemon.config.backends import checked_url, redacted
+    from irdaemon.config.backends import checked_url, shown
     from irdaemon.config.checking import ConfigError
     from irdaemon.config.config import load_config
     from irdaemon.index.backends import make_admin
@@ -86,7 +86,7 @@ def _admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
     config = load_config(options.config)
     variable = config.index.backend_password_env
     if options.url:
-        yield redacted(options.url), make_admin(checked_url(options.url), variable)
+        yield shown(options.url), make_admin(checked_url(options.url), variable)
         return
     addresses = config.backends()
     if not addresses:
@@ -95,7 +95,7 @@ def _admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
             '[index] backend = "postgresql://HOST/DATABASE", or give a URL',
         )
     for url in dict.fromkeys(url for each in addresses for url in each.urls):
-        yield redacted(url), make_admin(url, variable)
+        yield shown(url), make_admin(url, variable)
 
 
 def _check(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from irdaemon.config.backends import BackendAddress, redacted
+from irdaemon.config.backends import BackendAddress, shown
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of, make_corpus
@@ -72,6 +72,8 @@ def test_any_corpus_may_be_kept_here():
         "postgresql://db/ir?user=a&sslpassword=hunter2",
         "qdrant://q:6333?api_key=hunter2",
         "qdrant://:hunter2@q",
+        "postgresql://ann:hun/ter2@db/ir",
+        "postgresql://ann:hun@ter2/x@db/ir",
     ],
 )
 def test_a_password_in_a_url_is_refused_and_not_repeated(url):
@@ -86,7 +88,8 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url):
 @pytest.mark.parametrize(
     "value",
     ["3", "''", "'mysql://x/y'", "[]", "['local']", "'Local'", "['postgresql://a/x', 3]",
-     "['postgresql://a/x', 'postgresql://a/x']", "'postgresql://[/x'"],
+     "['postgresql://a/x', 'postgresql://a/x']", "'postgresql://[/x'",
+     "'postgresql://ann:hu?nter2@db/ir'", "'postgresql://ann:hu#nter2@db/ir'"],
 )  # fmt: skip
 def test_what_is_no_backend_is_refused_by_the_line(value):
     assert refusal(f"[index]\nbackend = {value}\n").message.startswith("/etc/x/irdaemon.toml:2: ")
@@ -108,6 +111,21 @@ def test_the_settings_show_the_backend_without_a_secret(tmp_path):
     assert effective_settings(str(tmp_path / "none"), {})["index.backend"].value == '"local"'
 
 
-def test_what_is_shown_of_a_url_is_neither_who_asks_nor_how():
-    assert redacted("postgresql://ann:x@db:5432/ir?password=y#z") == "postgresql://db:5432/ir"
-    assert redacted("no url") == "no url"
+@pytest.mark.parametrize(
+    ("url", "seen"),
+    [
+        ("postgresql://ann:x@db:5432/ir?password=y#z", "postgresql://ann@db:5432/ir"),
+        ("postgresql://ann@/ir?host=/run/pg&port=5433&sslmode=require",
+         "postgresql://ann@/ir?host=/run/pg&port=5433"),
+        ("postgresql://ann:a/b@c@db/ir", "postgresql://ann@db/ir"),
+    ],
+)  # fmt: skip
+def test_what_is_shown_of_a_url_is_where_it_leads_and_no_secret(url, seen):
+    assert shown(url) == seen
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://db:5432,other:5433/ir", "postgresql://[::1]:5432/ir", "postgresql:///ir"]
+)
+def test_hosts_are_named_as_the_engine_reads_them(url):
+    assert backends(f"[index]\nbackend = '{url}'\n{NOTES}")["notes"].urls == (url,)

@@ -50,10 +50,9 @@ class PostgresBackend:
     def __init__(self, server: Server, hnsw_above: int = HNSW_ABOVE):
         self.server = server
         self._hnsw_above = hnsw_above or 1 << 62
-        several = "," in str(server.parameters.get("host") or "")
-        near = {"target_session_attrs": "prefer-standby", "load_balance_hosts": "random"}
-        self._reading = Connections(server, near if several else {})
-        self._writing = Connections(server, {"target_session_attrs": "read-write"})
+        several = len(server.hosts()) > 1
+        self._reading = Connections(server, ("standby", "any") if several else ("any",))
+        self._writing = Connections(server, ("read-write",))
         self._values: dict[tuple[int, int], FieldValues] = {}
         self._fences: dict[str, int] = {}
 

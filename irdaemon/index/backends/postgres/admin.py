@@ -28,7 +28,7 @@ class PostgresAdmin:
 
     def __init__(self, server: Server):
         self._server = server
-        self._connections = Connections(server, {"target_session_attrs": "read-write"})
+        self._connections = Connections(server, ("read-write",))
 
     def check(self) -> BackendState:
         """Look at every host of the URL: whether it answers, and can be searched and written."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import random
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,10 +21,12 @@ from irdaemon.runtime.deadline import time_left, too_late
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 
-# A server that is there answers a connection within this; libpq knows whole seconds, from 2 on.
+# A server that is there answers a connection within this.
 _CONNECT_S = 3
 # After a failure others are told of it for so long, instead of waiting for the same.
 _FAILED_FOR_S = 1.0
+# Of several hosts one that failed is asked last for so long.
+_DOWN_FOR_S = 5.0
 # Idle connections kept, and after how long each is made anew, so that load spreads over servers.
 _KEPT_IDLE = 16
 _KEPT_FOR_S = 300.0
@@ -106,11 +110,17 @@ class Server:
 
 
 class Connections:
-    """Connections to a server, as `attributes` have it chosen among several hosts."""
+    """Connections to a server of one or several hosts.
 
-    def __init__(self, server: Server, attributes: Mapping[str, str]):
+    `kinds` are the kinds of session that are looked for, the best first, by the names that libpq
+    has for them (`target_session_attrs`). Of several hosts any will do, but for one that is known
+    to be down.
+    """
+
+    def __init__(self, server: Server, kinds: Sequence[str]):
         self.server = server
-        self._attributes = attributes
+        self._hosts, self._kinds = server.hosts(), kinds
+        self._down: dict[str, float] = {}
         self._idle: deque[BoundedConnection] = deque()
         self._failed: tuple[float, IRError] | None = None
 
@@ -129,8 +139,8 @@ class Connections:
             except psycopg.Error as error:
                 broken = connection.broken or connection.closed
                 connection.close()
-                tries += fresh or not broken
-                again = (broken or _is_passing(error)) and tries < _TRIES
+                tries += not broken
+                again = (_is_passing(error) and tries < _TRIES) if not broken else not fresh
                 if not again or isinstance(error, Silent) or time.monotonic() >= until:
                     raise self.error_of(error) from error
             except BaseException:
@@ -142,16 +152,16 @@ class Connections:
 
     def open(self, until: float) -> BoundedConnection:
         """Return a new connection, before anything about its schema is known."""
-        left = until - time.monotonic()
-        connect_s = str(max(2, min(_CONNECT_S, int(left))) if left < _CONNECT_S else _CONNECT_S)
-        parameters = {"application_name": "irdaemon", **_TCP, "connect_timeout": connect_s}
-        connection = BoundedConnection.connect(
-            autocommit=True,
-            prepare_threshold=None,
-            **{**parameters, **self.server.parameters, **self._attributes},
-        )
-        connection.made, connection.until = time.monotonic(), until
-        return connection
+        errors: list[psycopg.Error] = []
+        for host, attributes in self._attempts():
+            if errors and time.monotonic() >= until:
+                break
+            try:
+                return _connected(host, attributes, until)
+            except psycopg.Error as error:
+                self._down[str(host)] = time.monotonic() + _DOWN_FOR_S
+                errors.append(error)
+        raise errors[-1]
 
     def close(self) -> None:
         """Close those that are idle."""
@@ -179,6 +189,12 @@ class Connections:
             "check host, port, database, user and password ([index] backend), and that the server"
             " runs; `irdaemon backend check` tries again",
         )
+
+    def _attempts(self) -> list[tuple[Server, str]]:
+        now = time.monotonic()
+        hosts = random.sample(self._hosts, len(self._hosts))
+        hosts.sort(key=lambda host: self._down.get(str(host), now) > now)
+        return [(host, kind) for kind in self._kinds for host in hosts]
 
     def _take(self, until: float) -> tuple[BoundedConnection, bool]:
         while self._idle:
@@ -217,6 +233,19 @@ class Connections:
             self._idle.append(connection)
         else:
             connection.close()
+
+
+def _connected(host: Server, kind: str, until: float) -> BoundedConnection:
+    """Return a connection to one host. libpq counts in seconds, from two on."""
+    left = min(until - time.monotonic(), _CONNECT_S)
+    wanted = {"target_session_attrs": kind, "connect_timeout": str(max(2, math.ceil(left)))}
+    connection = BoundedConnection.connect(
+        autocommit=True,
+        prepare_threshold=None,
+        **{"application_name": "irdaemon", **_TCP, **host.parameters, **wanted},
+    )
+    connection.made, connection.until = time.monotonic(), until
+    return connection
 
 
 def check_format(connection: Connection, server: Server) -> None:

@@ -29,7 +29,7 @@ _LAG_S = 30.0
 
 def look_at_host(server: Server) -> HostState:
     """Return the state of a server of one host."""
-    connections = Connections(server, {})
+    connections = Connections(server, ("any",))
     try:
         connection = connections.open(time.monotonic() + _PATIENCE_S)
     except psycopg.Error as error:

@@ -75,7 +75,7 @@ def test_a_server_that_does_not_answer_ends_with_5(admin, action, capsys):
 
 def test_the_tables_are_made_by_their_owner_whose_url_is_given(admin, capsys):
     assert main(["backend", "migrate", "postgresql://owner@db.example/ir"]) == 0
-    assert capsys.readouterr().out == f"{URL}: format 3\n"
+    assert capsys.readouterr().out == "postgresql://owner@db.example/ir: format 3\n"
     assert admin.asked == [("postgresql://owner@db.example/ir", "PW")]
 
 
