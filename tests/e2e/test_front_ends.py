@@ -314,3 +314,62 @@ def test_without_a_backend_nothing_of_it_is_loaded_and_no_thread_is_started(tmp_
         tasks = Path(f"/proc/{daemon.process.pid}/task")
         assert "psycopg" not in (tasks.parent / "maps").read_text()
         assert not [task for task in tasks.iterdir() if "copies" in (task / "comm").read_text()]
+
+
+def test_a_backend_is_made_checked_and_measured_from_the_command_line(own_site):
+    site = own_site
+    site.server.run("CREATE DATABASE empty")
+    owner = site.server.url("empty", "owner")
+    laptop = with_skills(site.home("laptop"))
+    laptop.config.write_text(f'embedder = "hashing"\n[index]\nbackend = "{owner}"\n')
+    done = laptop.run("irdaemon", "backend", "check")
+    assert (done.returncode, "irdaemon backend migrate" in done.stdout) == (5, True), done.stdout
+    assert laptop.run("irdaemon", "backend", "migrate").returncode == 0
+    assert laptop.run("irdaemon", "backend", "check").returncode == 0
+    site.started(laptop).wait_idle()
+    level(laptop)
+    done = laptop.run("irdaemon", "backend", "stats", "--json")
+    (found,) = json.loads(done.stdout)
+    assert [(each["corpus"], each["artifacts"]) for each in found["corpora"]] == [("skills", 4)]
+    site.server.stop()
+    for action in ("check", "migrate", "stats"):
+        done = laptop.run("irdaemon", "backend", action)
+        assert done.returncode == 5, (action, done.stdout, done.stderr)
+
+
+def test_corpora_lie_on_several_servers_and_one_that_is_away_takes_only_its_own_with_it(own_site):
+    site = own_site
+    other = shared_server()
+    urls = [site.url("owner"), other.url(other.new_database(), "owner")]
+    more = "".join(
+        f'[corpora.n{n}]\nkind = "files"\nroots = ["{site.path}/n{n}"]\n' for n in range(8)
+    )
+    for number in range(8):
+        (site.path / f"n{number}").mkdir()
+        (site.path / f"n{number}" / "soup.md").write_text(f"# Soup {number}\n\nBoil potatoes.\n")
+    laptop = Home(site.path / "laptop")
+    listed = ", ".join(f'"{url}"' for url in urls)
+    index = f'embedder = "hashing"\nknown = false\n[index]\nbackend = [{listed}]\n'
+    laptop.config.write_text(index + more)
+    site.started(laptop).wait_idle()
+    for number in range(8):
+        level(laptop, f"n{number}")
+    front = Home(site.path / "front")
+    front.config.write_text(index)
+    site.started(front, "--serve-only")
+    state = status(front)
+    placed = {each.name: each.copy["backend"] for each in state.corpora}
+    assert len(placed) == 8
+    assert len(set(placed.values())) == 2
+    assert told(front, "boil potatoes") == told(laptop, "boil potatoes")
+    site.server.stop()
+    until(lambda: status(front).health["level"] == "offline", 60)
+    away = next(each["backend"] for each in status(front).backends if each["problem"])
+    with front.client() as client:
+        for name, backend in placed.items():
+            query = Query("boil potatoes", corpora=(name,))
+            if backend == away:
+                with pytest.raises(Unavailable):
+                    client.search(query)
+            else:
+                assert client.search(query).results
