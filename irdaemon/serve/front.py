@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from irdaemon.embed import Embedder
 from irdaemon.embed.absent import ABSENT
 from irdaemon.runtime.profile import lapped
-from irdaemon.serve.handlers import NO_EMBEDDER, found_in, query_of, session_of, watched
+from irdaemon.serve.handlers import NO_EMBEDDER, found_in, query_of, session_of, stages_of, watched
 from irdaemon.serve.rules import Args
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ def search(engine: FrontEngine, args: Args) -> Any:
 
 def explain(engine: FrontEngine, args: Args) -> Any:
     """Return what each stage of a query did."""
-    return engine.explain(query_of(args), args.get("item", ""))
+    with lapped() as laps:
+        explained = engine.explain(query_of(args), args.get("item", ""))
+    return {**explained, "stages": stages_of(laps)}
 
 
 def reload(engine: FrontEngine, args: Args) -> Any:

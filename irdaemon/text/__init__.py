@@ -64,6 +64,12 @@ _cache: dict[str, tuple[str, ...]] = {}
 _form_cache: dict[str, str] = {}
 
 
+def forget_words() -> None:
+    """Give back the memory of what words were analysed to."""
+    _cache.clear()
+    _form_cache.clear()
+
+
 def tokenize(text: str) -> list[str]:
     """Return the tokens of `text` in order, repeats included."""
     tokens: list[str] = []
