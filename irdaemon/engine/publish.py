@@ -44,6 +44,8 @@ class Publisher:
         state, ledger = self._state, self._state.ledger
         state.embedders.try_absent_again()
         chosen = {corpus.name: corpus for corpus in corpora}
+        if any(corpus.backend for corpus in chosen.values()):
+            ledger.identity()  # by which backends know it
         for corpus in chosen.values():
             self._declare(corpus)
         indexes = {name: self._index(corpus) for name, corpus in chosen.items()}
