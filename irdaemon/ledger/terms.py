@@ -31,9 +31,10 @@ class Terms:
     def ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
         table, terms = self.table(), list(terms)
-        ids = list(map(table.get, terms))
-        if None in ids:
-            self._add([term for term, id in zip(terms, ids, strict=True) if id is None])
+        try:
+            return list(map(table.__getitem__, terms))
+        except KeyError:
+            self._add([term for term in terms if term not in table])
         return list(map(table.__getitem__, terms))
 
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
