@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
+.PHONY: help run test lint bench bench-build bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
 	@echo "make test   run the whole test suite"
 	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against the floors, write bench/results/"
+	@echo "make bench-build  measure first builds of real-sized skills (ARGS=\"--data DIR\")"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
@@ -39,6 +40,9 @@ lint: .venv/.linted
 bench: .venv/.installed peer
 	@for each in client hook latency freshness start scale; do \
 	  echo "== $$each"; $(BIN)/python bench/$$each.py || exit 1; done
+
+bench-build: .venv/.installed peer
+	@$(BIN)/python bench/build.py $(ARGS)
 
 bench-quality: .venv/.installed peer
 	@$(BIN)/python bench/quality.py $(ARGS)
