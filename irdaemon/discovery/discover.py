@@ -16,6 +16,7 @@ from typing import Any
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
+from irdaemon.discovery.parts import part_and_question
 from irdaemon.discovery.query import (
     ANALYSED_CHARS,
     Embed,
@@ -235,10 +236,7 @@ def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
     if boost is not None:
         query = replace(query, k=max(query.k, DEPTH))
     with stage("analyse"):
-        asked = [
-            (index, embedded(question, index, run.models.embed))
-            for index, question in _questions(run.snapshot, query, run.models.tuning)
-        ]
+        asked = list(_questions(run.snapshot, query, run.models))
     return tuple(
         _ranking(
             index, question, run.choosing.asked(query, index.corpus), run.models.rereading, boost
@@ -248,15 +246,18 @@ def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
 
 
 def _questions(
-    snapshot: Snapshot, query: Query, tuning: Tuning
+    snapshot: Snapshot, query: Query, models: Models
 ) -> Iterator[tuple[CorpusIndex, Question]]:
-    """Yield each corpus with the query in its terms, without a vector."""
+    """Yield each corpus, or the part that the query needs, with the query in its terms."""
     shared: dict[int, Question] = {}
     for index in snapshot.corpora.values():
+        if index.elsewhere:
+            yield part_and_question(index, index.elsewhere, query, models.tuning, models.embed)
+            continue
         vocabulary = snapshot.vocabulary_of(index)
         if id(vocabulary) not in shared:
-            shared[id(vocabulary)] = analysed(query, vocabulary, tuning)
-        yield index, shared[id(vocabulary)]
+            shared[id(vocabulary)] = analysed(query, vocabulary, models.tuning)
+        yield index, embedded(shared[id(vocabulary)], index, models.embed)
 
 
 def _ranking(
@@ -280,7 +281,7 @@ def _ranking(
 def _why_empty(merged: Merged, query: Query) -> str:
     if any(each.index.building for each in merged.rankings):
         return "building"  # what is still to come may hold the answer
-    if not any(each.index.rows.n_records for each in merged.rankings):
+    if not any(each.index.n_records for each in merged.rankings):
         return "nothing_indexed"
     retrieved = [each.retrieved for each in merged.rankings]
     if (query.where or query.surfaces) and not any(each.eligible for each in retrieved):

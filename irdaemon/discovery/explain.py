@@ -14,15 +14,20 @@ import numpy as np
 from irclient.errors import NotFound
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
+from irdaemon.discovery.parts import wanted_by
 from irdaemon.discovery.query import ANALYSED_CHARS, words_of
 from irdaemon.discovery.rounds import in_rounds
 from irdaemon.index import Card, CorpusIndex, Snapshot
+from irdaemon.index.backend import Wanted
+from irdaemon.index.lexical import K1, B
+from irdaemon.index.rows import name_key
 from irdaemon.retrieve import Candidate, fuse
 from irdaemon.retrieve.legs import cosines_of_all
 from irdaemon.retrieve.where import mask_of
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking
+from irdaemon.text import tokenize, unstemmed
 from irdaemon.types import Hit, Query
 
 Report = dict[str, Any]
@@ -35,12 +40,13 @@ def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") ->
     """
     if not item:
         return _explanation(snapshot, in_rounds(snapshot, query, models))
-    corpus, owner = _find(snapshot, item)
+    corpus, artifact_id = _find(snapshot, item)
+    snapshot = _including(snapshot, corpus, artifact_id)
     if query.corpora and corpus not in query.corpora:
         query = replace(query, corpora=(*query.corpora, corpus))
     trace = in_rounds(snapshot, query, models)
     ranking = next(each for each in trace.merged.rankings if each.index.corpus == corpus)
-    return {**_explanation(snapshot, trace), "item": _outcome(ranking, owner, trace)}
+    return {**_explanation(snapshot, trace), "item": _outcome(ranking, artifact_id, trace)}
 
 
 # -- the stages ----------------------------------------------------------------------------------
@@ -59,11 +65,11 @@ def _explanation(snapshot: Snapshot, trace: Trace) -> Report:
 
 def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
-    tokens, known = words_of(query.text[:ANALYSED_CHARS], snapshot.vocabulary)
+    tokens, words = _words(query.text[:ANALYSED_CHARS])
     # By the corpora that are asked: a client learns nothing of what the others hold.
-    held = {word for word, term in known.items() if _is_held(term, trace)}
+    held = {word for word in words if _is_held(snapshot, word, trace)}
     return {
-        "tokens": list(dict.fromkeys((*tokens, *(word for word in known if word in held)))),
+        "tokens": list(dict.fromkeys((*tokens, *(word for word in words if word in held)))),
         "unknown": [token for token in tokens if token not in held],
         "subqueries": subqueries(query.text),
         "mode": query.mode,
@@ -71,15 +77,23 @@ def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
     }
 
 
-def _is_held(term: int, trace: Trace) -> bool:
-    return any(each.index.lexical.holds(term) for each in trace.merged.rankings)
+def _words(text: str) -> tuple[list[str], list[str]]:
+    """Return the distinct tokens of a text, and all words that records are ranked by for it."""
+    tokens = list(dict.fromkeys(tokenize(text)))
+    return tokens, list(dict.fromkeys((*tokens, *unstemmed(text))))
+
+
+def _is_held(snapshot: Snapshot, word: str, trace: Trace) -> bool:
+    indexes = [each.index for each in trace.merged.rankings]
+    terms = ((each, snapshot.vocabulary_of(each).get(word, -1)) for each in indexes)
+    return any(index.lexical.holds(term) for index, term in terms)
 
 
 def _corpus(snapshot: Snapshot, ranking: CorpusRanking, trace: Trace) -> Report:
     legs, question = ranking.retrieved.legs, ranking.question
     explained: Report = {
         "corpus": ranking.index.corpus,
-        "records": ranking.index.rows.n_records,
+        "records": ranking.index.n_records,
         "eligible": ranking.retrieved.eligible,
         "legs": list(ranking.retrieved.took_part),
         "trust": round(question.trust, 3),
@@ -132,7 +146,7 @@ def _in_leg(scores: Any, place: int, deviations: Any) -> Report:
 
 def _terms(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[str, float]:
     """Return what each query term adds to a record's BM25 score, the most first."""
-    _, known = words_of(ranking.question.text, snapshot.vocabulary)
+    _, known = words_of(ranking.question.text, snapshot.vocabulary_of(ranking.index))
     parts = ranking.index.lexical.parts(position, list(known.values()))
     added = {word: round(part, 3) for word, part in zip(known, parts, strict=True) if part > 0}
     return dict(sorted(added.items(), key=lambda pair: -pair[1]))
@@ -156,29 +170,49 @@ def _verdict(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> str:
 # -- one item ------------------------------------------------------------------------------------
 
 
-def _find(snapshot: Snapshot, reference: str) -> tuple[str, int]:
+def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
     corpus, _, wanted = reference.partition("/")
     if corpus not in snapshot.corpora:
         raise unknown_corpus(corpus, snapshot.corpora)
-    rows = snapshot.corpora[corpus].rows
-    cards = {owner: rows.cards[owner] for owner in rows.owners()}
-    exact = [owner for owner, card in cards.items() if card.artifact_id == wanted]
-    if owners := exact or [owner for owner, card in cards.items() if _is_called(card, wanted)]:
-        return corpus, owners[0]
-    near = did_you_mean(wanted, {card.name for card in cards.values()})
+    index = snapshot.corpora[corpus]
+    if index.elsewhere:
+        index = index.elsewhere.part(_named(wanted))
+    cards = [index.rows.cards[owner] for owner in index.rows.owners()]
+    exact = [card for card in cards if card.artifact_id == wanted]
+    if found := exact or [card for card in cards if _is_called(card, wanted)]:
+        return corpus, found[0].artifact_id
+    near = did_you_mean(wanted, {card.name for card in cards})
     raise NotFound(
         f"no artifact {wanted!r} in the index of {corpus!r}{near}",
         "irc status --failures lists what could not be read",
     )
 
 
+def _named(wanted: str) -> Wanted:
+    """Return what finds an artifact by its id or its name."""
+    names = (name_key(wanted.rpartition("/")[2]), name_key(wanted))
+    return Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
+
+
+def _including(snapshot: Snapshot, corpus: str, artifact_id: str) -> Snapshot:
+    """Return a snapshot in which every part of a corpus that lies elsewhere has an artifact."""
+    index = snapshot.corpora[corpus]
+    if index.elsewhere is None:
+        return snapshot
+    elsewhere = index.elsewhere.having((artifact_id,))
+    changed = {corpus: replace(index, elsewhere=elsewhere)}
+    return replace(snapshot, corpora={**snapshot.corpora, **changed})
+
+
 def _is_called(card: Card, wanted: str) -> bool:
     return card.name == wanted or card.artifact_id.endswith(f"/{wanted}")
 
 
-def _outcome(ranking: CorpusRanking, owner: int, trace: Trace) -> Report:
+def _outcome(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> Report:
     """Return which stage an artifact got to, and by how much it fell short there."""
-    card = ranking.index.rows.cards[owner]
+    rows = ranking.index.rows
+    ids = ((owner, rows.cards[owner]) for owner in rows.owners())
+    owner, card = next(each for each in ids if each[1].artifact_id == artifact_id)
     scores = _own_scores(ranking, owner)
     outcome = {
         "reference": f"{ranking.index.corpus}/{card.artifact_id}",
@@ -239,9 +273,16 @@ def _own_scores(ranking: CorpusRanking, owner: int) -> Report:
         if scores is None or leg not in ranking.retrieved.took_part:
             continue
         own = float(scores[mine].max(initial=0))
-        rank = int((scores > own).sum()) + 1 if own > 0 else None
+        rank = _rank(ranking, leg, scores, own) if own > 0 else None
         best[leg] = {"score": round(own, 4), "rank": rank}
     return best
+
+
+def _rank(ranking: CorpusRanking, leg: str, scores: Any, own: float) -> int:
+    index = ranking.index
+    if index.elsewhere is None:
+        return int((scores > own).sum()) + 1
+    return index.elsewhere.rank(wanted_by(ranking.question), leg, own)
 
 
 def _failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -143,8 +143,8 @@ def narrowed(snapshot: Snapshot, query: Query) -> Snapshot:
     """
     indexes = asked(snapshot, query.corpora)
     if query.where:
-        check_fields(query.where, {name for index in indexes for name in index.columns.names()})
-        check_dates(query.where, [index.columns for index in indexes])
+        check_fields(query.where, {name for index in indexes for name in index.field_names()})
+        check_dates(query.where, indexes)
     _check_surfaces(snapshot, (*query.surfaces, *query.weights))
     return replace(snapshot, corpora={index.corpus: index for index in indexes})
 
@@ -153,7 +153,7 @@ def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
     """Raise QueryError for a surface kind that no corpus has, naming the nearest."""
     if not kinds:
         return
-    known = {kind for index in snapshot.corpora.values() for kind in index.rows.kind_names}
+    known = {kind for index in snapshot.corpora.values() for kind in index.kinds}
     for kind in kinds:
         if known and kind not in known:
             raise QueryError(
@@ -181,10 +181,23 @@ def analysed(query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUN
         weights=query.weights,
         trust=0.0,
         unknown=sum(token not in known for token in tokens),
-        identifiers=tuple(vocabulary[each] for each in identifiers(text) if each in vocabulary),
+        identifiers=_numbers(identifiers(text), vocabulary),
         unstemmed=tuple(term for word, term in known.items() if word not in tokens),
-        typed=tuple(vocabulary[each] for each in as_typed(text) if each in vocabulary),
+        typed=_numbers(as_typed(text), vocabulary),
     )
+
+
+def _numbers(words: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the term ids of those words that are known."""
+    return tuple(each for word in words if (each := vocabulary.get(word, -1)) >= 0)
+
+
+def words_asked(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words that records are ranked by for a text, and others that it asks about."""
+    text = text[:ANALYSED_CHARS]
+    ranked = dict.fromkeys((*tokenize(text), *unstemmed(text)))
+    others = dict.fromkeys((*identifiers(text), *as_typed(text)))
+    return tuple(ranked), tuple(word for word in others if word not in ranked)
 
 
 def words_of(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[str, int]]:
@@ -194,7 +207,8 @@ def words_of(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[
     """
     tokens = list(dict.fromkeys(tokenize(text)))
     words = dict.fromkeys((*tokens, *unstemmed(text)))
-    return tokens, {word: vocabulary[word] for word in words if word in vocabulary}
+    numbers = ((word, vocabulary.get(word, -1)) for word in words)
+    return tokens, {word: number for word, number in numbers if number >= 0}
 
 
 def embedded(question: Question, index: CorpusIndex, embed: Embed) -> Question:

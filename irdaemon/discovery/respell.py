@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from irdaemon.index import Snapshot
+from irdaemon.index import FORM, Snapshot
 from irdaemon.text import tokenize
 from irdaemon.text.languages import is_foreign
 
@@ -22,8 +22,6 @@ _SHORTEST = 5
 # Longer words may have two slips.
 _LONG, _MOST_SLIPS = 8, 2
 _MOST_WORDS = 8
-# The vocabulary keeps forms of words behind this (see `text`).
-_FORM = "="
 
 
 def respelled(snapshot: Snapshot, text: str) -> dict[str, str]:
@@ -55,7 +53,7 @@ def _is_strange(snapshot: Snapshot, word: str) -> bool:
     if len(word) < _SHORTEST or not word.isalpha():
         return False
     tokens = tokenize(word)
-    return len(tokens) == 1 and not _frequency(snapshot, tokens[0])
+    return len(tokens) == 1 and not snapshot.frequency(tokens[0])
 
 
 def _plain(word: str) -> str:
@@ -71,11 +69,9 @@ def _known(snapshot: Snapshot, typed: Collection[str]) -> dict[str, list[str]]:
     """
     known: dict[str, dict[str, None]] = {word[0]: {} for word in typed}
     least, most = min(map(len, typed)) - _MOST_SLIPS, max(map(len, typed)) + _MOST_SLIPS
-    for vocabulary in snapshot.vocabularies():
-        for term in vocabulary:
-            word = term[1:] if term[0] == _FORM else term
-            if word[:1] in known and least <= len(word) <= most:
-                known[word[0]][word] = None
+    for term in snapshot.words_like(known.keys(), range(least, most + 1)):
+        word = term.removeprefix(FORM)
+        known[word[0]][word] = None
     return {initial: list(words) for initial, words in known.items()}
 
 
@@ -93,7 +89,7 @@ def _nearest(snapshot: Snapshot, word: str, known: Mapping[str, Sequence[str]]) 
 
 def _held(snapshot: Snapshot, word: str) -> int:
     """Return how many records hold a word, as their token or as the form of one."""
-    return max(_frequency(snapshot, word), _frequency(snapshot, _FORM + word))
+    return max(snapshot.frequency(word), snapshot.frequency(FORM + word))
 
 
 def _is_slip(typed: str, word: str) -> bool:
@@ -105,11 +101,3 @@ def _is_slip(typed: str, word: str) -> bool:
         return False
     one, other = Counter(typed), Counter(word)
     return one <= other or other <= one
-
-
-def _frequency(snapshot: Snapshot, token: str) -> int:
-    """Return how many records of any corpus hold a token."""
-    return sum(
-        index.lexical.frequency(snapshot.vocabulary_of(index).get(token, -1))
-        for index in snapshot.corpora.values()
-    )

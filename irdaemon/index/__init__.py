@@ -6,12 +6,15 @@ A query reads the engine's snapshot once and works on that one to its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irdaemon.embed.absent import ABSENT
+from irdaemon.index.backend import Totals, Wanted
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_dense
 from irdaemon.index.image import Image, Images, Origin
@@ -23,6 +26,10 @@ from irdaemon.types import Floor
 
 # A floor is stale when more than this share of the artifacts came or went since.
 DRIFT = 0.2
+# How many values of a field tell what kind it has.
+_SAMPLE = 100
+# The vocabulary keeps forms of words behind this (see `text`).
+FORM = "="
 
 __all__ = [
     "Card",
@@ -45,13 +52,49 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """What is to be known of the whole corpus where an index has a part of it.
+
+    `eligible` counts the records that the filters of the query let through.
+    """
+
+    totals: Totals
+    eligible: int
+
+
+class Elsewhere(Protocol):
+    """A corpus that lies in another engine: see `remote`. Every method raises Unavailable."""
+
+    def part(self, wanted: Wanted) -> CorpusIndex:
+        """Return the part of the corpus that a query needs."""
+        ...
+
+    def having(self, artifact_ids: tuple[str, ...]) -> Elsewhere:
+        """Return the same corpus, of which every part has these artifacts, whatever the query."""
+        ...
+
+    def frequency(self, word: str) -> int:
+        """Return how many records hold a word."""
+        ...
+
+    def words_like(self, initials: Collection[str], lengths: range) -> Iterable[str]:
+        """Return the words that begin with one of the letters and have a length."""
+        ...
+
+    def rank(self, wanted: Wanted, leg: str, score: float) -> int:
+        """Return which place a score has among all records in a leg, from 1."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusIndex:
     """One corpus, searchable: rows, the two legs, the filter columns, and how whole it is.
 
     `embedder` names the vector space of the dense leg. `floors` are the calibrated floors that fit
     it, by mode. `last_reconcile` is None until the first whole scan has ended; `degraded` lists
     roots that could not be scanned. `vocabulary` is what its term ids are from, where that is not
-    its snapshot's. `by_hand` is whether only a person has it scanned.
+    its snapshot's. `by_hand` is whether only a person has it scanned. Of an index that lies in
+    another engine, and of its parts, `elsewhere` is where that is and `whole` tells of the whole.
     """
 
     corpus: str
@@ -66,21 +109,23 @@ class CorpusIndex:
     degraded: tuple[str, ...] = ()
     vocabulary: Mapping[str, int] | None = None
     by_hand: bool = False
+    elsewhere: Elsewhere | None = None
+    whole: Whole | None = None
 
     @classmethod
     def imaged(cls, origin: Origin, image: Image) -> CorpusIndex:
         """Return an image as the index to go on from."""
         rows, lexical = image.rows, image.lexical
         dense = make_dense(rows, image.graph)
-        columns, names = Columns(rows), Names(rows, lexical)
+        columns, names = Columns(rows), Names.of(rows, lexical)
         return cls(origin.corpus, origin.embedder, rows, lexical, dense, columns, names)
 
     def recounted(self, changed: Mapping[int, Recounted]) -> CorpusIndex:
         """Return the index with other terms and vectors of some records: to try, not to serve."""
         rows = self.rows.recounted(changed)
         lexical = Lexical.of(rows)
-        columns, names = replace(self.columns, rows=rows), Names(rows, lexical)
-        dense = make_dense(rows, None)
+        columns, names = replace(self.columns, rows=rows), Names.of(rows, lexical)
+        dense = Dense(rows)
         return replace(self, rows=rows, lexical=lexical, dense=dense, columns=columns, names=names)
 
     @property
@@ -95,15 +140,58 @@ class CorpusIndex:
             self,
             rows=rows,
             lexical=lexical,
-            dense=make_dense(rows, image.graph),
+            dense=make_dense(rows, image.graph, self.dense),
             columns=replace(self.columns, rows=rows),
-            names=Names(rows, lexical),
+            names=Names.of(rows, lexical, self.names),
         )
+
+    @property
+    def n_artifacts(self) -> int:
+        """Count the artifacts of the corpus."""
+        return self.whole.totals.n_artifacts if self.whole else self.rows.n_artifacts
+
+    @property
+    def n_records(self) -> int:
+        """Count the records of the corpus."""
+        return self.whole.totals.n_records if self.whole else self.rows.n_records
+
+    @property
+    def n_embedded(self) -> int:
+        """Count the records that have a vector."""
+        if self.whole:
+            return self.whole.totals.n_embedded
+        return int(np.count_nonzero(self.rows.embedded))
 
     @property
     def unembedded(self) -> int:
         """Count the records whose vector is still to come."""
-        return self.rows.n_records - int(np.count_nonzero(self.rows.embedded))
+        return self.n_records - self.n_embedded
+
+    @property
+    def has_vectors(self) -> bool:
+        """Return whether any record has a vector."""
+        return bool(self.whole.totals.n_embedded if self.whole else self.rows.embedded.any())
+
+    def eligible(self, mask: NDArray[np.bool_] | None) -> int:
+        """Count the records that a filter lets through, by its mask; None is no filter."""
+        if self.whole:
+            return self.whole.eligible
+        return self.rows.n_records if mask is None else int(np.count_nonzero(mask))
+
+    def field_names(self) -> set[str]:
+        """Return every field that some record has."""
+        return set(self.whole.totals.fields) if self.whole else self.columns.names()
+
+    def samples(self, name: str) -> Sequence[Any]:
+        """Return up to a hundred values of a field."""
+        if self.whole:
+            return self.whole.totals.fields.get(name, ())
+        return self.columns.column(name).values[1:_SAMPLE]
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """Return the kinds of surfaces there are, or were."""
+        return self.whole.totals.kinds if self.whole else self.rows.kind_names
 
     @property
     def building(self) -> bool:
@@ -113,8 +201,8 @@ class CorpusIndex:
         scan it does not come by itself.
         """
         embedding = self.embedder and not self.embedder.startswith(ABSENT)
-        few_vectors = embedding and 2 * self.unembedded > self.rows.n_records
-        begun = not self.by_hand or bool(self.rows.n_records)
+        few_vectors = embedding and 2 * self.unembedded > self.n_records
+        begun = not self.by_hand or bool(self.n_records)
         return (self.last_reconcile is None and begun) or bool(few_vectors)
 
 
@@ -130,10 +218,30 @@ class Snapshot:
         """Return the vocabulary that a corpus' term ids are from."""
         return self.vocabulary if index.vocabulary is None else index.vocabulary
 
-    def vocabularies(self) -> Iterable[Mapping[str, int]]:
-        """Return the vocabularies of its corpora, each once."""
-        every = (self.vocabulary_of(index) for index in self.corpora.values())
-        return {id(each): each for each in every}.values()
+    def frequency(self, word: str) -> int:
+        """Return how many records of any corpus hold a word."""
+        return sum(
+            index.elsewhere.frequency(word)
+            if index.elsewhere
+            else index.lexical.frequency(self.vocabulary_of(index).get(word, -1))
+            for index in self.corpora.values()
+        )
+
+    def words_like(self, initials: Collection[str], lengths: range) -> Iterator[str]:
+        """Yield the words of its vocabularies that begin with one of the letters, of a length.
+
+        Forms (see `text`), which begin with `=`, count by what follows it.
+        """
+        here = [index for index in self.corpora.values() if not index.elsewhere]
+        every = (self.vocabulary_of(index) for index in here)
+        for vocabulary in {id(each): each for each in every}.values():
+            for word in vocabulary:
+                plain = word[1:] if word[0] == FORM else word
+                if plain[:1] in initials and len(plain) in lengths:
+                    yield word
+        for index in self.corpora.values():
+            if index.elsewhere:
+                yield from index.elsewhere.words_like(initials, lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +276,13 @@ def index_corpus(
         embedder=space.embedder,
         rows=rows,
         lexical=lexical,
-        dense=make_dense(rows, graph or (previous.dense.graph if previous else None)),
+        dense=make_dense(
+            rows,
+            graph or (previous.dense.graph if previous else None),
+            previous.dense if previous else None,
+        ),
         columns=Columns.of(rows, previous.columns if previous else None),
-        names=Names(rows, lexical),
+        names=Names.of(rows, lexical, previous.names if previous else None),
         floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),

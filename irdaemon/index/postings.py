@@ -35,6 +35,42 @@ class Postings:
         return self.records[place], self.values[place]
 
 
+@dataclass(frozen=True, slots=True)
+class SomePostings(Postings):
+    """The postings of a few terms: place i of `starts` is that of `terms[i]`, ascending."""
+
+    terms: NDArray[np.int32]
+
+    @classmethod
+    def none(cls) -> SomePostings:
+        """Return the postings of no term."""
+        nothing = np.empty(0, np.int32)
+        return cls.of_wanted(nothing, nothing, nothing, np.empty(0, np.float32))
+
+    @classmethod
+    def of_wanted(
+        cls,
+        terms: NDArray[np.int32],
+        term_ids: NDArray[np.int32],
+        records: NDArray[np.int32],
+        values: NDArray[np.float32],
+    ) -> SomePostings:
+        """Build those of `terms`, ascending, from one (term, record, value) for each place."""
+        places = np.searchsorted(terms, term_ids)
+        order = np.argsort(places, kind="stable")
+        counts = np.bincount(places, minlength=len(terms))
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        return cls(starts, records[order], values[order], terms)
+
+    def of_term(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the records that hold a term, ascending, and their values."""
+        place = int(np.searchsorted(self.terms, np.int32(term)))
+        if place == len(self.terms) or self.terms[place] != term:
+            return _NONE
+        held = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        return self.records[held], self.values[held]
+
+
 def _by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the stable order of term ids.
 

@@ -32,6 +32,7 @@ _GONE_SHARE = 0.2
 # Up to so many vectors are read one by one; for more, all of the embedder's are read.
 _LOOKED_UP = 1_000
 _READ_AT_ONCE = 2_000
+_NO_FIELDS = b"\x80"
 
 
 class Card(NamedTuple):
@@ -64,7 +65,7 @@ class Shown(NamedTuple):
     @property
     def fields(self) -> dict[str, Any]:
         """Unpack the surface's own metadata."""
-        fields: dict[str, Any] = msgpack.unpackb(self.packed)
+        fields: dict[str, Any] = msgpack.unpackb(self.packed) if self.packed != _NO_FIELDS else {}
         return fields
 
     @property
@@ -120,16 +121,17 @@ class Rows:
     @classmethod
     def empty(cls, dim: int) -> Rows:
         """Return the rows of a corpus without artifacts."""
-        return cls._build([], [], dim, {})
+        return cls.built([], [], dim, {})
 
     @classmethod
-    def _build(
+    def built(
         cls,
         artifacts: Sequence[tuple[Any, ...]],
         records: Sequence[tuple[Any, ...]],
         dim: int,
         vocabulary: Mapping[str, int],
     ) -> Rows:
+        """Lay out artifacts and their records, as the ledger gives them, without vectors."""
         numbers = np.array([row[0] for row in artifacts], np.int64)
         owners = np.array([row[0] for row in records], np.int64)
         terms = Ragged.of(
@@ -210,7 +212,7 @@ class Rows:
         while artifacts := ledger.index_rows.artifacts(corpus, rows.last, _READ_AT_ONCE):
             records = ledger.index_rows.records(corpus, rows.last, artifacts[-1][0])
             dim, vocabulary = self.vectors.buffer.shape[1], ledger.terms.table()
-            rows = rows._append(Rows._build(artifacts, records, dim, vocabulary))
+            rows = rows._append(Rows.built(artifacts, records, dim, vocabulary))
         if last_tombstone != self.last_tombstone:
             rows = replace(rows, last_tombstone=last_tombstone)
         if rows._too_many_gone():
@@ -253,10 +255,12 @@ class Rows:
         found = found[numbers[found] == np.asarray(gone, np.int64)[at < len(numbers)]]
         if not len(found):
             return self
-        alive = self.alive.copy()
+        alive, present, embedded = self.alive.copy(), self.present.copy(), self.embedded.copy()
         alive[found] = False
-        present = alive[self.artifact_of.array]
-        return replace(self, alive=alive, present=present, embedded=self.embedded & present)
+        for owner in found.tolist():
+            theirs = self.records_of(owner)
+            present[theirs.start : theirs.stop] = embedded[theirs.start : theirs.stop] = False
+        return replace(self, alive=alive, present=present, embedded=embedded)
 
     def _append(self, more: Rows) -> Rows:
         if not len(self.alive):
@@ -293,20 +297,20 @@ class Rows:
         position = np.cumsum(self.alive, dtype=np.int32) - 1
         return replace(
             self,
-            numbers=Growing.of(self.numbers.array[self.alive]),
+            numbers=self.numbers.keep(self.alive),
             cards=self.cards.keep(self.alive),
-            called=Growing.of(self.called.array[self.alive]),
+            called=self.called.keep(self.alive),
             alive=np.ones(self.n_artifacts, np.bool_),
             artifact_of=Growing.of(position[self.artifact_of.array[self.present]]),
             shown=self.shown.keep(self.present),
-            kinds=Growing.of(self.kinds.array[self.present]),
+            kinds=self.kinds.keep(self.present),
             present=np.ones(self.n_records, np.bool_),
             terms=self.terms.keep(self.present),
             names=self.names.keep(self.alive),
             symbols=self.symbols.keep(self.present),
-            lengths=Growing.of(self.lengths.array[self.present]),
-            surfaces=Growing.of(self.surfaces.array[self.present]),
-            vectors=Growing.of(self.vectors.array[self.present]),
+            lengths=self.lengths.keep(self.present),
+            surfaces=self.surfaces.keep(self.present),
+            vectors=self.vectors.keep(self.present),
             embedded=self.embedded[self.present],
             epoch=self.epoch + 1,
             laid_out=0,
@@ -349,6 +353,12 @@ def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) 
     ids = [[vocabulary[t] for t in name_tokens(n) if t in vocabulary] if n else [] for n in names]
     lengths = np.array([len(each) for each in ids], np.int64)
     return Ragged.of(lengths, np.array([number for each in ids for number in each], np.int32))
+
+
+def symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:
+    """Return the words of the symbols that records, as the ledger gives them, are about."""
+    symbols = (_symbol_of(row[4]) for row in records if row[1] == SYMBOL)
+    return {word for symbol in symbols for word in name_tokens(symbol)}
 
 
 def _symbol_of(packed: bytes) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import QueryError
-from irdaemon.index import Columns
+from irdaemon.index import Columns, CorpusIndex
 from irdaemon.index.columns import MISSING
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import FIELD
@@ -34,7 +34,6 @@ OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$nin", "$exists")
 _SCALARS = (str, int, float, bool, type(None))
 # A year, a month, a day or a moment of one, as ISO 8601 writes them.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d.*)?)?)?\Z")
-_SAMPLE = 100
 JUNCTIONS = ("$and", "$or", "$not")
 
 
@@ -89,10 +88,10 @@ def check_fields(where: Mapping[str, Any], known: set[str]) -> None:
             )
 
 
-def check_dates(where: Mapping[str, Any], columns: Sequence[Columns]) -> None:
+def check_dates(where: Mapping[str, Any], indexes: Sequence[CorpusIndex]) -> None:
     """Raise QueryError for a field of dates that is compared with what is none."""
     for name, operand in _compared(where):
-        values = [value for each in columns for value in each.column(name).values[1:_SAMPLE]]
+        values = [value for each in indexes for value in each.samples(name)]
         dates = values and all(isinstance(v, str) and _DATE.match(v) for v in values)
         if dates and not (isinstance(operand, str) and _DATE.match(operand)):
             raise QueryError(

@@ -89,6 +89,11 @@ class _Words(dict[str, tuple[tuple[str, ...], str]]):
 _analysed = _Words()
 
 
+def forget_words() -> None:
+    """Give back the memory of what words were analysed to."""
+    _analysed.clear()
+
+
 def tokenize(text: str) -> list[str]:
     """Return the tokens of `text` in order, repeats included."""
     return [token for word in _words(text) for token in _analyze(word)]
