@@ -141,8 +141,8 @@ def engine_options(config: Config) -> EngineOptions:
         model=config.models.model_endpoint(),
         model_timeout_s=config.models.timeout_s,
         usage=_usage_options(config),
-        workers=reading_workers(),
         on_battery=on_battery,
+        workers=reading_workers(),
     )
 
 

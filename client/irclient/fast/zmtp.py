@@ -45,7 +45,7 @@ def post(path: str, message: bytes, timeout: float) -> None:
 
 
 class ZmtpLine:
-    """A connection for one message and its answer, within `timeout` seconds from now on."""
+    """A connection for messages and an answer, within `timeout` seconds from now on."""
 
     def __init__(self, timeout: float):
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -74,6 +74,10 @@ class ZmtpLine:
         # The peer drops what comes before it is ready itself.
         if self._frame() is not None:
             raise OSError("the peer sent a message before it was ready")
+        self.put(message)
+
+    def put(self, message: bytes) -> None:
+        """Send one more message; the peer may read it after this connection is closed."""
         self._send(_frame(0, message))
 
     def close(self) -> None:
