@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -11,6 +11,7 @@ help:
 	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against floors and the peer in half an hour, write bench/results/"
 	@echo "make bench-large  measure a million records and 100,000 documents, and soak for ten minutes"
+	@echo "make bench-build  measure first builds of real-sized skills (ARGS=\"--data DIR\")"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
@@ -43,6 +44,9 @@ bench: .venv/.installed peer
 # The soak is a test's, and compares with engines of this process.
 bench-large: .venv/.tested peer
 	@$(BIN)/python bench/all.py --large $(ARGS)
+
+bench-build: .venv/.installed peer
+	@$(BIN)/python bench/build.py $(ARGS)
 
 bench-quality: .venv/.installed peer
 	@$(BIN)/python bench/quality.py $(ARGS)

@@ -48,11 +48,12 @@ class Terms:
 
     def ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
-        table, wanted = self.table(), list(terms)
-        new = dict.fromkeys(term for term in wanted if table.find(term) is None)
-        if new:
-            self._add(new)
-        return [table[term] for term in wanted]
+        table, terms = self.table(), list(terms)
+        numbers = table.find_all(terms)
+        if None in numbers:
+            self._add(dict.fromkeys(term for term in terms if term not in table))
+            numbers = table.find_all(terms)
+        return numbers
 
     def pack(self) -> None:
         """Keep the table in as little memory as can be, until many terms are looked up again."""
