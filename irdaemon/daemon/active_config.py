@@ -24,6 +24,8 @@ from irdaemon.watch import Settings
 log = logging.getLogger(__name__)
 
 _DAY_S = 24 * 60 * 60.0
+# More than these read faster than one writer stores.
+_MOST_WORKERS = 3
 
 
 class ActiveConfig:
@@ -140,7 +142,20 @@ def engine_options(config: Config) -> EngineOptions:
         model_timeout_s=config.models.timeout_s,
         usage=_usage_options(config),
         on_battery=on_battery,
+        workers=reading_workers(),
     )
+
+
+def reading_workers() -> int:
+    """Return how many processes may read in bulk: a core is left to answers and to the writer."""
+    return min(_MOST_WORKERS, _cores() - 1)
+
+
+def _cores() -> int:
+    """Count the cores that this process may use, where the system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _usage_options(config: Config) -> UsageOptions | None:

@@ -57,7 +57,8 @@ class EngineOptions:
     `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
     due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
     is waited for at most `model_timeout_s`; `usage`: where use is noted, None for nowhere;
-    `on_battery`: whether the machine is on its battery, while upkeep waits.
+    `on_battery`: whether the machine is on its battery, while upkeep waits;
+    `workers`: child processes that may read where there is much to read, 0 for none.
     """
 
     images: Images | None = None
@@ -75,6 +76,7 @@ class EngineOptions:
     model_timeout_s: float = 10.0
     usage: UsageOptions | None = None
     on_battery: Callable[[], bool] = lambda: False
+    workers: int = 0
 
 
 class Served(NamedTuple):

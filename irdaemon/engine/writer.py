@@ -144,20 +144,25 @@ class Writer:
         if self._state.usage is not None:
             self._state.usage.tick(self._state.corpora)
 
-    def _pause(self, job: Job) -> None:
-        """Run what is more urgent than a long job; end that where it must not go on."""
-        state, ledger = self._state, self._state.ledger
+    def _pause(self, job: Job) -> bool:
+        """Run what is more urgent than a long job; end that where it must not go on.
+
+        Returns whether a scan of its corpus was run.
+        """
+        state, ledger, scanned = self._state, self._state.ledger, False
         self._note_use()
         if state.work.stopping:
             raise Unavailable("stopped; the next start goes on from here")
         while urgent := state.work.take_before(job):
             self._run(urgent)
+            scanned |= urgent.is_scan_of(job.corpus)
         if job.kind in _LEVEL_WITH_SNAPSHOT:
             self._eraser.tick()
         if state.ledger is not ledger:
             raise Unavailable("the ledger was replaced; every corpus is scanned anew")
         if job.corpus not in state.corpora:
             raise NotFound(GONE)
+        return scanned
 
 
 def _without_text(error: Exception) -> str:

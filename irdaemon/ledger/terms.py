@@ -47,10 +47,11 @@ class Terms:
 
     def ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
-        table = self.table()
-        return [
-            self._add(term) if (number := table.find(term)) is None else number for term in terms
-        ]
+        table, wanted = self.table(), list(terms)
+        new = dict.fromkeys(term for term in wanted if table.find(term) is None)
+        if new:
+            self._add(new)
+        return [table[term] for term in wanted]
 
     def pack(self) -> None:
         """Keep the table in as little memory as can be, until many terms are looked up again."""
@@ -76,7 +77,6 @@ class Terms:
                 self._store.run_many("UPDATE terms SET term = ? WHERE id = ?", unused)
             self._table = self._read()
 
-    def _add(self, term: str) -> int:
-        number = self._table.add(term)
-        self._store.run("INSERT INTO terms(id, term) VALUES (?, ?)", number, term)
-        return number
+    def _add(self, terms: Iterable[str]) -> None:
+        new = [(self._table.add(term), term) for term in terms]
+        self._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", new)

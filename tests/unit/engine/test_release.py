@@ -55,7 +55,7 @@ def test_work_of_a_second_is_followed_by_giving_back_once(running):
     later(giving, now, 20)
     later(giving, now, 20)
     assert done == ["trim"]
-    assert not text._cache
+    assert not text._analysed
 
 
 def test_a_small_change_is_followed_by_nothing(running):
