@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
+.PHONY: help run test lint bench bench-large bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
 	@echo "make test   run the whole test suite"
 	@echo "make lint   ruff, its format, and mypy (strict)"
-	@echo "make bench  measure against the floors, write bench/results/"
+	@echo "make bench  measure against floors and the peer in half an hour, write bench/results/"
+	@echo "make bench-large  measure a million records and 100,000 documents, and soak for ten minutes"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
@@ -37,8 +38,11 @@ lint: .venv/.linted
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 bench: .venv/.installed peer
-	@for each in client hook latency freshness start scale; do \
-	  echo "== $$each"; $(BIN)/python bench/$$each.py || exit 1; done
+	@$(BIN)/python bench/all.py $(ARGS)
+
+# The soak is a test's, and compares with engines of this process.
+bench-large: .venv/.tested peer
+	@$(BIN)/python bench/all.py --large $(ARGS)
 
 bench-quality: .venv/.installed peer
 	@$(BIN)/python bench/quality.py $(ARGS)

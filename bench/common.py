@@ -132,11 +132,31 @@ class Daemon:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
+    def memory_mb(self) -> dict[str, float]:
+        """Return the memory of it and of its children in megabytes, each page shared out.
+
+        `pss` counts the pages of mapped files, `anon` does not.
+        """
+        assert self.process is not None
+        every = [self.process.pid, *_children(self.process.pid)]
+        rolled = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in every]
+        return {"pss": _summed(rolled, "Pss"), "anon": _summed(rolled, "Pss_Anon")}
+
     def cpu_s(self) -> float:
         """Return the processor seconds it has used."""
         assert self.process is not None
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [each for child in map(int, listed) for each in (child, *_children(child))]
+
+
+def _summed(rolled: Sequence[str], name: str) -> float:
+    lines = (line for text in rolled for line in text.splitlines() if line.startswith(f"{name}:"))
+    return round(sum(int(line.split()[1]) for line in lines) / 1024, 1)
 
 
 @contextmanager
@@ -174,12 +194,20 @@ def figures(samples: Sequence[float]) -> dict[str, float]:
     }
 
 
-def keep(name: str, results: Any) -> None:
-    """Print results as a table of lines, and write them with the machine's load."""
+def keep(name: str, results: Any, by: str = "") -> Any:
+    """Print results as a table of lines, and write them with the machine's load; return them.
+
+    With `by`, the name of a number in each row, rows of before with other numbers are kept beside
+    these: what takes long is measured by itself.
+    """
     rows = results if isinstance(results, list) else [results]
     for row in rows:
         print(json.dumps(row))
     RESULTS.mkdir(exist_ok=True)
+    if by:
+        now = {row[by] for row in rows}
+        others = [row for row in kept_results(name) if row[by] not in now]
+        results = sorted([*others, *rows], key=lambda row: row[by])
     kept = {
         "load": round(os.getloadavg()[0], 2),
         "cores": os.cpu_count(),
@@ -187,6 +215,13 @@ def keep(name: str, results: Any) -> None:
         "results": results,
     }
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    return results
+
+
+def kept_results(name: str) -> Any:
+    """Return the results that were kept last; none where there are none."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
 
 
 def peer_python() -> str:

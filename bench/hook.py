@@ -61,10 +61,12 @@ def measured(state: str, running: Daemon, queries: list[str]) -> list[dict[str, 
         for name, command in zip(took, (BARE, HOOK, IN_SHELL), strict=True):
             event = _event(f"{state}-{name}-{turn}", queries[turn % len(queries)])
             took[name].append(timed(_run(command, event, env, answered, name)))
+    bare = figures(took["python -I -S -c pass"])["p50"]
     return [
         {
             "daemon": state,
             "command": name,
+            "ratio_to_bare": round(figures(samples)["p50"] / bare, 2),
             "ms": {**figures(samples), "max": round(max(samples), 3)},
             "answered": answered[name],
             "of": ROUNDS,

@@ -22,7 +22,7 @@ from irclient.access import access
 from irclient.async_link import AsyncLink
 from irclient.async_subscription import AsyncSubscription
 from irclient.errors import Lost
-from irclient.link import CONNECT_S, no_connection, no_daemon, too_late
+from irclient.fast.replies import CONNECT_S, no_connection, no_daemon, too_late
 from irclient.ops import Op
 from irclient.places import may_be_noted
 from irclient.types import Disclosure, Query, Selection, as_query
@@ -99,7 +99,11 @@ class AsyncClient:
         return await self._run(ops.PING, {})
 
     async def discover(
-        self, query: Query | str, session: str = "", noted: bool = True, variant: str = ""
+        self,
+        query: Query | str | Mapping[str, Any],
+        session: str = "",
+        noted: bool = True,
+        variant: str = "",
     ) -> Selection:
         """Return the few artifacts that answer a query or a text, or an abstention and its reason.
 
@@ -110,19 +114,19 @@ class AsyncClient:
         args = {**as_query(query).to_dict(), "session": session, "variant": variant}
         return await self._run(ops.DISCOVER, {**args, "noted": noted and may_be_noted()})
 
-    async def search(self, query: Query | str, noted: bool = True) -> Selection:
+    async def search(self, query: Query | str | Mapping[str, Any], noted: bool = True) -> Selection:
         """Return the ranked candidates of a query, without selection; `noted` as of discover."""
         args = {**as_query(query).to_dict(), "noted": noted and may_be_noted()}
         return await self._run(ops.SEARCH, args)
 
-    async def explain(self, query: Query | str, item: str = "") -> Explanation:
+    async def explain(self, query: Query | str | Mapping[str, Any], item: str = "") -> Explanation:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
         return await self._run(ops.EXPLAIN, {**as_query(query).to_dict(), "item": item})
 
     async def eval(
         self,
         cases: Sequence[Mapping[str, Any]],
-        query: Query | str,
+        query: Query | str | Mapping[str, Any],
         baseline: bool = False,
         curve: bool = False,
         grid: Mapping[str, Sequence[Any]] | None = None,

@@ -10,7 +10,8 @@ import zmq.asyncio
 from irclient import wire
 from irclient.access import Access
 from irclient.errors import IRError, ProtocolError, Unreachable
-from irclient.link import Link, connection_lost
+from irclient.fast.replies import connection_lost
+from irclient.link import Link
 
 
 @dataclass(frozen=True, slots=True)

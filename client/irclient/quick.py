@@ -1,8 +1,9 @@
-"""The entry point of `irc`: `hook` and a plain `discover` without heavy imports, else `cli.main`.
+"""The entry point of `irc`: `hook` and what asks the daemon one thing without heavy imports.
 
-The fast path loads neither argparse nor pyzmq, which take longer than the request. It supports
-words, `-c CORPUS` and `--json`; anything else (keys, a token, a daemon that does not answer, an
-error) is left to `irclient.cli.main`, which runs the command again and reports every error.
+Neither argparse nor pyzmq is loaded for that, which take longer than the request. A plain
+`discover` (words, `-c CORPUS`, `--json`) is answered right here, other commands by
+`irclient.cli.short`; what neither takes (keys, a token, an error in the command line) is left to
+`irclient.cli.main`, which reports every error.
 """
 
 from __future__ import annotations
@@ -44,13 +45,25 @@ def main() -> int:
     except OSError as error:
         return _not_written(error)
     if asked is None or answer is None:
-        from irclient.cli.main import main as whole
-
-        return whole()
+        return _short(whole_streams)
     from irclient.terminal.exits import exit_of
 
     # The answer is written: the interpreter's own shutdown would take two more milliseconds.
     os._exit(exit_of(answer))
+
+
+def _short(whole_streams: bool) -> int:
+    """Run any other command, without heavy imports where that is possible."""
+    if whole_streams:
+        from irclient.cli.short import run
+
+        if (code := run(sys.argv[1:])) is not None:
+            if sys.stdout is sys.__stdout__:  # else another program runs this one
+                os._exit(code)
+            return code
+    from irclient.cli.main import main as whole
+
+    return whole()
 
 
 def plain_discover(words: list[str]) -> dict[str, Any] | None:
@@ -96,7 +109,7 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _too_late(as_json: bool) -> int:
-    from irclient.cli.main import failed
+    from irclient.cli.answer import failed
     from irclient.errors import Timeout
     from irclient.terminal.ending import exit_code
 
@@ -118,9 +131,9 @@ def _show(answer: dict[str, Any], asked: dict[str, Any]) -> None:
 
     spell_the_rest()
     if asked["json"]:
-        import json
+        from irclient.fast.light_json import dumped
 
-        print(escaped(json.dumps(answer, ensure_ascii=not takes_all())), flush=True)
+        print(escaped(dumped(answer, not takes_all())), flush=True)
         return
     from irclient.terminal.hits import answer_lines, footer, scope_hint
 

@@ -375,10 +375,11 @@ class Status(Result):
     """How the daemon and its corpora are; docs/protocol.md explains each part.
 
     What a limited client does not get is None: `socket`, `config`, `watch`, `waiting_for`,
-    `ledger`, `usage`, `queue_s` and `health`. `usage` is None, too, where use is not noted,
-    and `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked for. `demo`
-    is true where the corpora are examples. `model` is the language model that is configured, None
-    where none is.
+    `ledger`, `usage`, `queue_s`, `minutes` and `health`. `usage` is None, too, where use is not
+    noted, and `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked for.
+    `demo` is true where the corpora are examples. `minutes` are the last sixty of them, oldest
+    first: `{since, queries: [count, ...], p50: [milliseconds or None, ...]}`. `model` is the
+    language model that is configured, None where none is.
     """
 
     version: str = ""
@@ -397,6 +398,7 @@ class Status(Result):
     queue: int = 0
     queue_s: float | None = field(default=None, metadata=_OPTIONAL)
     health: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    minutes: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     jobs: tuple[JobProgress, ...] = ()
     corpora: tuple[CorpusStatus, ...] = ()
     profile: Mapping[str, Mapping[str, float]] | None = field(default=None, metadata=_OPTIONAL)
@@ -413,13 +415,18 @@ class Status(Result):
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Result):
-    """What each stage of a query did, and what became of one item where that was asked for."""
+    """What each stage of a query did, and what became of one item where that was asked for.
+
+    `stages` are in the order in which they began: `{stage, at_ms, ms, n}`, of which `n` times took
+    `ms` in all. A stage within another is in both.
+    """
 
     query: str
     generation: int = 0
     analysis: Mapping[str, Any] = field(default_factory=dict)
     corpora: Sequence[Mapping[str, Any]] = ()
     selection: Mapping[str, Any] = field(default_factory=dict)
+    stages: Sequence[Mapping[str, Any]] = ()
     item: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
 
 

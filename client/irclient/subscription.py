@@ -12,7 +12,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from irclient import wire
 from irclient.errors import Unavailable
-from irclient.link import no_daemon
+from irclient.fast.replies import no_daemon
 from irclient.places import events_path, is_remote
 from irclient.types import Event
 

@@ -9,44 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from dataclasses import fields as fields_of
 from typing import Any, NamedTuple
 
 from irclient.errors import QueryError
-
-MODES = ("hybrid", "dense", "lexical")
-FUSIONS = ("standard", "rrf", "blend", "alpha", "mmr", "alpha+mmr")
-LEVELS = ("metadata", "body", "bundled")
-STRATEGIES = ("conservative", "top_k", "score_gap", "rel_threshold", "abs_threshold")
-
-
-class Plain:
-    """Convert between a dataclass and plain data."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, nested values included."""
-        return {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}  # type: ignore[arg-type]
-
-    @classmethod
-    def known(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the items of `data` that name a field of this type."""
-        names = {f.name for f in fields_of(cls)}  # type: ignore[arg-type]
-        return {key: value for key, value in data.items() if key in names}
-
-
-def plain_data(value: Any) -> Any:
-    """Return a value with the types of this file, however deep, as plain data."""
-    if value is None or isinstance(value, (str, int, float)):  # most values, and the cheapest check
-        return value
-    if isinstance(value, Plain):
-        return value.to_dict()
-    if isinstance(value, Mapping):
-        return {key: plain_data(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain_data(item) for item in value]
-    return value
+from irclient.fast.choices import FUSIONS as FUSIONS
+from irclient.fast.choices import LEVELS as LEVELS
+from irclient.fast.choices import MODES as MODES
+from irclient.fast.choices import STRATEGIES as STRATEGIES
+from irclient.fast.plain import Plain as Plain
+from irclient.fast.plain import plain_data as plain_data
+from irclient.fast.plain import plain_fields as plain_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +79,7 @@ class Query(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, those that older daemons do not know only where set."""
-        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
+        plain = plain_fields(self)
         for name, unset in _LEFT_OUT.items():
             if plain[name] == unset:
                 del plain[name]
@@ -125,8 +97,8 @@ class Query(Plain):
         return cls(**known)
 
 
-def as_query(asked: Query | str) -> Query:
-    """Return a query as it is, and a text as the query of that text.
+def as_query(asked: Query | str | Mapping[str, Any]) -> Query:
+    """Return a query as it is, and a text or plain data as the query of that.
 
     Raises QueryError for anything else.
     """
@@ -134,6 +106,8 @@ def as_query(asked: Query | str) -> Query:
         return Query(asked)
     if isinstance(asked, Query):
         return asked
+    if isinstance(asked, Mapping):
+        return Query.from_dict(asked)
     raise QueryError(f"a query is a text or a Query, not {asked!r:.60}")
 
 
@@ -185,7 +159,7 @@ class Hit(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without disclosure and related where there is none."""
-        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
+        plain = plain_fields(self)
         for name in ("disclosure", "related"):
             if plain[name] is None:
                 del plain[name]
@@ -259,7 +233,7 @@ class Selection(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, with `sufficient`, without rounds where none were."""
-        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
+        plain = plain_fields(self)
         if not self.rounds:
             del plain["rounds"]
         return {**plain, "sufficient": self.sufficient}
@@ -330,7 +304,7 @@ class Disclosure(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without summary and score where no hit was disclosed."""
-        plain = {f.name: plain_data(getattr(self, f.name)) for f in fields_of(self)}
+        plain = plain_fields(self)
         if self.score is None:
             del plain["summary"], plain["score"]
         return plain

@@ -15,14 +15,19 @@ from typing import Any
 
 import msgpack
 
-from irclient import __version__
-from irclient.errors import BY_CODE, IRError, LimitError, ProtocolError, QueryError
+from irclient.errors import IRError, LimitError, ProtocolError, QueryError
 from irclient.fast.packing import PROTOCOL as PROTOCOL
 from irclient.fast.packing import same_protocol
+from irclient.fast.replies import (
+    MESSAGE_BYTES,
+    RESTART_DAEMON,
+    UPDATE_CLIENT,
+    check_reply_protocol,
+    error_of,
+    is_newer,
+    other_protocol,
+)
 from irclient.invisible import spelled
-
-_UPDATE_CLIENT = "pip install -U irclient"
-_RESTART_DAEMON = "irdaemon restart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class MessageLimits:
     0 means no limit.
     """
 
-    bytes: int = 4 * 1024 * 1024
+    bytes: int = MESSAGE_BYTES
     depth: int = 32
     items: int = 100_000
 
@@ -92,23 +97,8 @@ def unpack_request(data: bytes, limits: MessageLimits = MessageLimits()) -> Requ
 def check_request_protocol(version: Any, daemon: str) -> None:
     """Raise ProtocolError, with what to do, for a request of another protocol than `daemon`'s."""
     if not same_protocol(version):
-        hint = _RESTART_DAEMON if _is_newer(version) else _UPDATE_CLIENT
-        raise _other_protocol("the client", version, f"this daemon, {daemon},", hint)
-
-
-def _check_reply_protocol(version: Any) -> None:
-    if not same_protocol(version):
-        hint = _UPDATE_CLIENT if _is_newer(version) else _RESTART_DAEMON
-        raise _other_protocol("the daemon", version, f"this client, irclient {__version__},", hint)
-
-
-def _is_newer(version: Any) -> bool:
-    return type(version) is int and version > PROTOCOL
-
-
-def _other_protocol(sender: str, version: Any, reader: str, hint: str) -> ProtocolError:
-    found = "names no protocol" if version is None else f"speaks protocol {version!r:.20}"
-    return ProtocolError(f"{sender} {found}; {reader} speaks protocol {PROTOCOL}", hint)
+        hint = RESTART_DAEMON if is_newer(version) else UPDATE_CLIENT
+        raise other_protocol("the client", version, f"this daemon, {daemon},", hint)
 
 
 def pack_result(number: int, result: Any, v: int = PROTOCOL) -> bytes:
@@ -140,27 +130,16 @@ class Reply:
 def read_reply(data: bytes) -> Reply:
     """Read a reply. Raises ProtocolError for bytes that are none."""
     message = _unpack(data, _OF_A_REPLY)
-    number, failed = message.get("id"), message.get("error")
+    number = message.get("id")
     if not isinstance(number, int):
         number = 0
     try:
-        _check_reply_protocol(message.get("v"))
+        check_reply_protocol(message.get("v"))
     except ProtocolError as error:
         return Reply(number, error=error)
     if message.get("ok") is True:
         return Reply(number, message.get("result"))
-    if not isinstance(failed, dict):
-        raise ProtocolError("the reply has neither a result nor an error")
-    parts = (str(failed.get(key, "")) for key in ("code", "message", "hint"))
-    return Reply(number, error=_error(*parts))
-
-
-def _error(code: str, message: str, hint: str) -> IRError:
-    if code in BY_CODE:
-        return BY_CODE[code](message, hint)
-    error = IRError(message, hint)
-    error.code = code  # of a newer daemon, or of a kind that only it raises
-    return error
+    return Reply(number, error=error_of(message))
 
 
 def pack_event(data: Mapping[str, Any]) -> bytes:

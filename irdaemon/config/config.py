@@ -77,6 +77,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "IRDAEMON_ALPHA": "alpha",
     "IRDAEMON_MMR_LAMBDA": "mmr_lambda",
 }
+_HOST_NAME = re.compile(r"(?i)[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 # What may select among the hits of a corpus besides the strategy that a query names.
 _SELECTORS = ("llm",)
@@ -253,13 +254,22 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
         raise where.error(name, "", "endpoint and model belong together", "set both, or neither")
     if table.get("shared"):
         table = {**table, "shared": where.absolute(table["shared"])}
-    paths = {key: _paths(name, key, table[key], where) for key in table if types[key] is tuple}
-    return kind(**{**table, **paths})
+    listed = _host_names if name == "web" else _paths
+    lists = {key: listed(name, key, table[key], where) for key in table if types[key] is tuple}
+    return kind(**{**table, **lists})
 
 
 def _paths(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
     paths = where.typed(table, key, value, list)
     return tuple(where.absolute(where.typed(table, key, path, str)) for path in paths)
+
+
+def _host_names(table: str, key: str, value: Any, where: ConfigText) -> tuple[str, ...]:
+    names = [where.typed(table, key, each, str) for each in where.typed(table, key, value, list)]
+    for name in names:
+        if not _HOST_NAME.fullmatch(name):
+            raise where.error(table, key, f"{name!r} is no host name", "write NAME, or NAME:PORT")
+    return tuple(names)
 
 
 def _corpora(tables: Mapping[str, Any], where: ConfigText) -> tuple[CorpusConfig, ...]:

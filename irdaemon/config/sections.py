@@ -232,12 +232,14 @@ class UsageConfig:
 class WebConfig:
     """The page of `irc web`, served by a process that the daemon starts.
 
-    `enabled`: start it; `port`: of the loopback address. `irc web` then opens a link to it. A
+    `enabled`: start it; `port`: of the loopback address. `irc web` then opens a link to it.
+    `host_names`: names (NAME or NAME:PORT) of a tunnel or a proxy that it answers under, too. A
     change holds from the next start.
     """
 
     enabled: bool = False
     port: int = 7412
+    host_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

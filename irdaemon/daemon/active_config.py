@@ -10,11 +10,11 @@ from typing import Any
 
 from irdaemon.config.config import Config, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, make_corpus, newly_found, waited_for, wanted
-from irdaemon.config.edit import add_corpus, remove_corpus, with_corpus
 from irdaemon.config.reindex import ALWAYS, quiet_hours
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
 from irdaemon.index import Images
+from irdaemon.runtime.power import on_battery
 from irdaemon.serve.listen import rules_of
 from irdaemon.source.opening import resolved
 from irdaemon.types import Tuning
@@ -24,6 +24,8 @@ from irdaemon.watch import Settings
 log = logging.getLogger(__name__)
 
 _DAY_S = 24 * 60 * 60.0
+# More than these read faster than one writer stores.
+_MOST_WORKERS = 3
 
 
 class ActiveConfig:
@@ -55,16 +57,22 @@ class ActiveConfig:
 
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file."""
+        from irdaemon.config.edit import add_corpus  # with tomlkit, which no start needs
+
         self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots, options))
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
         """Return the corpus that `add` would make, and write nothing."""
+        from irdaemon.config.edit import with_corpus
+
         config = with_corpus(self._file(), name, kind, roots)
         (given,) = (each for each in wanted(config) if each.name == name)
         return make_corpus(given, config)
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""
+        from irdaemon.config.edit import remove_corpus
+
         self.config = self._or_fallback(remove_corpus(self._file(), name))
 
     def _file(self) -> str:
@@ -133,7 +141,21 @@ def engine_options(config: Config) -> EngineOptions:
         model=config.models.model_endpoint(),
         model_timeout_s=config.models.timeout_s,
         usage=_usage_options(config),
+        on_battery=on_battery,
+        workers=reading_workers(),
     )
+
+
+def reading_workers() -> int:
+    """Return how many processes may read in bulk: a core is left to answers and to the writer."""
+    return min(_MOST_WORKERS, _cores() - 1)
+
+
+def _cores() -> int:
+    """Count the cores that this process may use, where the system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _usage_options(config: Config) -> UsageOptions | None:

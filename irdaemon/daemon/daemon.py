@@ -16,15 +16,18 @@ import signal
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from irclient.errors import IRError
 from irdaemon import __version__
 from irdaemon.config.corpus import Corpus
 from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
+from irdaemon.daemon.early_model import EarlyModel
 from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.lock import Lock
 from irdaemon.daemon.logs import log_event
+from irdaemon.daemon.pace import Pace
 from irdaemon.daemon.resources import ResourceLimits, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
@@ -57,8 +60,9 @@ _SUPERVISOR_STOPS_WITHIN_S = 0.5
 class Daemon:
     """All parts of the running process. It is its engine's host."""
 
-    def __init__(self, settings: ActiveConfig, socket: str):
+    def __init__(self, settings: ActiveConfig, socket: str, model: EarlyModel | None = None):
         self._settings = settings
+        self._model = model
         # The engine takes up edits in the order in which they were made to the file.
         self._reconfiguring = threading.Lock()
         self._socket = socket
@@ -74,13 +78,15 @@ class Daemon:
         self.engine.state.host, self.engine.state.corruption = self, lost
         self._impressions_path = os.path.join(config.state_dir, "offers.json")
         self.engine.impressions.load(self._impressions_path)
-        self._writer = WriterThread(self.engine, config.limits.nice)
+        self._pace = Pace()
+        self._writer = WriterThread(self.engine, config.limits.nice, self._sleep_s)
         self._schedule = Schedule(self.engine, config.schedule)
         self._watcher = Watcher(self._on_changes, watch_settings(config, socket))
         self._limits = ResourceLimits(config.limits, self.engine.shed)
         self._supervisor = SupervisorThread(
             self.engine, self._watcher, self._schedule, self._limits, self._look_around
         )
+        self._supervisor.sleep_s = self._sleep_s
         self._web = WebProcess(config.web)
         self._synopses = synopsis_thread(self.engine, config.models)
         self._signals: list[int] = []
@@ -93,10 +99,14 @@ class Daemon:
 
     def _engine_on(self, ledger: Ledger) -> Engine:
         self._corpora = self._settings.corpora(ledger.corpora.names())
-        return Engine(ledger, self._corpora, engine_options(self._settings.config))
+        options = engine_options(self._settings.config)
+        if self._model is not None:
+            options = replace(options, embedders=self._model.embedders())
+        return Engine(ledger, self._corpora, options)
 
     def _publish(self, topic: str, data: Mapping[str, Any]) -> None:
         """Log an event of the engine, and send it to the subscribers."""
+        self._pace.note()
         if not self._stopping:  # a job that was stopped has not failed
             log_event(topic, data)
         self._loop.publish(topic, data)
@@ -228,9 +238,14 @@ class Daemon:
                 log.error("a lock or a socket was removed, and cannot be put back: %s", error)
             self._misplaced = error.message
 
+    def _sleep_s(self) -> float:
+        """Return for how long a thread may sleep that nothing wakes."""
+        return self._pace.sleep_s(self._loop.requested_at)
+
     @property
     def _tick_s(self) -> float:
-        return min(_TICK_S, watchdog_interval() or _TICK_S)
+        sleep_s = self._sleep_s()
+        return min(sleep_s, watchdog_interval() or sleep_s)
 
     def _heartbeats(self) -> tuple[Heartbeat, ...]:
         return (

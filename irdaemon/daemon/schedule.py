@@ -10,7 +10,7 @@ from irdaemon.config.config import ScheduleConfig
 from irdaemon.config.reindex import INTERVAL
 from irdaemon.engine import Engine
 from irdaemon.engine.learning import learnable
-from irdaemon.engine.maintenance import scan_is_due
+from irdaemon.engine.maintenance import put_off, scan_is_due
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 
@@ -33,6 +33,7 @@ class Schedule:
         self._scheduler: BackgroundScheduler | None = None
         self._stopped = False
         self._put_off = False
+        self._left_out = True  # so that the first is not
         self._changing = threading.Lock()
 
     def start(self) -> None:
@@ -78,32 +79,45 @@ class Schedule:
                 self._scheduler = None
 
     def reconcile_all(self) -> None:
-        """Request a whole scan of what follows changes, so that a missed event is made good."""
+        """Request a whole scan of what follows changes, so that a missed event is made good.
+
+        Where nobody asks anything, or on a battery, every other one is left out.
+        """
+        if self._leaves_out():
+            return
         for corpus in tuple(self._engine.corpora.values()):
             if corpus.reindex.follows_changes:
                 self._engine.request(Job("reconcile", corpus.name, ScanRequest(routine=True)))
 
+    def _leaves_out(self) -> bool:
+        """Return whether this whole scan is left out; never two of them, one after the other."""
+        state = self._engine.state
+        unasked = state.host.idle_s() >= 60 * self._intervals.reconcile_minutes
+        self._left_out = not self._left_out and (unasked or state.options.on_battery())
+        return self._left_out
+
     def look(self) -> None:
-        """Request what is due at an interval of its own, or was put off until the quiet hours."""
+        """Request what is due at an interval of its own, or was put off and may be done now."""
         state = self._engine.state
         for corpus in tuple(self._engine.corpora.values()):
             if corpus.reindex.on == INTERVAL and scan_is_due(state, corpus):
                 self._engine.request(Job("reconcile", corpus.name))
-        if self._put_off and state.options.quiet.hold(state.clock()):
+        if self._put_off and not put_off(state):
             self._put_off = False
             self._engine.request(Job("compact"))
 
     def retry_failures(self) -> None:
         """Request another try at everything that failed."""
-        self._engine.request(Job("retry"))
+        if not self._engine.state.options.on_battery():
+            self._engine.request(Job("retry"))
 
     def learn(self) -> None:
         """Request that what transcripts tell of use is learned from."""
-        if self._engine.usage is not None:
+        if self._engine.usage is not None and not self._engine.state.options.on_battery():
             for name in learnable(self._engine.state):
                 self._engine.request(Job("learn", name))
 
     def compact(self) -> None:
-        """Request that unused rows are dropped and the file is folded, in the quiet hours."""
+        """Request that unused rows are dropped and the file is folded, when that may be done."""
         self._put_off = True
         self.look()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.daemon.pace import BUSY_S
 from irdaemon.daemon.resources import ResourceLimits
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.engine import Engine
@@ -21,7 +22,6 @@ from irdaemon.watch import Watcher
 
 log = logging.getLogger(__name__)
 
-_TICK_S = 1.0
 _EXAMINED_EVERY_S = 10.0
 # Known places that do not exist yet are looked for by name: a millisecond for all of them.
 _FOUND_EVERY_S = 2.0
@@ -29,7 +29,7 @@ _LOGGED_EVERY_S = 60.0
 
 
 class SupervisorThread(threading.Thread):
-    """Tick about once a second until stopped.
+    """Tick about once a second, or as often as its `sleep_s` says, until stopped.
 
     `ticked` is when, on the monotonic clock, the last tick succeeded; `sentence` is the health at
     the last examination. `find` is called every two seconds, to find known places that appeared.
@@ -52,6 +52,7 @@ class SupervisorThread(threading.Thread):
         self._schedule = schedule
         self._limits = limits
         self._find = find
+        self.sleep_s: Callable[[], float] = lambda: BUSY_S
         self._found_at = time.monotonic()
         self._watched: Mapping[str, Corpus] = {}
         self._examined_at = float("-inf")
@@ -78,7 +79,7 @@ class SupervisorThread(threading.Thread):
                 if now - self._logged_at >= _LOGGED_EVERY_S:
                     self._logged_at = now
                     log.exception("the supervisor failed; it goes on")
-            self._stopping.wait(_TICK_S)
+            self._stopping.wait(self.sleep_s())
 
     def tick(self, now: float) -> None:
         """Start, update or restart what needs it, and examine the health now and then."""
@@ -101,7 +102,8 @@ class SupervisorThread(threading.Thread):
         if now - self._found_at >= _FOUND_EVERY_S:
             self._found_at = now
             self._find()
-        if now - self._examined_at >= _EXAMINED_EVERY_S:
+        # Where nothing happens nothing becomes stale, and each time takes milliseconds.
+        if now - self._examined_at >= _EXAMINED_EVERY_S * self.sleep_s() / BUSY_S:
             self._examined_at = now
             self._limits.tick(now)
             self._examine(self._engine.health())

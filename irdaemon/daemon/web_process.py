@@ -47,7 +47,8 @@ class WebProcess:
 
     def _command(self) -> list[str]:
         port = str(self._config.port)
-        return [sys.executable, "-m", "irclient.quick", "web", "--port", port, "--no-link"]
+        names = [each for name in self._config.host_names for each in ("--host-name", name)]
+        return [sys.executable, "-m", "irclient.quick", "web", "--port", port, *names, "--no-link"]
 
     def _tell_end(self, child: Child) -> None:
         end(child)

@@ -6,23 +6,28 @@ import contextlib
 import logging
 import os
 import threading
+from collections.abc import Callable
 
+from irdaemon.daemon.pace import BUSY_S
 from irdaemon.engine import Engine
 from irdaemon.runtime.tracebacks import where
 
 log = logging.getLogger(__name__)
 
-_STEP_S = 1.0
 _STOPS_WITHIN_S = 1.5
 
 
 class WriterThread(threading.Thread):
-    """Run the engine's jobs, one after another, until stopped."""
+    """Run the engine's jobs, one after another, until stopped.
 
-    def __init__(self, engine: Engine, nice: int):
+    `sleep_s` says how long to wait for one before looking for what else is due.
+    """
+
+    def __init__(self, engine: Engine, nice: int, sleep_s: Callable[[], float] = lambda: BUSY_S):
         super().__init__(name="writer", daemon=True)
         self._engine = engine
         self._nice = nice
+        self._sleep_s = sleep_s
         self._stopping = threading.Event()
 
     def run(self) -> None:
@@ -32,7 +37,7 @@ class WriterThread(threading.Thread):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
         try:
             while not self._stopping.is_set():
-                self._engine.step(timeout=_STEP_S)
+                self._engine.step(timeout=self._sleep_s())
         except BaseException as error:
             log.error("the writer failed: %s", where(error))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -181,10 +181,15 @@ def analysed(query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUN
         weights=query.weights,
         trust=0.0,
         unknown=sum(token not in known for token in tokens),
-        identifiers=tuple(vocabulary[each] for each in identifiers(text) if each in vocabulary),
+        identifiers=_numbers(identifiers(text), vocabulary),
         unstemmed=tuple(term for word, term in known.items() if word not in tokens),
-        typed=tuple(vocabulary[each] for each in as_typed(text) if each in vocabulary),
+        typed=_numbers(as_typed(text), vocabulary),
     )
+
+
+def _numbers(words: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the term ids of those words that are known."""
+    return tuple(each for word in words if (each := vocabulary.get(word, -1)) >= 0)
 
 
 def words_asked(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -202,7 +207,8 @@ def words_of(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[
     """
     tokens = list(dict.fromkeys(tokenize(text)))
     words = dict.fromkeys((*tokens, *unstemmed(text)))
-    return tokens, {word: vocabulary[word] for word in words if word in vocabulary}
+    numbers = ((word, vocabulary.get(word, -1)) for word in words)
+    return tokens, {word: number for word, number in numbers if number >= 0}
 
 
 def embedded(question: Question, index: CorpusIndex, embed: Embed) -> Question:

@@ -53,6 +53,11 @@ class OnDemand(Embedder):
             self._embedder = None
         return self._embedder is None
 
+    def release_pages(self) -> None:
+        """Give back what the embedder can have again at once, where it has such."""
+        if release := getattr(self._embedder, "release_pages", None):
+            release()
+
     def _loaded(self) -> Embedder:
         self._used = self._clock()
         # On two threads at once it is made twice: both are good, one stays.

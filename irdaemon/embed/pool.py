@@ -58,6 +58,12 @@ class Embedders:
             if isinstance(embedder, OnDemand):
                 embedder.release(after_s)
 
+    def release_pages(self) -> None:
+        """Give back the pages of models that are mapped; the next query has them again."""
+        for embedder in tuple(self._by_name.values()):
+            if isinstance(embedder, OnDemand):
+                embedder.release_pages()
+
     def serving(self, name: str, served: tuple[str, str] | None) -> Embedder:
         """Return the embedder whose vectors answer: the old one until the new one's are all there.
 

@@ -12,7 +12,6 @@ from irdaemon.embed import QueryVector
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.evaluate import load_cases
 from irdaemon.index import CorpusIndex, drifted
 from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.selection.floor import of_this_formula, reranked_mode
@@ -65,6 +64,8 @@ def _labelled(state: State, corpus: Corpus) -> Labelled | None:
     given = state.labels.pop(corpus.name, None)
     if given is None and not corpus.cases:
         return None
+    from irdaemon.evaluate import load_cases
+
     try:
         cases = list(given) if given is not None else load_cases(corpus.cases)
     except QueryError as error:

@@ -15,17 +15,17 @@ from irdaemon.engine.state import State
 class JobContext:
     """A running job. `pause()` lets a more urgent job go first; a long job calls it often.
 
-    `pause` raises Unavailable where the engine stops or the ledger was replaced, NotFound where the
-    job's corpus is gone.
+    `pause` returns whether a scan of the job's corpus went first. It raises Unavailable where the
+    engine stops or the ledger was replaced, NotFound where the job's corpus is gone.
     """
 
     state: State
     publisher: Publisher
     job: Job
     progress: Progress
-    pause: Callable[[], None]
+    pause: Callable[[], bool]
 
-    def publish_and_pause(self, corpus: Corpus) -> None:
-        """Publish what there is so far where that is due, and let others go first."""
+    def publish_and_pause(self, corpus: Corpus) -> bool:
+        """Publish what there is so far where that is due, and let others go first; see `pause`."""
         self.publisher.publish_if_due(corpus)
-        self.pause()
+        return self.pause()

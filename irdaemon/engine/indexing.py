@@ -28,7 +28,7 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     """Scan a corpus' source, store what changed, and publish it."""
     state, job = context.state, context.job
     above = state.ledger.index_rows.last_record()
-    request = _with_use(state, corpus, job.scan)
+    request = replace(_with_use(state, corpus, job.scan), workers=state.options.workers)
     report = reconcile(state.ledger, corpus, request, state.clock, _observer(context, corpus))
     if request.from_start and state.usage is not None:
         state.usage.all_read(corpus.name)
@@ -61,9 +61,9 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
 def _observer(context: JobContext, corpus: Corpus) -> ScanObserver:
     """Return what lets changes through while a scan runs, and notes what its sessions used."""
 
-    def advance(done: int, todo: int) -> None:
+    def advance(done: int, todo: int) -> bool:
         context.progress.done, context.progress.todo = done, todo
-        context.publish_and_pause(corpus)
+        return context.publish_and_pause(corpus)
 
     usage = context.state.usage
     if usage is None or not _has_sessions(corpus):

@@ -47,7 +47,7 @@ class Learning:
     state: State
     publisher: Publisher
     corpus: Corpus
-    pause: Callable[[], None] = lambda: None
+    pause: Callable[[], object] = lambda: None
 
     def learn(self, uses: Iterable[Use]) -> LearnReport:
         """Publish what uses teach, where the newest of them are found better for it.

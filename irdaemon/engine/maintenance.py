@@ -46,6 +46,16 @@ def maintain(state: State, name: str | None = None, dry_run: bool = False) -> li
     return found if dry_run else [_requested(state, task) for task in found]
 
 
+def put_off(state: State) -> str:
+    """Return until when upkeep waits that nobody waits for, "" where it may be done now."""
+    options = state.options
+    if options.on_battery():
+        return "put off while the machine is on its battery"
+    if not options.quiet.hold(state.clock()):
+        return f"put off until the quiet hours, {options.quiet}"
+    return ""
+
+
 def _requested(state: State, task: MaintenanceTask) -> MaintenanceTask:
     if not task.due:
         return task
@@ -68,7 +78,6 @@ def _of_corpus(state: State, corpus: Corpus, index: CorpusIndex) -> Iterator[Mai
 def _scan(state: State, corpus: Corpus, index: CorpusIndex) -> MaintenanceTask:
     scanned_at, now = index.last_reconcile, state.clock()
     due = corpus.reindex.is_due(scanned_at, now)
-    quiet = state.options.quiet
     if corpus.reindex.on == MANUAL:
         reason = f"only by hand: irc build {corpus.name}"
     elif scanned_at is None:
@@ -78,16 +87,16 @@ def _scan(state: State, corpus: Corpus, index: CorpusIndex) -> MaintenanceTask:
     else:
         every = lasting(corpus.reindex.every_s)
         reason = f"scanned {lasting(max(0.0, now - scanned_at))} ago, due every {every}"
-    if due and corpus.reindex.on == INTERVAL and scanned_at is not None and not quiet.hold(now):
-        due, reason = False, f"{reason}; put off until the quiet hours, {quiet}"
+    if due and corpus.reindex.on == INTERVAL and scanned_at is not None and (why := put_off(state)):
+        due, reason = False, f"{reason}; {why}"
     return MaintenanceTask(corpus.name, "scan", due, reason)
 
 
 def _synopses(state: State, corpus: Corpus) -> MaintenanceTask:
     """Return when a model is asked, which is never done on request: a reply takes seconds."""
-    reason, quiet = "asked for while nothing else is to be done", state.options.quiet
-    if not quiet.hold(state.clock()):
-        reason = f"{reason}; put off until the quiet hours, {quiet}"
+    reason = "asked for while nothing else is to be done"
+    if why := put_off(state):
+        reason = f"{reason}; {why}"
     return MaintenanceTask(corpus.name, "synopsis", False, reason)
 
 
@@ -107,7 +116,7 @@ def _compaction(state: State, ledger: Ledger) -> MaintenanceTask:
     if not every_s:
         return MaintenanceTask("", "compact", False, f"{ago}; switched off (compact_minutes = 0)")
     due = last is None or now - last >= every_s
-    reason, quiet = f"{ago}, due every {lasting(every_s)}", state.options.quiet
-    if due and not quiet.hold(now):
-        due, reason = False, f"{reason}; put off until the quiet hours, {quiet}"
+    reason = f"{ago}, due every {lasting(every_s)}"
+    if due and (why := put_off(state)):
+        due, reason = False, f"{reason}; {why}"
     return MaintenanceTask("", "compact", due, reason)

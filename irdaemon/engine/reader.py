@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irclient.results import CorpusCoverage
 from irclient.types import as_query
@@ -22,16 +22,18 @@ from irdaemon.discovery.related import Shelf, with_related
 from irdaemon.discovery.rounds import in_rounds, judged
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
-from irdaemon.engine.evaluation import EvaluationRequest, evaluated
 from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.health import Health
 from irdaemon.engine.model_selection import may_ask_model, model_selector
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.evaluate import Case
 from irdaemon.ledger import ArtifactPage
 from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection
+
+if TYPE_CHECKING:
+    from irdaemon.engine.evaluation import EvaluationRequest
+    from irdaemon.evaluate import Case
 
 Traced = Callable[[Trace], None]
 
@@ -144,6 +146,8 @@ class Reader:
 
         What it returns is the plain data of an Evaluation of irclient.
         """
+        from irdaemon.engine.evaluation import EvaluationRequest, evaluated
+
         return evaluated(self._state, self, cases, query, wanted or EvaluationRequest())
 
     def last_evaluation(self, corpus: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
@@ -25,16 +25,19 @@ from irdaemon.engine.health import Policy
 from irdaemon.engine.host import Host, InProcess
 from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.retry import JobRetries, ScanRetries
-from irdaemon.evaluate import Case
 from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import is_corrupt
 from irdaemon.retrieve.rerank import Rereading
+from irdaemon.runtime.minutes import AnswerMinutes
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.selection.calibrate import check_labels
 from irdaemon.types import Tuning, Use
 from irdaemon.usage.notes import UsageNotes, UsageOptions
+
+if TYPE_CHECKING:
+    from irdaemon.evaluate import Case
 
 # A few are handed over at once, and no more before those are stored.
 _MOST_SYNOPSES = 1_000
@@ -53,7 +56,9 @@ class EngineOptions:
     were made already, by the names that corpora have for them; `tuning`: how legs are fused;
     `quiet`: when scans at intervals and compaction may run; `compact_every_s`: how often that is
     due, 0 for never; `model`: the endpoint of the model that corpora may use, None for none, which
-    is waited for at most `model_timeout_s`; `usage`: where use is noted, None for nowhere.
+    is waited for at most `model_timeout_s`; `usage`: where use is noted, None for nowhere;
+    `on_battery`: whether the machine is on its battery, while upkeep waits;
+    `workers`: child processes that may read where there is much to read, 0 for none.
     """
 
     images: Images | None = None
@@ -70,6 +75,8 @@ class EngineOptions:
     model: ModelEndpoint | None = None
     model_timeout_s: float = 10.0
     usage: UsageOptions | None = None
+    on_battery: Callable[[], bool] = lambda: False
+    workers: int = 0
 
 
 class Served(NamedTuple):
@@ -111,6 +118,7 @@ class State:
         noted = options.usage if not ledger.read_only else None
         self.usage = UsageNotes(noted, clock) if noted else None
         self.tier_times = TierTimes()
+        self.answered = AnswerMinutes()
         self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
         # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.

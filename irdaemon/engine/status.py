@@ -36,6 +36,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         "queue": state.work.queued,
         "queue_s": _queue_age(state),
         "health": health_of(state, ledger).to_dict(),
+        "minutes": state.answered.to_dict(state.clock()),
         "jobs": [progress.to_dict() for progress in state.work.running()],
         "corpora": [
             _of_corpus(state, ledger, corpus, snapshot.corpora[name])

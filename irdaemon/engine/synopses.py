@@ -18,6 +18,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.disclosure.disclose import disclose_artifact
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.indexing import reconcile_corpus
+from irdaemon.engine.maintenance import put_off
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage, Ledger
@@ -93,7 +94,7 @@ class SynopsisWriter:
         changes = (state.work.watermarks(name).changed_at or 0.0 for name in state.corpora)
         now = state.clock()
         unchanged_s = now - max(changes, default=0.0)
-        if not state.options.quiet.hold(now):
+        if put_off(state):
             return False
         return not state.work.queued and min(state.host.idle_s(), unchanged_s) >= quiet_s
 

@@ -18,6 +18,7 @@ from irdaemon.engine.erase import Eraser
 from irdaemon.engine.indexing import embed_corpus, reconcile_corpus
 from irdaemon.engine.publish import GONE, Publisher
 from irdaemon.engine.queue import CHANGE, Job, Progress
+from irdaemon.engine.release import Release
 from irdaemon.engine.repair import Repair
 from irdaemon.engine.state import State
 from irdaemon.engine.synopses import take_in
@@ -59,6 +60,7 @@ class Writer:
         self.publisher = Publisher(state)
         self.repair = Repair(state, self.publisher)
         self._eraser = Eraser(state)
+        self._release = Release(state)
 
     def reconfigure(self, corpora: Iterable[Corpus]) -> list[int]:
         """Have these made the corpora and each scanned; return the jobs' numbers."""
@@ -74,6 +76,7 @@ class Writer:
         self.repair.request_due()
         self._eraser.tick()
         self._note_use()
+        self._release.tick()
         job = self._state.work.take(timeout)
         if job is None:
             return False
@@ -106,6 +109,7 @@ class Writer:
             state.job_retries.end(job.number)
             state.work.end(job.number, outcome, report)
             took_ms = (state.clock() - started) * 1e3
+            self._release.worked(took_ms / 1e3)
             note(f"job {job.kind}", took_ms)
             state.notify("job", {**progress.to_dict(), "took_ms": round(took_ms, 1)})
         if job.kind not in _NOT_LOGGED and job.urgency != CHANGE:
@@ -140,20 +144,25 @@ class Writer:
         if self._state.usage is not None:
             self._state.usage.tick(self._state.corpora)
 
-    def _pause(self, job: Job) -> None:
-        """Run what is more urgent than a long job; end that where it must not go on."""
-        state, ledger = self._state, self._state.ledger
+    def _pause(self, job: Job) -> bool:
+        """Run what is more urgent than a long job; end that where it must not go on.
+
+        Returns whether a scan of its corpus was run.
+        """
+        state, ledger, scanned = self._state, self._state.ledger, False
         self._note_use()
         if state.work.stopping:
             raise Unavailable("stopped; the next start goes on from here")
         while urgent := state.work.take_before(job):
             self._run(urgent)
+            scanned |= urgent.is_scan_of(job.corpus)
         if job.kind in _LEVEL_WITH_SNAPSHOT:
             self._eraser.tick()
         if state.ledger is not ledger:
             raise Unavailable("the ledger was replaced; every corpus is scanned anew")
         if job.corpus not in state.corpora:
             raise NotFound(GONE)
+        return scanned
 
 
 def _without_text(error: Exception) -> str:

@@ -117,15 +117,15 @@ class CorpusIndex:
         """Return an image as the index to go on from."""
         rows, lexical = image.rows, image.lexical
         dense = make_dense(rows, image.graph)
-        columns, names = Columns(rows), Names(rows, lexical)
+        columns, names = Columns(rows), Names.of(rows, lexical)
         return cls(origin.corpus, origin.embedder, rows, lexical, dense, columns, names)
 
     def recounted(self, changed: Mapping[int, Recounted]) -> CorpusIndex:
         """Return the index with other terms and vectors of some records: to try, not to serve."""
         rows = self.rows.recounted(changed)
         lexical = Lexical.of(rows)
-        columns, names = replace(self.columns, rows=rows), Names(rows, lexical)
-        dense = make_dense(rows, None)
+        columns, names = replace(self.columns, rows=rows), Names.of(rows, lexical)
+        dense = Dense(rows)
         return replace(self, rows=rows, lexical=lexical, dense=dense, columns=columns, names=names)
 
     @property
@@ -140,9 +140,9 @@ class CorpusIndex:
             self,
             rows=rows,
             lexical=lexical,
-            dense=make_dense(rows, image.graph),
+            dense=make_dense(rows, image.graph, self.dense),
             columns=replace(self.columns, rows=rows),
-            names=Names(rows, lexical),
+            names=Names.of(rows, lexical, self.names),
         )
 
     @property
@@ -276,9 +276,13 @@ def index_corpus(
         embedder=space.embedder,
         rows=rows,
         lexical=lexical,
-        dense=make_dense(rows, graph or (previous.dense.graph if previous else None)),
+        dense=make_dense(
+            rows,
+            graph or (previous.dense.graph if previous else None),
+            previous.dense if previous else None,
+        ),
         columns=Columns.of(rows, previous.columns if previous else None),
-        names=Names(rows, lexical),
+        names=Names.of(rows, lexical, previous.names if previous else None),
         floors={m: f for m, f in floors.items() if _fits(f, space, rows)},
         last_reconcile=reconciled,
         degraded=tuple(problem.path for problem in problems),

@@ -38,10 +38,22 @@ class Growing:
             return self
         size, buffer = self.size + len(more), self.buffer
         if size > len(buffer):
-            buffer = np.empty((int(size * _ROOM), *buffer.shape[1:]), buffer.dtype)
+            buffer = _roomy(size, buffer)
             buffer[: self.size] = self.array
         buffer[self.size : size] = more
         return Growing(buffer, size)
+
+    def keep(self, kept: NDArray[np.bool_]) -> Growing:
+        """Return the rows that `kept` selects, in a buffer of their own with room behind them."""
+        size = int(np.count_nonzero(kept))
+        buffer = _roomy(size, self.buffer)
+        np.compress(kept, self.array, axis=0, out=buffer[:size])
+        return Growing(buffer, size)
+
+
+def _roomy(size: int, like: NDArray[Any]) -> NDArray[Any]:
+    """Return a buffer for more than so many rows; what of it is not written takes no memory."""
+    return np.empty((int(size * _ROOM), *like.shape[1:]), like.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +108,5 @@ class Ragged:
         """Return the rows that `kept` selects, in arrays of their own."""
         lengths = self.lengths
         inside = np.repeat(kept, lengths)
-        return Ragged.of(lengths[kept], *(values.array[inside] for values in self.values))
+        ends = Growing.of(np.cumsum(lengths[kept], dtype=np.int64))
+        return Ragged(ends, tuple(values.keep(inside) for values in self.values))

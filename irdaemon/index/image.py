@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from irdaemon.index.dense import Graph, load_graph, save_graph
 from irdaemon.index.growing import Growing, Ragged
-from irdaemon.index.layout import blank_layout, map_layout, write_layout
+from irdaemon.index.layout import Mapped, blank_layout, map_layout, write_layout
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.packed import Packed
 from irdaemon.index.postings import Postings
+from irdaemon.index.prefix import FEWEST
 from irdaemon.index.rows import Card, Rows, Shown
 
 # Lay out anew once this share of the records is not in the image.
@@ -60,6 +61,7 @@ class Images:
     def __init__(self, directory: str, above: int = 5_000):
         self._directory = Path(directory)
         self._above = above
+        self._mapped: dict[str, Mapped] = {}
 
     def due(self, rows: Rows, graph: Graph | None) -> bool:
         """Return whether a new image would help: the present one lacks many records or a graph."""
@@ -90,11 +92,20 @@ class Images:
         """
         for path in sorted(self._directory.glob(f"{origin.corpus}@*.rows")):
             with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-                facts, arrays = map_layout(str(path))
+                mapped = map_layout(str(path))
+                facts = mapped.facts
                 if facts["origin"] == asdict(origin) and facts["generation"] <= generation:
-                    return _image(facts, arrays, str(path.with_suffix(".graph")))
+                    self._mapped[origin.corpus] = mapped
+                    return _image(facts, mapped.arrays, str(path.with_suffix(".graph")))
         self.drop(origin.corpus)
         return None
+
+    def release(self) -> None:
+        """Give back the memory of the images' pages: what is used again is mapped again."""
+        for mapped in tuple(self._mapped.values()):
+            # Without a graph a query needs vectors from everywhere: mapping all of those again
+            # would take as long as ten answers.
+            mapped.release(kept=() if mapped.facts["graph"] else ("vectors",))
 
     def blank(self, corpus: str, gone: Callable[[int], Sequence[int]]) -> None:
         """Overwrite in the image of a corpus what it shows of artifacts that are gone.
@@ -104,14 +115,16 @@ class Images:
         """
         for path in map(str, self._directory.glob(f"{corpus}@*.rows")):
             with contextlib.suppress(ValueError, LookupError, TypeError, FileNotFoundError):
-                facts, arrays = map_layout(path)
-                gone_since = np.isin(arrays["numbers"].array, gone(facts["buried"]))
+                mapped = map_layout(path)
+                arrays = mapped.arrays
+                gone_since = np.isin(arrays["numbers"].array, gone(mapped.facts["buried"]))
                 alive = arrays["alive"].array & ~gone_since
                 for name, kept in (("cards", alive), ("shown", alive[arrays["artifact_of"].array])):
                     blank_layout(path, f"{name}.0", _legible(arrays, name, ~kept))
 
     def drop(self, corpus: str) -> None:
         """Delete the image of a corpus, if there is one."""
+        self._mapped.pop(corpus, None)
         self._remove_all_but(corpus, "")
 
     def _path(self, corpus: str, token: str) -> Path:
@@ -136,8 +149,13 @@ def _legible(arrays: Mapping[str, Growing], name: str, gone: NDArray[np.bool_]) 
             yield place
 
 
-def _in_memory(mapped: Growing) -> Growing:
-    return Growing.of(mapped.array.copy())
+def _vectors(mapped: Growing, has_graph: bool) -> Growing:
+    """Return vectors as they are mapped, or in memory where every query goes through all of them.
+
+    That is quicker there; where there is a graph or a prefix a query needs a few.
+    """
+    few_needed = has_graph or mapped.size >= FEWEST
+    return mapped if few_needed else Growing.of(mapped.array.copy())
 
 
 def _facts(image: Image) -> dict[str, Any]:
@@ -203,8 +221,7 @@ def _image(facts: Mapping[str, Any], arrays: Mapping[str, Growing], graph_path: 
         symbols=ragged("symbols"),
         lengths=arrays["lengths"],
         surfaces=arrays["surfaces"],
-        # Without a graph every query goes through all of them: that is quicker in memory.
-        vectors=arrays["vectors"] if facts["graph"] else _in_memory(arrays["vectors"]),
+        vectors=_vectors(arrays["vectors"], facts["graph"]),
         embedded=arrays["embedded"].array,
         last=facts["last"],
         last_tombstone=facts["buried"],

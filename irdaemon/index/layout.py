@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import msgpack
@@ -35,8 +36,16 @@ class _Place(NamedTuple):
     @property
     def end(self) -> int:
         """Return the first byte behind the array and its room."""
-        row = np.dtype(self.dtype).itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
-        return self.offset + self.room * row
+        return self.offset + self.room * self._row_bytes
+
+    @property
+    def used(self) -> int:
+        """Return the first byte behind the array itself."""
+        return self.offset + self.shape[0] * self._row_bytes
+
+    @property
+    def _row_bytes(self) -> int:
+        return np.dtype(self.dtype).itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
 
 
 def write_layout(path: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -56,12 +65,36 @@ def write_layout(path: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArr
         os.fsync(file.fileno())
 
 
-def map_layout(path: str) -> tuple[dict[str, Any], dict[str, Growing]]:
-    """Return the facts and the arrays of a file. Raises OSError, ValueError for another file."""
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A file's facts and its arrays, mapped as they lie."""
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, Growing]
+    memory: mmap.mmap
+    places: Mapping[str, _Place]
+
+    def release(self, kept: Collection[str] = ()) -> None:
+        """Give back the pages of all arrays but those `kept`; the next use maps them again.
+
+        What was appended behind an array since stays, and so does the page that it begins in.
+        Nothing may have been changed in the arrays themselves.
+        """
+        if not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        for place in (place for name, place in self.places.items() if name not in kept):
+            whole = (place.used - place.offset) // mmap.PAGESIZE * mmap.PAGESIZE
+            if whole:
+                self.memory.madvise(mmap.MADV_DONTNEED, place.offset, whole)
+
+
+def map_layout(path: str) -> Mapped:
+    """Map a file. Raises OSError, ValueError for another file."""
     with open(path, "rb") as file:
         facts, places = _read_header(file, path)
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    return facts, {name: _growing(memory, place) for name, place in places.items()}
+    arrays = {name: _growing(memory, place) for name, place in places.items()}
+    return Mapped(facts, arrays, memory, places)
 
 
 def blank_layout(path: str, name: str, parts: Iterable[slice]) -> None:

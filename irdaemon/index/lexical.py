@@ -110,9 +110,12 @@ class Lexical:
         """Return how many records hold a term, by its id."""
         return int(self.df[term]) if 0 <= term < len(self.df) else 0
 
-    def holding(self, term: int) -> NDArray[np.int32]:
-        """Return the positions of the records that hold a term, by its id, ascending."""
-        return np.concatenate([part.of_term(term)[0] for part in (self.base, self.tail)])
+    def holding(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the positions of the records that hold a term, by its id.
+
+        Those of the base and those of the tail, each ascending.
+        """
+        return self.base.of_term(term)[0], self.tail.of_term(term)[0]
 
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 is none."""
@@ -173,8 +176,8 @@ def saturated_postings(
     """Return for each posting of some neighbouring records its term, its record and its value."""
     place, of = rows.terms.span(start, end)
     term_ids, counts = (values.array[place] for values in rows.terms.values)
-    norm = _norm(rows.lengths.array, mean).astype(np.float32)
-    return term_ids, of.astype(np.int32), _saturated(counts, norm[of])
+    norm = _norm(rows.lengths.array[start:end], mean).astype(np.float32)
+    return term_ids, of.astype(np.int32), _saturated(counts, norm[of - start])
 
 
 def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:

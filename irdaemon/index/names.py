@@ -31,6 +31,37 @@ _UNLIKE_PROSE = re.compile(r"[-_./:@+]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _LONGEST_NAME = 200
 # The idf of a word that one record in twenty holds.
 _MORE_TO_IT = 3.0
+# Keys are sorted anew once so many are not in the order, and this share of those that are.
+_UNSORTED = 1_000
+_UNSORTED_SHARE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class NameKeys:
+    """The keys of the first artifacts' names, sorted, and the artifact of each."""
+
+    keys: NDArray[np.int64]
+    owners: NDArray[np.int32]
+    epoch: int
+
+    @classmethod
+    def of(cls, rows: Rows) -> NameKeys:
+        """Sort the keys of all artifacts there are."""
+        called = rows.called.array
+        order = np.argsort(called, kind="stable")
+        return cls(called[order], order.astype(np.int32), rows.epoch)
+
+    def hold(self, rows: Rows) -> bool:
+        """Return whether they serve for these rows: those that came since are few."""
+        came = rows.called.size - len(self.keys)
+        return self.epoch == rows.epoch and came <= max(_UNSORTED, _UNSORTED_SHARE * len(self.keys))
+
+    def owners_of(self, rows: Rows, key: int) -> list[int]:
+        """Return the artifacts whose name may have a key, those that came since among them."""
+        first, behind = (int(np.searchsorted(self.keys, key, side)) for side in ("left", "right"))
+        sorted_in: list[int] = self.owners[first:behind].tolist()
+        came = rows.called.array[len(self.keys) :]
+        return sorted_in + (np.flatnonzero(came == key) + len(self.keys)).tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +70,13 @@ class Names:
 
     rows: Rows
     lexical: Lexical
+    keys: NameKeys
+
+    @classmethod
+    def of(cls, rows: Rows, lexical: Lexical, previous: Names | None = None) -> Names:
+        """Return the names of `rows`, on the sorted keys of the previous ones where they serve."""
+        held = previous is not None and previous.keys.hold(rows)
+        return cls(rows, lexical, previous.keys if previous and held else NameKeys.of(rows))
 
     def covered(self, terms: Sequence[int], positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return for records, by position, how much of their names (0 to below 1) terms cover.
@@ -67,9 +105,12 @@ class Names:
     def called(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
         names = {name.casefold() for name in names_in(text)}
-        keys = np.array([name_key(name) for name in names], np.int64)
-        found = np.flatnonzero(np.isin(self.rows.called.array, keys) & self.rows.alive).tolist()
-        return [owner for owner in found if self.rows.cards[owner].name.casefold() in names]
+        keys = [name_key(name) for name in names]
+        found = {owner for key in keys for owner in self.keys.owners_of(self.rows, key)}
+        alive, cards = self.rows.alive, self.rows.cards
+        return sorted(
+            owner for owner in found if alive[owner] and cards[owner].name.casefold() in names
+        )
 
 
 def names_in(text: str) -> Iterator[str]:

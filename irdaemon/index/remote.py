@@ -144,7 +144,7 @@ def _of_rows(rows: Rows, lexical: Lexical, totals: Totals, eligible: int) -> Cor
         lexical=lexical,
         dense=Dense(rows),
         columns=Columns(rows),
-        names=Names(rows, lexical),
+        names=Names.of(rows, lexical),
         floors=totals.floors,
         last_reconcile=totals.last_reconcile,
         degraded=totals.degraded,

@@ -32,6 +32,7 @@ _GONE_SHARE = 0.2
 # Up to so many vectors are read one by one; for more, all of the embedder's are read.
 _LOOKED_UP = 1_000
 _READ_AT_ONCE = 2_000
+_NO_FIELDS = b"\x80"
 
 
 class Card(NamedTuple):
@@ -64,7 +65,7 @@ class Shown(NamedTuple):
     @property
     def fields(self) -> dict[str, Any]:
         """Unpack the surface's own metadata."""
-        fields: dict[str, Any] = msgpack.unpackb(self.packed)
+        fields: dict[str, Any] = msgpack.unpackb(self.packed) if self.packed != _NO_FIELDS else {}
         return fields
 
     @property
@@ -254,10 +255,12 @@ class Rows:
         found = found[numbers[found] == np.asarray(gone, np.int64)[at < len(numbers)]]
         if not len(found):
             return self
-        alive = self.alive.copy()
+        alive, present, embedded = self.alive.copy(), self.present.copy(), self.embedded.copy()
         alive[found] = False
-        present = alive[self.artifact_of.array]
-        return replace(self, alive=alive, present=present, embedded=self.embedded & present)
+        for owner in found.tolist():
+            theirs = self.records_of(owner)
+            present[theirs.start : theirs.stop] = embedded[theirs.start : theirs.stop] = False
+        return replace(self, alive=alive, present=present, embedded=embedded)
 
     def _append(self, more: Rows) -> Rows:
         if not len(self.alive):
@@ -294,20 +297,20 @@ class Rows:
         position = np.cumsum(self.alive, dtype=np.int32) - 1
         return replace(
             self,
-            numbers=Growing.of(self.numbers.array[self.alive]),
+            numbers=self.numbers.keep(self.alive),
             cards=self.cards.keep(self.alive),
-            called=Growing.of(self.called.array[self.alive]),
+            called=self.called.keep(self.alive),
             alive=np.ones(self.n_artifacts, np.bool_),
             artifact_of=Growing.of(position[self.artifact_of.array[self.present]]),
             shown=self.shown.keep(self.present),
-            kinds=Growing.of(self.kinds.array[self.present]),
+            kinds=self.kinds.keep(self.present),
             present=np.ones(self.n_records, np.bool_),
             terms=self.terms.keep(self.present),
             names=self.names.keep(self.alive),
             symbols=self.symbols.keep(self.present),
-            lengths=Growing.of(self.lengths.array[self.present]),
-            surfaces=Growing.of(self.surfaces.array[self.present]),
-            vectors=Growing.of(self.vectors.array[self.present]),
+            lengths=self.lengths.keep(self.present),
+            surfaces=self.surfaces.keep(self.present),
+            vectors=self.vectors.keep(self.present),
             embedded=self.embedded[self.present],
             epoch=self.epoch + 1,
             laid_out=0,

@@ -31,9 +31,12 @@ def read_entry(
     entry: Entry,
     known: KnownEntry | None,
     optouts: OptOuts,
-    synopses: Synopses,
+    synopses: Synopses | None = None,
 ) -> Upsert | SourceError | None:
-    """Return what an entry holds, or why it cannot be read; None where it is gone."""
+    """Return what an entry holds, or why it cannot be read; None where it is gone.
+
+    `synopses` are those of the ledger, for a corpus that has any.
+    """
     try:
         return _read(corpus, entry, known, optouts, synopses)
     except FileNotFoundError:
@@ -47,7 +50,7 @@ def _read(
     entry: Entry,
     known: KnownEntry | None,
     optouts: OptOuts,
-    synopses: Synopses,
+    synopses: Synopses | None,
 ) -> Upsert:
     same_recipe = known is not None and known.recipe == corpus.recipe
     with _as_source_error(
@@ -68,14 +71,15 @@ def _read(
     )
 
 
-def _decomposed(corpus: Corpus, artifact: Artifact, synopses: Synopses) -> Decomposed:
+def _decomposed(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) -> Decomposed:
     shown = storable(artifact.artifact_id)
     with _as_source_error(f"{shown}: it could not be decomposed"):
         if shown != artifact.artifact_id:
             raise ValueError(NAMELESS)
         plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
         recipe = corpus.recipe
-        if corpus.synopsis and (held := synopses.of(corpus.name, artifact.artifact_id, KIND)):
+        held = synopses.of(corpus.name, artifact.artifact_id, KIND) if synopses else None
+        if corpus.synopsis and held:
             text, about = held
             plan = with_surface(plan, artifact.artifact_id, text, SynopsisNote.of(about))
             recipe += f" {content_hash(plan.surfaces[:1])}"

@@ -9,46 +9,27 @@ unreadable or suddenly empty keeps all that was known of it until it is back or 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import NOTHING_COMMON, TaughtText, embed_taught
 from irdaemon.ingest.admit import refusal
+from irdaemon.ingest.bulk import bulk_reader
 from irdaemon.ingest.optout import OptOuts
-from irdaemon.ingest.read import read_entry
 from irdaemon.ingest.scan import ScanRequest, compare, present_roots
-from irdaemon.ledger import Delta, Failure, KnownEntry, Ledger, Upsert
+from irdaemon.ingest.stale import Outcome, OverLimit, StaleEntries, Superseded
+from irdaemon.ledger import Failure, KnownEntry, Ledger, Upsert
 from irdaemon.ledger.learned import prompts_of
 from irdaemon.ledger.vectors import ALL_ROWS
 from irdaemon.source.opening import at_or_under
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Entry, Problem, Refused, SourceError
 
-# Entries read and stored in one go: few enough that a change need not wait for the rest.
-_AT_ONCE = 32
-_AT_ONCE_S = 0.05
 # An event should have reported a change of a file that is older than this.
 _REPORTED_WITHIN_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class OverLimit:
-    """An entry that is not taken in because a limit is exceeded: which."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Superseded:
-    """An entry that a more urgent scan stored or forgot since this one compared it."""
-
-
-# What reading an entry gave: what it holds, why it cannot be read, why it is not taken in, or None
-# where it is gone.
-Outcome = Upsert | SourceError | OverLimit | Superseded | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +37,12 @@ class ScanObserver:
     """What is told of a scan while it runs.
 
     `advance` is called with (entries done, entries to do) before each transaction; it may raise,
-    and it may run another scan: an entry which that scan stored or forgot is left as it is then.
+    and it may run another scan: an entry which that scan stored or forgot is left as it is then. It
+    returns whether another scan of the corpus ran.
     `read` is given what was read before it is stored, `forgotten` the keys of entries that go.
     """
 
-    advance: Callable[[int, int], None] = lambda done, todo: None
+    advance: Callable[[int, int], bool] = lambda done, todo: False
     read: Callable[[Upsert], None] = lambda upsert: None
     forgotten: Callable[[Sequence[str]], None] = lambda keys: None
 
@@ -131,29 +113,38 @@ def reconcile(
     report.unchanged, report.problems = delta.unchanged, scan.problems
     report.left_out = scan.left_out
     new = sum(entry.key not in delta.known for entry in delta.stale)
-    held = _held(ledger, corpus, new)
-    done = 0
-    while done < len(delta.stale):
-        observer.advance(done, len(delta.stale))
-        outcomes = _read_some(
-            ledger, corpus, delta, _StalePart(done, held, request.from_start), optouts
-        )
-        with ledger.transaction():
-            for entry, outcome in outcomes:
-                written = store.put(entry, outcome)
-                held += written if entry.key not in delta.known else 0
-                report.missed_events += (
-                    bool(written)
-                    and not _was_marked(delta.known.get(entry.key))
-                    and 0 < entry.mtime_ns < reported_before * 1e9
-                )
-        done += len(outcomes)
+    bulk = bulk_reader(corpus, delta, request.from_start, request.workers)
+    stale = StaleEntries(ledger, corpus, delta, request.from_start, bulk, optouts)
+    with closing(bulk) if bulk else nullcontext():
+        _take_in(stale, store, _held(ledger, corpus, new), reported_before)
     if not request.under:
         roots = present_roots(ledger, corpus, request)
         ledger.corpora.reconciled(corpus.name, scan.problems, roots, clock())
     else:
         ledger.corpora.mended(corpus.name, scan)
     return report
+
+
+def _take_in(stale: StaleEntries, store: _Store, held: int, reported_before: float) -> None:
+    """Store what is stale; `held` artifacts are there already."""
+    delta, done = stale.delta, 0
+    while done < len(delta.stale):
+        others_ran = store.observer.advance(done, len(delta.stale))
+        if others_ran and stale.bulk:
+            stale.bulk.read_again()
+        outcomes = stale.read(done, held)
+        if not outcomes:
+            continue
+        with store.ledger.transaction():
+            for entry, outcome in outcomes:
+                written = store.put(entry, outcome)
+                held += written if entry.key not in delta.known else 0
+                store.report.missed_events += (
+                    bool(written)
+                    and not _was_marked(delta.known.get(entry.key))
+                    and 0 < entry.mtime_ns < reported_before * 1e9
+                )
+        done += len(outcomes)
 
 
 def _was_marked(known: KnownEntry | None) -> bool:
@@ -168,41 +159,6 @@ def _held(ledger: Ledger, corpus: Corpus, new: int) -> int:
     if not new or not most or ledger.artifacts.last_row() + new < most:
         return 0
     return ledger.artifacts.count(corpus.name)
-
-
-@dataclass(frozen=True, slots=True)
-class _StalePart:
-    """Which stale entries to read: those from `start` on, with `held` artifacts there already."""
-
-    start: int
-    held: int
-    from_start: bool
-
-
-def _read_some(
-    ledger: Ledger, corpus: Corpus, delta: Delta, part: _StalePart, optouts: OptOuts
-) -> list[tuple[Entry, Outcome]]:
-    """Read a few stale entries: at most so many, and for no longer than a moment.
-
-    New ones are read while the limits allow.
-    """
-    until, held = time.monotonic() + _AT_ONCE_S, part.held
-    outcomes: list[tuple[Entry, Outcome]] = []
-    for entry in delta.stale[part.start : part.start + _AT_ONCE]:
-        known = delta.known.get(entry.key)
-        outcome: Outcome
-        if ledger.entries.known(corpus.name, entry.key) != known:
-            outcome = Superseded()
-        elif known is None and (why := corpus.quota.exceeded(held)):
-            outcome = OverLimit(why)
-        else:
-            read_before = None if part.from_start else known
-            outcome = read_entry(corpus, entry, read_before, optouts, ledger.synopses)
-            held += known is None
-        outcomes.append((entry, outcome))
-        if time.monotonic() > until:
-            break
-    return outcomes
 
 
 @dataclass(slots=True)

@@ -31,7 +31,8 @@ class ScanRequest:
 
     `full` reads every entry again, with `from_start` also what a file held at the last reading;
     `prune` forgets what a missing or empty root no longer has;
-    `routine` is a scan that the schedule requested, in which nothing new is expected.
+    `routine` is a scan that the schedule requested, in which nothing new is expected. `workers` is
+    how many child processes may read where there is much to read.
     """
 
     under: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class ScanRequest:
     prune: bool = False
     routine: bool = False
     from_start: bool = False
+    workers: int = 0
 
 
 def compare(

@@ -216,6 +216,11 @@ class Ledger:
                 used[np.frombuffer(b"".join(ids for (ids,) in packed), np.int32)] = True
         self.terms.blank_all_but(used)
 
+    def give_back(self) -> None:
+        """Give back the memory that work has left: words at hand, and pages that were read."""
+        self.terms.pack()
+        self._store.give_back()
+
     # -- erasing ---------------------------------------------------------------------------------
 
     def forgotten(self) -> tuple[int, int]:

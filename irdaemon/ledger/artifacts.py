@@ -114,6 +114,17 @@ class Artifacts:
             )
         ]
 
+    def texts_of(self, corpus: str, kind: str) -> dict[str, str]:
+        """Return the text of each artifact's first record of a kind, by the artifact's id."""
+        rows = self._store.all(
+            "SELECT artifact_id, text"
+            " FROM records JOIN artifacts ON artifacts.id = records.artifact"
+            " WHERE corpus = ? AND records.kind = ? ORDER BY surface_index DESC",
+            corpus,
+            kind,
+        )
+        return dict(rows)  # of several the last, which is the first of the plan
+
     def row_of(self, corpus: str, artifact_id: str) -> int:
         """Return the row number of an artifact, by which an index knows it; -1 of none."""
         row = self._store.one(

@@ -91,6 +91,10 @@ class Store:
         """Run a statement once per row inside the caller's transaction; count rows changed."""
         return self._db.executemany(statement, rows).rowcount
 
+    def give_back(self) -> None:
+        """Give back the memory of the pages that SQLite keeps for this connection."""
+        self._db.execute("PRAGMA shrink_memory")
+
     def vacuum(self, stop: Callable[[], bool] | None) -> None:
         """Write the file anew; `stop` is asked now and then whether to leave it as it is."""
         self._db.set_progress_handler(stop, _STEPS_BETWEEN)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
+from irdaemon.ledger.vocabulary import Vocabulary
 
+# No id lies far beyond the number of terms, but where the ledger is damaged.
+_IN_ORDER = (
+    "SELECT term, id FROM terms WHERE id BETWEEN 0 AND (SELECT 2 * count(*) FROM terms) ORDER BY id"
+)
 _BLANK = "\0"  # no analysis gives a term that begins so
 
 
@@ -17,26 +22,45 @@ class Terms:
 
     def __init__(self, store: Store):
         self._store = store
-        self._table: dict[str, int] = {}
+        self._table = Vocabulary()
         self._lost = -1
 
-    def table(self) -> dict[str, int]:
+    def table(self) -> Vocabulary:
         """Return the term -> id table."""
         if self._lost != self._store.lost_transactions:
             # Ids of a transaction that was rolled back do not exist: read the table anew.
-            self._table = dict(self._store.all("SELECT term, id FROM terms"))
+            self._table = self._read()
             self._lost = self._store.lost_transactions
         return self._table
 
+    def _read(self) -> Vocabulary:
+        return Vocabulary(self._words())
+
+    def _words(self) -> Iterator[str]:
+        """Yield the terms in the order of their ids, a blank for each that a damage took."""
+        following = 0
+        for term, number in self._store.each(_IN_ORDER):
+            if number > following:
+                yield from (f"{_BLANK}{each}" for each in range(following, number))
+            yield term
+            following = number + 1
+
     def ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
-        table = self.table()
-        return [table[term] if term in table else self._add(term) for term in terms]
+        table, wanted = self.table(), list(terms)
+        new = dict.fromkeys(term for term in wanted if table.find(term) is None)
+        if new:
+            self._add(new)
+        return [table[term] for term in wanted]
+
+    def pack(self) -> None:
+        """Keep the table in as little memory as can be, until many terms are looked up again."""
+        self.table().pack()
 
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
         """Take over the ids of another ledger, while there are none here."""
         self._store.run_many("INSERT INTO terms(term, id) VALUES (?, ?)", vocabulary.items())
-        self._table = dict(vocabulary)
+        self._table = Vocabulary.of(vocabulary)
 
     def blank_all_but(self, used: NDArray[np.bool_]) -> None:
         """Forget the words of the ids that are not `used`, by number. Their ids stay taken.
@@ -51,10 +75,8 @@ class Terms:
         if unused:
             with self._store.transaction():
                 self._store.run_many("UPDATE terms SET term = ? WHERE id = ?", unused)
-            self._table = dict(self._store.all("SELECT term, id FROM terms"))
+            self._table = self._read()
 
-    def _add(self, term: str) -> int:
-        number = len(self._table)
-        self._store.run("INSERT INTO terms(id, term) VALUES (?, ?)", number, term)
-        self._table[term] = number
-        return number
+    def _add(self, terms: Iterable[str]) -> None:
+        new = [(self._table.add(term), term) for term in terms]
+        self._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", new)

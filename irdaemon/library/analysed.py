@@ -58,13 +58,18 @@ def analysed(documents: Sequence[Document], embedder: Embedder) -> Snapshot:
     corpus = Corpus(_NAME, _NAME, DocumentSource(documents), Chunked(), embedder.id)
     with contextlib.closing(Ledger(IN_MEMORY)) as ledger:
         ledger.corpora.declare(_NAME, corpus.kind, corpus.recipe, embedder.id)
-        observer = ScanObserver(advance=lambda done, todo: check_clock())
+        observer = ScanObserver(_advance)
         reconcile(ledger, corpus, ScanRequest(), time.time, observer)
         if not isinstance(embedder, Absent):
             for _ in embed(ledger, _NAME, embedder, _EMBEDDED_AT_ONCE):
                 check_clock()
         index = index_corpus(ledger, _NAME, Space(corpus.recipe, embedder.id, embedder.dim))
         return Snapshot(0, {_NAME: index}, ledger.terms.table())
+
+
+def _advance(done: int, todo: int) -> bool:
+    check_clock()
+    return False
 
 
 def ranked(snapshot: Snapshot, query: str, k: int, models: Models) -> list[tuple[int, float]]:

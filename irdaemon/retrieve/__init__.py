@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import Card, CorpusIndex
+from irdaemon.index.top import top
 from irdaemon.retrieve.evidence import evidence
 from irdaemon.retrieve.fuse import FUSIONS, RRF_K, fused
 from irdaemon.retrieve.legs import Legs, score_legs
@@ -137,13 +138,14 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     Where several passages of an artifact are asked for, each is a candidate of its own, and the
     best of one called by name comes first. Ties go by id, then in plan order.
     """
-    scores = np.round(fused(index, question, legs), _EXACT).tolist()
-    owners = index.rows.artifact_of.array[legs.positions].tolist()
-    best = _best_places(owners, scores)
-    called = {best[owner] for owner in legs.named if owner in best}
-    several = question.passages > 1
-    places = _passages(owners, scores, question.passages) if several else list(best.values())
-    leading = _leading(places, scores, called, question.k)
+    rounded = np.round(fused(index, question, legs), _EXACT)
+    of = index.rows.artifact_of.array[legs.positions]
+    scores, owners = rounded.tolist(), of.tolist()
+    best = best_places(of, rounded)
+    called = {place for place in best.tolist() if owners[place] in legs.named}
+    if question.passages > 1:
+        best = np.array(_passages(owners, scores, question.passages), np.int64)
+    leading = _leading(best, rounded, called, question.k)
     cards = {owners[place]: index.rows.cards[owners[place]] for place in leading}
     order = sorted(
         leading,
@@ -172,13 +174,19 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     return tuple(candidate(rank, place) for rank, place in enumerate(order))
 
 
-def _best_places(owners: Sequence[int], scores: Sequence[float]) -> dict[int, int]:
-    """Return by artifact the place of its best record, the first of equals."""
-    best: dict[int, int] = {}
-    for place, owner in enumerate(owners):
-        if owner not in best or scores[place] > scores[best[owner]]:
-            best[owner] = place
-    return best
+def best_places(owners: NDArray[np.integer], scores: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the place of the best record of each artifact, the first of equals.
+
+    `owners`, the artifact of each record, ascend.
+    """
+    places = np.arange(len(owners))
+    starts = np.flatnonzero(owners[1:] != owners[:-1]) + 1
+    if len(starts) + 1 >= len(owners):  # a record each
+        return places
+    starts = np.concatenate([[0], starts])
+    best = np.maximum.reduceat(scores, starts)
+    places[scores != np.repeat(best, np.diff(starts, append=len(owners)))] = len(owners)
+    return np.minimum.reduceat(places, starts)
 
 
 def _passages(owners: Sequence[int], scores: Sequence[float], most: int) -> list[int]:
@@ -191,13 +199,11 @@ def _passages(owners: Sequence[int], scores: Sequence[float], most: int) -> list
 
 
 def _leading(
-    places: list[int], scores: Sequence[float], called: Collection[int], k: int
+    places: NDArray[np.int64], scores: NDArray[np.float32], called: Collection[int], k: int
 ) -> list[int]:
     """Return the places that may be among the first `k`: those that tie, and those called."""
-    if len(places) <= k:
-        return places
-    least = sorted((scores[place] for place in places), reverse=True)[k - 1]
-    return [place for place in places if scores[place] >= least or place in called]
+    leading = places[top(scores[places], k)].tolist()
+    return leading if not called else [*dict.fromkeys((*leading, *called))]
 
 
 def _selected_on(evidence: list[float], fused: list[float]) -> list[float]:

@@ -68,16 +68,21 @@ def _held_as_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores
     typed = question.typed
     held = np.zeros(len(legs.positions), np.float32)
     for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
-        held += weight * _among(lexical.holding(term), legs.positions)
+        for records in filter(len, lexical.holding(term)):
+            held += weight * _among(records, legs.positions)
     whole = lexical.weight(question.terms, question.unknown)
     return np.minimum(held / whole, 1) if whole else held
 
 
 def _among(records: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which positions are among records, both ascending; `isin` takes five times as long."""
-    places = np.searchsorted(records, positions)
+    """Return which positions are among records, both ascending, of which there are some.
+
+    `isin` takes five times as long.
+    """
+    # Of one type: else all records would be copied to the wider one.
+    places = np.searchsorted(records, positions.astype(records.dtype))
     places[places == len(records)] = 0
-    found: NDArray[np.bool_] = records[places] == positions if len(records) else places < 0
+    found: NDArray[np.bool_] = records[places] == positions
     return found
 
 

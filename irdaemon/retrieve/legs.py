@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
 from irdaemon.index.lexical import K1, B
+from irdaemon.index.top import top
 from irdaemon.retrieve.evidence import Scores
 from irdaemon.retrieve.question import Question
 from irdaemon.runtime.profile import stage
@@ -77,21 +78,20 @@ def score_legs(
     fetched = question.tuning.fetch_k or _usual(question)
     with stage("lexical"):
         bm25 = _lexical(index, question, mask)
-        matching = np.flatnonzero(bm25 > 0)
-        matching = matching[_top(bm25[matching], depth)]
+        matching = top(bm25, depth, above=0)
         lexical_top = np.sort(bm25[matching])[-TOP:]
         if fetched < depth:  # what is usual for a query is seen by more than it brings
-            matching = matching[_top(bm25[matching], fetched)]
+            matching = matching[top(bm25[matching], fetched)]
     with stage("dense"):
-        scored, cosine = _dense(index, question, mask, depth)
-        nearest = _top(cosine, depth)
-        dense_top = np.sort(cosine[nearest])[-TOP:]
+        nearest, cosine = _dense(index, question, mask, depth)
+        dense_top = np.sort(cosine)[-TOP:]
         if fetched < depth:
-            nearest = _top(cosine, fetched)
-    positions = _united(scored[nearest], matching)
+            nearest = nearest[top(cosine, fetched)]
+    positions = _united(nearest, matching)
     if named:
-        theirs = np.isin(index.rows.artifact_of.array, named) & index.rows.present
-        positions = np.union1d(positions, np.flatnonzero(theirs if mask is None else theirs & mask))
+        theirs = np.concatenate([np.array(index.rows.records_of(owner)) for owner in named])
+        there = index.rows.present if mask is None else index.rows.present & mask
+        positions = np.union1d(positions, theirs[there[theirs]])
     terms = question.terms if question.mode != "dense" else ()
     waiting = ~index.rows.embedded[positions]
     return Legs(
@@ -100,7 +100,7 @@ def score_legs(
         bm25=bm25[positions],
         dense_top=dense_top,
         lexical_top=lexical_top,
-        nearest=scored[nearest],
+        nearest=nearest,
         matching=matching,
         covered=index.names.covered(terms, positions),
         named=frozenset(named),
@@ -142,16 +142,18 @@ def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | N
 def _dense(
     index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, depth: int
 ) -> tuple[Positions, Scores]:
-    """Return the positions scored and their cosines, all of them unless a graph helps."""
+    """Return the positions of the nearest `depth` records, and of ties, and their cosines."""
     if question.vector is None:
         return np.empty(0, np.int64), np.empty(0, np.float32)
     if mask is None:
-        near = index.dense.candidates(question.vector, depth)
-    else:
-        near = np.flatnonzero(mask & index.rows.embedded)
+        return index.dense.nearest(question.vector, depth)
+    near = np.flatnonzero(mask & index.rows.embedded)
     if len(near) > _MOST * len(index.rows.present):
-        return near, index.dense.scores(question.vector)[near]
-    return near, index.dense.scores_of(question.vector, near)
+        cosine = index.dense.scores(question.vector)[near]
+    else:
+        cosine = index.dense.scores_of(question.vector, near)
+    best = top(cosine, depth)
+    return near[best], cosine[best]
 
 
 def _united(one: Positions, other: Positions) -> Positions:
@@ -159,11 +161,3 @@ def _united(one: Positions, other: Positions) -> Positions:
     both = np.concatenate([one, other])
     both.sort()
     return both[np.concatenate([[True], both[1:] != both[:-1]])] if len(both) else both
-
-
-def _top(scores: Scores, depth: int) -> Positions:
-    """Return the places of the `depth` largest scores, and of all that tie with the last."""
-    if len(scores) <= depth:
-        return np.arange(len(scores))
-    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-    return np.flatnonzero(scores >= least)

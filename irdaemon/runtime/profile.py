@@ -14,12 +14,48 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from types import TracebackType
 
 _KEPT = 1_000
+
+
+@dataclass(slots=True)
+class Lap:
+    """A stage of one piece of work: when it began first, how long it took in all, how often.
+
+    In milliseconds since the work began.
+    """
+
+    at_ms: float
+    ms: float = 0.0
+    n: int = 0
+
+
+class Laps:
+    """The stages of one piece of work, by name. A stage within another is in both."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._stages: dict[str, Lap] = {}
+
+    def note(self, name: str, ms: float) -> None:
+        """Add a stage that has just ended."""
+        lap = self._stages.get(name)
+        if lap is None:
+            began = (time.perf_counter() - self._started) * 1e3 - ms
+            lap = self._stages[name] = Lap(max(0.0, began))
+        lap.ms += ms
+        lap.n += 1
+
+    def items(self) -> list[tuple[str, Lap]]:
+        """Return the stages in the order in which they began."""
+        return sorted(self._stages.items(), key=lambda item: item[1].at_ms)
+
+
 _samples: dict[str, deque[float]] = {}
 _totals: dict[str, int] = {}
-_laps: ContextVar[dict[str, float] | None] = ContextVar("laps", default=None)
+_laps: ContextVar[Laps | None] = ContextVar("laps", default=None)
 
 
 class stage:  # noqa: N801 (a context manager, used like a function)
@@ -51,13 +87,13 @@ def note(name: str, ms: float) -> None:
     # Two threads may count one as none now and then; a lock would cost more than that is worth.
     _totals[name] = _totals.get(name, 0) + 1
     if (laps := _laps.get()) is not None:
-        laps[name] = laps.get(name, 0.0) + ms
+        laps.note(name, ms)
 
 
 @contextmanager
-def lapped() -> Iterator[dict[str, float]]:
+def lapped() -> Iterator[Laps]:
     """Give the stages of what happens within, filled as they end."""
-    laps: dict[str, float] = {}
+    laps = Laps()
     token = _laps.set(laps)
     try:
         yield laps

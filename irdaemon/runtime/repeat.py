@@ -18,6 +18,7 @@ import resource
 import select
 import sys
 from types import CodeType
+from typing import BinaryIO
 
 LENGTH = 8
 DONE, FAILED, TOO_MUCH = b"+", b"-", b">"
@@ -48,13 +49,10 @@ class _Printed(io.BytesIO):
 
 def main(program: str, most: int) -> None:
     """Answer requests until there are no more."""
-    requests, replies = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1):  # what a library prints by itself is no part of a reply
-        os.dup2(nothing, standard)
+    requests, replies = own_streams()
     with open(program, "rb") as file:
         code = compile(file.read(), program, "exec")
-    while (data := _request(requests)) is not None:
+    while (data := next_request(requests)) is not None:
         state, printed = _run(code, data, most)
         del data
         replies.write(state + len(printed).to_bytes(LENGTH, "big") + printed)
@@ -78,7 +76,17 @@ def _peak_kib() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _request(requests: io.RawIOBase) -> bytes | None:
+def own_streams() -> tuple[io.RawIOBase, BinaryIO]:
+    """Return stdin and stdout for requests and replies alone; in their place stands nothing."""
+    requests, replies = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1):  # what a library prints by itself is no part of a reply
+        os.dup2(nothing, standard)
+    return requests, replies
+
+
+def next_request(requests: io.RawIOBase) -> bytes | None:
+    """Return what the next request holds; None where there are no more, or none for IDLE_S."""
     ready, _, _ = select.select([requests], [], [], IDLE_S)
     head = _exactly(requests, LENGTH) if ready else b""
     return _exactly(requests, int.from_bytes(head, "big")) if len(head) == LENGTH else None

@@ -91,7 +91,7 @@ def try_out(
     snapshot: Snapshot,
     name: str,
     embed: EmbedText,
-    pause: Callable[[], None] = lambda: None,
+    pause: Callable[[], object] = lambda: None,
     rereading: Rereading | None = None,
 ) -> Trial | None:
     """Ask a corpus what it can and what it cannot answer; None for one that is too small.
@@ -122,7 +122,7 @@ def try_rereading(
     snapshot: Snapshot,
     name: str,
     embed: EmbedText,
-    pause: Callable[[], None],
+    pause: Callable[[], object],
     rereading: Rereading,
 ) -> Trial | None:
     """Ask a corpus as `try_out` does, and have the best of what it finds read again."""
@@ -138,7 +138,7 @@ def try_rereading(
     )
 
 
-def _answers(strengths: Iterator[Strength], pause: Callable[[], None]) -> tuple[Strength, ...]:
+def _answers(strengths: Iterator[Strength], pause: Callable[[], object]) -> tuple[Strength, ...]:
     found = []
     for strength in strengths:
         found.append(strength)

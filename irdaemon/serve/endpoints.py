@@ -16,12 +16,11 @@ import logging
 import os
 import resource
 import socket as network
+import struct
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import zmq
-from zmq.auth.thread import ThreadAuthenticator
-from zmq.utils.monitor import parse_monitor_message
 
 from irclient.keys import Keys
 from irdaemon.config.config import ConfigError
@@ -33,6 +32,8 @@ Socket = zmq.Socket[bytes]
 Context = zmq.Context[Socket]
 
 _BACKLOG = 1_024
+# What happened, and to which descriptor (man zmq_socket_monitor).
+_MONITORED = struct.Struct("=Hi")
 # A peer that connects must complete its handshake soon.
 _HANDSHAKE_WITHIN_MS = 10_000
 # A peer whose machine is gone sends nothing.
@@ -96,12 +97,13 @@ class Endpoint:
         Returns the descriptors of the connections that ended since the last call.
         """
         while self.monitor.poll(0):
-            event = parse_monitor_message(self.monitor.recv_multipart())
-            if event["event"] == zmq.EVENT_ACCEPTED:
-                self._connections.add(event["value"])
+            # As pyzmq reads it, in a module that brings all of asyncio.
+            event, descriptor = _MONITORED.unpack(self.monitor.recv_multipart()[0])
+            if event == zmq.EVENT_ACCEPTED:
+                self._connections.add(descriptor)
             else:
-                self._connections.discard(event["value"])
-                self._ended.append(event["value"])
+                self._connections.discard(descriptor)
+                self._ended.append(descriptor)
         if len(self._connections) >= self._most:
             log.warning("%s had %d connections; all were cut", self.address, self._most)
             self._cut()
@@ -247,6 +249,8 @@ class Keyring:
     """Admit the holders of the keys that `known` accepts. It has a thread of its own."""
 
     def __init__(self, context: Context, known: Callable[[str], bool]):
+        from zmq.auth.thread import ThreadAuthenticator  # it brings all of asyncio
+
         self._known = known
         self._authenticator = ThreadAuthenticator(context, log=log.getChild("keys"))
         self._authenticator.configure_curve_callback(_ZAP_DOMAIN.decode(), self)

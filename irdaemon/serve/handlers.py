@@ -9,9 +9,8 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irclient import wire
 from irclient.errors import QueryError, Unavailable
@@ -25,15 +24,13 @@ from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
-from irdaemon.engine.evaluation import EvaluationRequest
 from irdaemon.engine.learning import effect
 from irdaemon.engine.queue import Job
-from irdaemon.evaluate import Case, Grid
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
 from irdaemon.library import analysed, inmemory
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.runtime.profile import lapped
+from irdaemon.runtime.profile import Laps, lapped
 from irdaemon.serve.documents import (
     ClientDocuments,
     DocumentLimits,
@@ -48,6 +45,9 @@ from irdaemon.usage.gaps import LEAST
 from irdaemon.usage.given import given_uses
 from irdaemon.usage.offers import NotedAnswer
 
+if TYPE_CHECKING:
+    from irdaemon.evaluate import Case
+
 log = logging.getLogger(__name__)
 
 # The argument under which a handler finds who asks, by the name in the configuration.
@@ -55,6 +55,8 @@ CLIENT = "client"
 # And that under which it finds what this client registered on its connection.
 DOCUMENTS = "documents"
 _VARIANT_CHARS = 40
+# Under which the sum of a query's stages is noted.
+_TIER = "tier "
 _MOST_TOKENS = 100_000_000
 # A query that takes this long is worth a line in the log.
 _SLOW_MS = 200.0
@@ -77,7 +79,7 @@ def discover(engine: Engine, args: Args) -> Any:
     query, traces = _query(args), list[Trace]()
     with lapped() as laps:
         found = engine.discover(query, visible=args.get(VISIBLE), traced=traces.append)
-        answer = _watched(found, query, laps)
+        answer = _watched(engine, found, query, laps)
     answer = engine.impressions.unseen(answer, _session(args))
     _note(engine, args, "discover", answer, traces)
     return answer
@@ -87,7 +89,8 @@ def search(engine: Engine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
     query, traces = _query(args), list[Trace]()
     with lapped() as laps:
-        answer = _watched(engine.search(query, traced=traces.append), query, laps)
+        found = engine.search(query, traced=traces.append)
+        answer = _watched(engine, found, query, laps)
     _note(engine, args, "search", answer, traces)
     return answer
 
@@ -101,10 +104,14 @@ def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[T
     engine.usage.note(noted.with_trace(traces[-1]) if traces else noted)
 
 
-def _watched(answer: Selection, query: Query, laps: Mapping[str, float]) -> Selection:
-    """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
+def _watched(engine: Engine, answer: Selection, query: Query, laps: Laps) -> Selection:
+    """Count an answer, and log a slow one by its stages, not by its words.
+
+    Logs hold no text of a client's.
+    """
+    engine.state.answered.note(answer.took_ms, engine.state.clock())
     if answer.took_ms >= _SLOW_MS:
-        stages = ", ".join(f"{name} {ms:.1f}" for name, ms in laps.items())
+        stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.items())
         size = f"{len(query.text)} characters, {query.mode}"
         log.warning("slow query: %.1f ms for %s: %s", answer.took_ms, size, stages)
     return answer
@@ -112,15 +119,29 @@ def _watched(answer: Selection, query: Query, laps: Mapping[str, float]) -> Sele
 
 def explain(engine: Engine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
-    explained = engine.explain(_query(args), args.get("item", ""))
+    with lapped() as laps:
+        explained = engine.explain(_query(args), args.get("item", ""))
+    explained["stages"] = _stages(laps)
     if "item" in explained and not args.get(PASSING):
         taught = effect(engine.state, explained["query"], explained["item"]["reference"])
         explained["item"].update({"learned": taught} if taught else {})
     return explained
 
 
+def _stages(laps: Laps) -> list[dict[str, Any]]:
+    """Return the stages of one query as they began, without the sum of them."""
+    return [
+        {"stage": name, "at_ms": round(lap.at_ms, 3), "ms": round(lap.ms, 3), "n": lap.n}
+        for name, lap in laps.items()
+        if not name.startswith(_TIER)
+    ]
+
+
 def evaluate(engine: Engine, args: Args) -> Any:
     """Return how good the answers to cases are; keep it, but for limited clients."""
+    from irdaemon.engine.evaluation import EvaluationRequest
+    from irdaemon.evaluate import Grid
+
     wanted = EvaluationRequest(
         baseline=args.get("baseline", False),
         curve=args.get("curve", False),
@@ -146,6 +167,8 @@ def _cases(args: Args) -> list[Case]:
     given = args.get("cases", ())
     if not given:
         raise QueryError("there are no cases", 'give some: {"query": "...", "gold": ["id"]}')
+    from irdaemon.evaluate import Case
+
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from irclient.errors import QueryError
@@ -47,14 +47,15 @@ _CALLED = re.compile(r"`(@?[A-Za-z0-9][\w./@-]*)`[ \t]+(?:package|library|module
 _CALLED_SO = re.compile(r"\b(?:package|library|crate) `(@?[A-Za-z0-9][\w./@-]*)`")
 # A pattern is looked for only where one of these stands: most texts have none, and that is quick.
 _CUES: Mapping[re.Pattern[str], tuple[str, ...]] = {
-    _INSTALLS: (" install", " add ", " i ", "go get"),
+    _INSTALLS: (
+        "pip install", "pip3 install", "pipx install", "uv add", "uv tool install", "poetry add",
+        "npm i", "npm add", "yarn add", "cargo add", "cargo install", "go get", "go install",
+    ),
     _RUNS: ("uvx", "npx", "pipx run", "pnpm dlx"),
-    _IMPORTS: ("import",),
-    _FROM: ("import",),
-    _REQUIRED: ("require(", "from '", 'from "'),
+    _REQUIRED: ("require(", "from '", 'from "', "from\t"),
     _CALLED: ("` ", "`\t"),
     _CALLED_SO: ("package `", "library `", "crate `"),
-}
+}  # fmt: skip
 # Words of a sentence that goes on behind a command.
 _PROSE = frozenset("a an and before first for if in into on once or the then to using with".split())
 _WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index-url", "-p")
@@ -157,10 +158,20 @@ def _installed(words: str) -> Iterator[str]:
 
 
 def _modules(text: str) -> Iterator[str]:
-    listed: Iterable[str] = (found[1] for found in _matches(_IMPORTS, text))
+    lines = list(_lines_with("import", text))
+    listed = [found[1] for line in lines if (found := _IMPORTS.match(text, line))]
     modules = [each.strip() for names in listed for each in names.split(",")]
-    modules += [found[1] for found in _matches(_FROM, text)]
+    modules += [found[1] for line in lines if (found := _FROM.match(text, line))]
     for module in modules:
         top = module.partition(".")[0]
         if top not in sys.stdlib_module_names:
             yield top
+
+
+def _lines_with(word: str, text: str) -> Iterator[int]:
+    """Yield where each line with a word begins."""
+    at = text.find(word)
+    while at >= 0:
+        yield text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        at = text.find(word, end) if end >= 0 else -1

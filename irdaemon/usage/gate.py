@@ -12,9 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import mul
-from statistics import stdev
 
-from irdaemon.evaluate.measures import ndcg
 from irdaemon.index import CorpusIndex
 
 # What is asked at most: enough for an interval of two hundredths.
@@ -68,6 +66,8 @@ class Gain:
 
 def ndcg_of_each(index: CorpusIndex, asked: Iterable[Asked], rank: Rank) -> list[float]:
     """Return the NDCG@10 of each text in an index."""
+    from irdaemon.evaluate.measures import ndcg  # with all of its room, which no start needs
+
     return [ndcg(rank(index, each.text), each.gold, K) for each in asked]
 
 
@@ -107,4 +107,6 @@ def _half_width(figures: Sequence[float], shares: Sequence[float]) -> float:
     """Return half the width of the 95% interval of a weighted mean."""
     if len(figures) < 2:
         return math.inf
+    from statistics import stdev
+
     return _TWO_SIDED_95 * stdev(figures) * math.sqrt(sum(share * share for share in shares))

@@ -46,7 +46,12 @@ def listing(
 ) -> dict[str, Any]:
     """Return which skills Claude Code's listing shows whole, and which by name only."""
     budget = math.floor(context_tokens * _CHARS_PER_TOKEN * _SHARE)
-    skills = [_measured(ledger, item, uses) for item in _listed(names)]
+    listed = _listed(names)
+    corpora = {each.corpus for each in listed}
+    texts = {corpus: ledger.artifacts.texts_of(corpus, _KIND) for corpus in corpora}
+    skills = [
+        _measured(item, texts[item.corpus].get(item.artifact_id, ""), uses) for item in listed
+    ]
     skills.sort(key=lambda each: (-each.uses, each.item.name, each.item.artifact_id))
     shown = _within(skills, budget)
     return {
@@ -70,10 +75,8 @@ def _listed(names: ItemNames) -> list[NamedItem]:
     return list(found.values())
 
 
-def _measured(ledger: Ledger, item: NamedItem, uses: Mapping[Item, int]) -> ListedSkill:
+def _measured(item: NamedItem, text: str, uses: Mapping[Item, int]) -> ListedSkill:
     key = item.corpus, item.artifact_id
-    records = ledger.artifacts.records_of(*key)
-    text = next((each["text"] for each in records if each["kind"] == _KIND), "")
     described = min(len(text.removeprefix(item.name).strip()), _MOST_DESCRIPTION)
     name = len(item.name) + _LINE
     return ListedSkill(item, name + described, name, uses.get(key, 0))

@@ -1,13 +1,9 @@
 """The page in a real browser, beside a real daemon."""
 
-import os
-import shutil
-from pathlib import Path
-
 import pytest
 
-from tests.support.browsing import REQUIRED, Page, browser_of
-from tests.support.running import Home, Running
+from tests.support.browsing import REQUIRED, Page, Tab, browser_of, serious_faults
+from tests.support.running import Running
 
 try:
     from playwright.sync_api import expect, sync_playwright
@@ -18,7 +14,6 @@ except ImportError:
 
 VIEWS = ("now", "try", "use", "gaps", "trouble")
 HOSTILE = "<img src=x onerror=document.title='taken'><script>document.title='taken'</script>"
-PICTURES = os.environ.get("IRDAEMON_PICTURES", "")
 
 
 @pytest.fixture(scope="module")
@@ -27,27 +22,6 @@ def browser():
         launched = browser_of(playwright)
         yield launched
         launched.close()
-
-
-class Tab:
-    """A tab of a browser that was let in, and what it said and asked for."""
-
-    def __init__(self, browser, page, **look):
-        self.context = browser.new_context(**look)
-        self.tab = self.context.new_page()
-        self.said, self.asked = [], []
-        self.tab.on("console", lambda message: self.said.append(message.text))
-        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
-        self.tab.on("request", lambda request: self.asked.append(request.url))
-        self.tab.goto(page.link())
-        self.base = page.base
-
-    def see(self, path):
-        """Open a view, and wait until it is drawn."""
-        self.tab.goto("about:blank")  # else a new fragment of the same view loads nothing
-        self.tab.goto(f"{self.base}/{path}")
-        expect(self.tab.locator("#state")).to_have_text("live")
-        return self.tab
 
 
 @pytest.fixture
@@ -116,7 +90,7 @@ def test_what_indexed_files_say_becomes_text_and_nothing_else(home, daemon, open
         expect(seen.locator("main img, main script")).to_have_count(0)
     expect(seen.locator(".hits")).to_contain_text("<img src=x")
     assert tab.said == []
-    assert [url for url in tab.asked if not url.startswith((tab.base, "about:"))] == []
+    assert tab.foreign == []
 
 
 def test_a_daemon_that_went_away_is_said_and_its_return_is_seen(home, daemon, opened):
@@ -174,46 +148,6 @@ def test_light_and_dark_are_the_systems(opened):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_view_has_a_serious_fault_of_accessibility(opened, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     tab = opened(color_scheme=scheme)
     for view in (*VIEWS, "try#q=flatten+a+PDF+form"):
-        found = axe.Axe().run(tab.see(view)).response["violations"]
-        serious = [each["id"] for each in found if each["impact"] in ("serious", "critical")]
-        assert serious == [], view
-
-
-@pytest.mark.skipif(not PICTURES, reason="IRDAEMON_PICTURES names no directory for pictures")
-def test_pictures_of_the_page(browser):
-    own = Path("/home/ann")  # a name that may be shown
-    own.mkdir()
-    try:
-        home = Home(own)
-        fill(home)
-        with Running(home) as daemon, Page(home) as page:
-            daemon.wait_idle()
-            home.irc("discover", "fill in a PDF form")
-            for scheme in ("light", "dark"):
-                picture(Tab(browser, page, color_scheme=scheme), scheme)
-    finally:
-        shutil.rmtree(own)
-
-
-def fill(home):
-    home.skill("pdf-forms", "Fill and flatten PDF forms, and read what was entered")
-    home.skill("changelog", "Write a changelog from the commits since a tag")
-    home.skill("release", "Cut a release: version, tag, notes, and the package")
-    home.skill("migrations", "Plan a migration of a database without downtime")
-    notes = home.path / "notes"
-    notes.mkdir()
-    (notes / "backups.md").write_text("# Backups\n\nThe database is dumped at night.\n")
-    (notes / "forms.md").write_text("# Forms\n\nThe tax form is a PDF with fields.\n")
-    (notes / "broken.md").write_bytes(b"\xff\xfe\x00\x01" * 20)
-    home.config.write_text('[corpora.notes]\nkind = "files"\nroots = ["~/notes"]\n')
-
-
-def picture(tab, scheme):
-    tab.tab.set_viewport_size({"width": 1100, "height": 640})
-    for view in ("now", "try#q=fill+in+a+PDF+form", "trouble"):
-        seen = tab.see(view)
-        path = Path(PICTURES, f"page-{view.partition('#')[0]}-{scheme}.png")
-        seen.screenshot(path=path)
+        assert serious_faults(tab.see(view)) == [], view

@@ -54,6 +54,22 @@ def test_a_stranger_is_not_let_in(home, daemon, page):
         other.get("/now.json")
 
 
+@pytest.mark.parametrize(
+    "header", [("Host", "evil.example"), ("Origin", "http://evil.example")], ids=["host", "origin"]
+)
+def test_a_foreign_host_or_origin_is_refused_over_the_network(page, header):
+    request = urllib.request.Request(f"{page.base}/now.json", headers=dict([header]))
+    with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+        urllib.request.urlopen(request, timeout=20)
+    refused.value.close()
+
+
+def test_a_link_goes_to_the_name_of_a_tunnel_and_that_name_is_answered(home, daemon):
+    with Page(home, "--host-name", "localhost:9000") as page:
+        assert page.base == "http://localhost:9000"
+        assert page.home.irc("web", "--host-name", "a/b", "--port", "0").returncode == 2
+
+
 def test_a_port_that_something_else_has_is_an_error(home):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])

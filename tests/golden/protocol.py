@@ -27,7 +27,7 @@ _STRING_CHARS = 72
 # Lists of words are shown with so many of them, other lists with one item.
 _WORDS = 3
 _RUNNING = {"pid": 17643, "uptime_s": 383.5, "rss_bytes": 187654144}
-_TIMES = {"took_ms": 1.45, "queue_s": 0.0}
+_TIMES = {"took_ms": 1.45, "queue_s": 0.0, "at_ms": 0.02, "ms": 0.31}
 _AT = 1795228222.79
 _SINCE_2001 = 1e9
 # Measures by name: two of them stand for all.

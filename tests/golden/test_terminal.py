@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -38,7 +39,7 @@ def _lines(query, to, **changes):
 def test_every_hit_shows_the_reference_that_disclose_takes_never_cut_and_quoted_for_a_shell():
     assert _lines("q", Terminal(80))[0].endswith("code-review  skills/code-review")
     spaced = {"corpus": "notes", "artifact_id": "Ann's notes/" + "long " * 30 + ".md"}
-    whole = "'notes/Ann'\\''s notes/" + "long " * 30 + ".md'"
+    whole = shlex.quote("notes/Ann's notes/" + "long " * 30 + ".md")
     assert f"    {whole}" in _lines("q", Terminal(80), **spaced)
 
 

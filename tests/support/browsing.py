@@ -18,10 +18,12 @@ REQUIRED = os.environ.get("IRDAEMON_BROWSER") == "required"
 class Page:
     """The page of a home, served at a free port."""
 
-    def __init__(self, home):
+    def __init__(self, home, *options):
         self.home = home
         command = [sys.executable, "-m", "irclient.quick", "web", "--port", "0", "--print-url"]
-        self.process = subprocess.Popen(command, env=home.env, stdout=subprocess.PIPE, text=True)
+        command += options
+        quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, env=home.env, text=True, **quiet)
         self.first = self.process.stdout.readline().strip()
         self.base = self.first.partition("/?")[0]
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
@@ -52,6 +54,40 @@ class Page:
 
     def data(self, path):
         return json.loads(self.get(path))
+
+
+class Tab:
+    """A tab of a browser that was let in, and what it said and asked for."""
+
+    def __init__(self, browser, page, **look):
+        self.context = browser.new_context(**look)
+        self.tab = self.context.new_page()
+        self.said, self.asked = [], []
+        self.tab.on("console", lambda message: self.said.append(message.text))
+        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
+        self.tab.on("request", lambda request: self.asked.append(request.url))
+        self.tab.goto(page.link())
+        self.base = page.base
+
+    def see(self, path):
+        """Open a view, and wait until it is drawn."""
+        self.tab.goto("about:blank")  # else a new fragment of the same view loads nothing
+        self.tab.goto(f"{self.base}/{path}")
+        self.tab.locator("#state", has_text="live").wait_for()
+        return self.tab
+
+    @property
+    def foreign(self):
+        """Return what was asked for that is not of this page."""
+        return [url for url in self.asked if not url.startswith((self.base, "about:"))]
+
+
+def serious_faults(seen):
+    """Return what axe finds on a page that is serious, or worse."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(seen).response["violations"]
+    return [each["id"] for each in found if each["impact"] in ("serious", "critical")]
 
 
 def browser_of(playwright):

@@ -1,17 +1,22 @@
-"""An answer on the terminal: its items, what could not be shown to be fresh, and the exit code."""
+"""An answer on the terminal, or an error: what is printed of it, and the exit code."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
 
 from irclient.invisible import shown
-from irclient.terminal.exits import exit_of
+from irclient.terminal.exits import exit_of, exit_of_error
 from irclient.terminal.hits import answer_lines, footer, scope_hint
-from irclient.terminal.output import note, note_text, printed
+from irclient.terminal.output import note, note_text, print_json, printed
 from irclient.terminal.width import terminal
-from irclient.types import Selection
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from irclient.errors import IRError
+    from irclient.types import Selection
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -42,3 +47,14 @@ def print_answer(options: argparse.Namespace, answer: Selection) -> int:
     if sys.stderr.isatty() and not options.json:
         note_text(footer(shown(plain), to))
     return exit_of(plain)
+
+
+def failed(error: IRError, as_json: bool) -> int:
+    """Print an error, and return its exit code."""
+    if as_json:
+        report = {"code": error.code, "message": error.message, "hint": error.hint}
+        print_json({"error": report})
+    note(f"irc: {error.message}")
+    if error.hint:
+        note(f"     {error.hint}")
+    return exit_of_error(error.code)

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-import argparse
-import re
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
-from irclient.cli.query import query
-from irclient.client import Client
+from irclient.cli.query import plain_query
 from irclient.errors import QueryError
-from irclient.terminal.conditions import parse_where
 from irclient.terminal.output import note
-from irclient.types import Query
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from irclient.client import Client
 
 # What a daemon analyses; what is beyond the second is not even sent.
 ANALYSED_CHARS = 20_000
 MOST_CHARS = 100_000
 _FIELD = "timestamp"
-_AGO = re.compile(r"(\d{1,4})([mhdw])\Z")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def asked(client: Client, options: argparse.Namespace) -> Query:
-    """Return the query that the options ask; with --since the daemon says who has dates.
+def asked(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the query that the options ask, as plain data.
 
-    Raises QueryError for empty words, a moment that is none, and a corpus without dates.
+    With --since the daemon is asked which corpora have dates. Raises QueryError for empty words, a
+    moment that is none, and a corpus without dates.
     """
-    wanted = replace(query(options), text=words(options.query))
+    text = words(options.query)
     if not options.since:
-        return wanted
+        return plain_query(options, text)
+    from datetime import UTC, datetime
+
+    from irclient.terminal.conditions import parse_where
+
     start = moment(options.since, datetime.now(UTC))
+    wanted = plain_query(options, text)
     where = parse_where([*options.where, f"{_FIELD}>={start}"])
-    return replace(wanted, where=where, corpora=_dated(client, wanted.corpora))
+    return {**wanted, "where": where, "corpora": _dated(client, wanted["corpora"])}
 
 
 def words(given: Sequence[str]) -> str:
@@ -57,11 +62,14 @@ def words(given: Sequence[str]) -> str:
 
 def moment(since: str, now: datetime) -> str:
     """Return a moment as dates of sessions are written: `7d` before now, or a date as it is."""
-    if ago := _AGO.match(since):
+    import re
+    from datetime import datetime, timedelta
+
+    if ago := re.match(r"(\d{1,4})([mhdw])\Z", since):
         start = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         return start.strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        if _DATE.match(since) and datetime.fromisoformat(since):
+        if re.match(r"\d{4}-\d\d-\d\d", since) and datetime.fromisoformat(since):
             return since
     except ValueError:
         pass
@@ -72,7 +80,7 @@ def _no_moment(since: str) -> QueryError:
     return QueryError(f"--since {since!r} is no moment", "write 7d, 12h, 30m, 2w or 2026-09-01")
 
 
-def _dated(client: Client, corpora: Sequence[str]) -> tuple[str, ...]:
+def _dated(client: Client, corpora: Sequence[str]) -> list[str]:
     """Return the corpora that have dates: those named, which all must, or else all there are."""
     every = corpora or [corpus.name for corpus in client.status().corpora]
     dated = [name for name in every if _FIELD in client.info(name).fields]
@@ -82,4 +90,4 @@ def _dated(client: Client, corpora: Sequence[str]) -> tuple[str, ...]:
             f"--since needs dates, and there are none in {', '.join(lacking) or 'any corpus'}",
             "sessions have them; leave the others out",
         )
-    return tuple(dated)
+    return dated

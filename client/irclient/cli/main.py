@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from irclient import __version__
+from irclient.cli.answer import failed
 from irclient.cli.commands import COMMANDS, HEADINGS, NO_DATA
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.terminal.ending import exit_code
-from irclient.terminal.exits import exit_of_error
 from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
-from irclient.terminal.output import add_output, note, print_json
+from irclient.terminal.output import add_output
 from irclient.terminal.width import spell_the_rest
 
 
@@ -37,17 +37,6 @@ def _run(words: Sequence[str]) -> int:
             return code
     except IRError as error:
         return failed(error, options.json)
-
-
-def failed(error: IRError, as_json: bool) -> int:
-    """Print an error, and return its exit code."""
-    if as_json:
-        report = {"code": error.code, "message": error.message, "hint": error.hint}
-        print_json({"error": report})
-    note(f"irc: {error.message}")
-    if error.hint:
-        note(f"     {error.hint}")
-    return exit_of_error(error.code)
 
 
 def program(words: Sequence[str] = ()) -> Parser:

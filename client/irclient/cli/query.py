@@ -2,43 +2,64 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
+from irclient.fast.choices import FUSIONS, LEVELS, MODES, STRATEGIES
+from irclient.terminal.output import wrong_value
 
-from irclient.terminal.conditions import parse_where
-from irclient.types import FUSIONS, LEVELS, MODES, STRATEGIES, Query, SelectSpec
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from typing import Any
+
+    from irclient.types import Query
 
 
 def query(options: argparse.Namespace) -> Query:
     """Return the query that the options ask."""
-    spec = SelectSpec()
+    from irclient.types import Query
+
+    return Query.from_dict(plain_query(options, " ".join(options.query)))
+
+
+def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
+    """Return a text as the query that the options ask, as plain data.
+
+    What older daemons do not know is there only where it is set.
+    """
+    plain = {
+        "text": text,
+        "corpora": list(options.corpus),
+        "k": options.k,
+        "mode": options.mode,
+        "where": _where(options.where),
+        "surfaces": list(options.surface),
+        "level": options.disclose,
+        "weights": dict(options.weight),
+        "expand": options.expand,
+        "rerank": options.rerank,
+        "fresh": options.fresh,
+        "wait_ms": options.wait_ms,
+        "budget_ms": options.budget_ms,
+        "rounds": getattr(options, "rounds", None),
+    }
     if hasattr(options, "select"):
-        spec = SelectSpec(
-            strategy=options.select,
-            max_k=options.max_k,
-            rel=options.rel,
-            min_score=options.min_score,
-        )
-    return Query(
-        text=" ".join(options.query),
-        corpora=tuple(options.corpus),
-        k=options.k,
-        mode=options.mode,
-        where=parse_where(options.where),
-        surfaces=tuple(options.surface),
-        select=spec,
-        level=options.disclose,
-        fusion=options.fusion,
-        weights=dict(options.weight),
-        expand=options.expand,
-        rerank=options.rerank,
-        fresh=options.fresh,
-        wait_ms=options.wait_ms,
-        budget_ms=options.budget_ms,
-        rounds=getattr(options, "rounds", None),
-        passages=getattr(options, "passages", 1),
-        related=getattr(options, "related", False),
-    )
+        chosen = {"strategy": options.select, "max_k": options.max_k, "rel": options.rel}
+        plain["select"] = {**chosen, "min_score": options.min_score}
+    if options.fusion:
+        plain["fusion"] = options.fusion
+    if getattr(options, "passages", 1) != 1:
+        plain["passages"] = options.passages
+    if getattr(options, "related", False):
+        plain["related"] = True
+    return plain
+
+
+def _where(conditions: Sequence[str]) -> dict[str, Any]:
+    if not conditions:
+        return {}
+    from irclient.terminal.conditions import parse_where
+
+    return parse_where(conditions)
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:
@@ -100,11 +121,12 @@ def floor(text: str) -> float | str | None:
     """Return a floor as it is written: a number from 0 to 1, `auto`, or `none`."""
     if text in ("auto", "none"):
         return None if text == "none" else text
-    with contextlib.suppress(ValueError):
+    try:
         if 0 <= (floor := float(text)) <= 1:
             return floor
-    message = f"{text!r} is neither a number from 0 to 1 nor `auto` nor `none`"
-    raise argparse.ArgumentTypeError(message)
+    except ValueError:
+        pass
+    raise wrong_value(f"{text!r} is neither a number from 0 to 1 nor `auto` nor `none`")
 
 
 def _weight(text: str) -> tuple[str, float]:
@@ -112,8 +134,7 @@ def _weight(text: str) -> tuple[str, float]:
     try:
         return kind, float(weight)
     except ValueError:
-        message = f"{text!r} is not KIND=W with a number W"
-        raise argparse.ArgumentTypeError(message) from None
+        raise wrong_value(f"{text!r} is not KIND=W with a number W") from None
 
 
 def add_query_options(parser: argparse.ArgumentParser) -> None:

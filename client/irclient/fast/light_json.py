@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _json import encode_basestring, make_scanner
+from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +32,12 @@ def parsed(data: bytes) -> Any:
     return value
 
 
-def dumped(value: dict[str, Any] | str) -> str:
-    """Return texts, and maps of them, as JSON."""
-    if isinstance(value, str):
-        return encode_basestring(value)
-    items = (f"{encode_basestring(key)}: {dumped(item)}" for key, item in value.items())
-    return "{" + ", ".join(items) + "}"
+def dumped(value: Any, ascii_only: bool = False) -> str:
+    """Return plain data as JSON, as `json.dumps` writes it."""
+    text = encode_basestring_ascii if ascii_only else encode_basestring
+    encode = make_encoder({}, _refused, text, None, ": ", ", ", False, False, True)
+    return "".join(encode(value, 0))
+
+
+def _refused(value: Any) -> Any:
+    raise TypeError(f"no JSON for {type(value).__name__}")

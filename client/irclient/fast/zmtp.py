@@ -24,9 +24,10 @@ def exchange(path: str, request: bytes, timeout: float) -> bytes:
     `timeout` is in seconds, for all of it. Raises OSError (TimeoutError among them) without an
     answer in time, or with one that is not ZMTP.
     """
-    line = _Line(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM), timeout)
+    line = ZmtpLine(timeout)
     try:
-        return line.exchange(path, request)
+        line.send(path, request)
+        return line.reply()
     finally:
         line.close()
 
@@ -36,28 +37,33 @@ def post(path: str, message: bytes, timeout: float) -> None:
 
     Raises OSError if it cannot be sent within `timeout` seconds.
     """
-    line = _Line(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM), timeout)
+    line = ZmtpLine(timeout)
     try:
         line.send(path, message)
     finally:
         line.close()
 
 
-class _Line:
-    """A connection with a deadline."""
+class ZmtpLine:
+    """A connection for messages and an answer, within `timeout` seconds from now on."""
 
-    def __init__(self, socket: _socket.socket, timeout: float):
-        self._socket = socket
-        self._deadline = time.monotonic() + timeout
+    def __init__(self, timeout: float):
+        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._unread = bytearray()
+        self.allow(timeout)
 
-    def exchange(self, path: str, request: bytes) -> bytes:
-        self.send(path, request)
+    def allow(self, timeout: float) -> None:
+        """Let what follows take so many seconds."""
+        self._deadline = time.monotonic() + timeout
+
+    def reply(self) -> bytes:
+        """Return the answer. Raises OSError (TimeoutError among them) without one."""
         while (reply := self._frame()) is None:
             pass
         return reply
 
     def send(self, path: str, message: bytes) -> None:
+        """Connect to the socket at a path and send a message; raise OSError where that fails."""
         self._wait()
         self._socket.connect(path)
         self._send(_GREETING)
@@ -68,9 +74,14 @@ class _Line:
         # The peer drops what comes before it is ready itself.
         if self._frame() is not None:
             raise OSError("the peer sent a message before it was ready")
+        self.put(message)
+
+    def put(self, message: bytes) -> None:
+        """Send one more message; the peer may read it after this connection is closed."""
         self._send(_frame(0, message))
 
     def close(self) -> None:
+        """End the connection."""
         self._socket.close()
 
     def _frame(self) -> bytes | None:

@@ -51,14 +51,26 @@ def bound(port: int) -> socket.socket:
     return made
 
 
+# A signal to end waits as long.
+_LOOKS_EVERY_S = 1.0
+
+
 class _Server(uvicorn.Server):
-    """A server that lets more wait to be accepted than it accepts at a time."""
+    """A server that lets more wait to be accepted than it accepts at a time.
+
+    One that nobody asks anything looks once a second whether it is to end, not ten times.
+    """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(_QUEUED)
+
+    async def main_loop(self) -> None:
+        """Serve until told to end; the first of ten ticks is the one that renews the date."""
+        while not await self.on_tick(0):
+            await asyncio.sleep(_LOOKS_EVERY_S)
 
 
 def server(app: ASGIApp, admission: Admission) -> uvicorn.Server:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from irclient.terminal.width import UNCUT, cells, clipped, wrapped
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
 class TableColumn:
     """A column of a table: its head, and how it gives way where room is short.
 
@@ -19,9 +19,12 @@ class TableColumn:
     rank the highest is left out first.
     """
 
-    head: str
-    optional: int = 0
-    least: int = 0
+    __slots__ = ("head", "least", "optional")
+
+    def __init__(self, head: str, optional: int = 0, least: int = 0):
+        self.head = head
+        self.optional = optional
+        self.least = least
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

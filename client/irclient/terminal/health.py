@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from irclient.terminal.problems import grouped
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 
 def health(state: dict[str, Any]) -> list[str]:

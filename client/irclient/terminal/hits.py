@@ -85,7 +85,7 @@ def hit_lines(
     """
     indent = "  " if to.width < _NARROW else "    "
     room = to.width - len(indent) - 1
-    reference = _quoted(f"{hit['corpus']}/{hit['artifact_id']}")
+    reference = quoted(f"{hit['corpus']}/{hit['artifact_id']}")
     yield _head(hit, reference, to)
     if summary := hit["summary"]:
         for line in folded(summary, room, _SUMMARY_LINES):
@@ -112,7 +112,7 @@ def _related_lines(
     for item in related or ():
         said = _RELATIONS.get(item["relation"], item["relation"])
         through = f" (through {item['via']})" if item["via"] else ""
-        reference = _quoted(f"{item['corpus']}/{item['artifact_id']}")
+        reference = quoted(f"{item['corpus']}/{item['artifact_id']}")
         line = f"{said} {item['name']}{through}"
         fits = cells(line) + 2 + cells(reference) <= room
         yield f"{line}  {to.painted(DIM, reference)}" if fits else clipped(line, room)
@@ -120,11 +120,11 @@ def _related_lines(
             yield f"  {to.painted(DIM, reference)}"
 
 
-def _quoted(reference: str) -> str:
+def quoted(reference: str) -> str:
     """Return a reference as a shell takes it for one word."""
     if all(char.isalnum() or char in _UNQUOTED for char in reference):
         return reference
-    return "'" + reference.replace("'", "'\\''") + "'"
+    return "'" + reference.replace("'", "'\"'\"'") + "'"
 
 
 def _linked(path: str, place: str, room: int, to: Terminal) -> str:

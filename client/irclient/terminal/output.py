@@ -5,16 +5,19 @@ Every line for a person passes through here, so that no name in it can begin ano
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import json
 import sys
-from collections.abc import Callable
-from typing import Any
 
+from irclient.fast.arguments import unset
+from irclient.fast.light_json import dumped
+from irclient.fast.plain import plain_data
 from irclient.invisible import escaped, safe, shown, spelled
 from irclient.terminal.width import takes_all
-from irclient.types import plain_data
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Any
 
 _MOST_S = 1e6
 
@@ -36,13 +39,12 @@ def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
 
 def add_output_of_action(parser: argparse.ArgumentParser) -> None:
     """Add the same options to an action of a command: they may stand before it or behind it."""
-    parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print data as JSON"
-    )
+    kept = unset(parser)
+    parser.add_argument("--json", action="store_true", default=kept, help="print data as JSON")
     parser.add_argument(
         "--timeout",
         type=seconds,
-        default=argparse.SUPPRESS,
+        default=kept,
         metavar="S",
         help="give up after S seconds (10)",
     )
@@ -50,15 +52,24 @@ def add_output_of_action(parser: argparse.ArgumentParser) -> None:
 
 def seconds(text: str) -> float:
     """Return an option's number of seconds, above 0 and of this month."""
-    with contextlib.suppress(ValueError):
+    try:
         if 0 < (number := float(text)) < _MOST_S:
             return number
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    except ValueError:
+        pass
+    raise wrong_value(f"{text!r} is not a number of seconds above 0")
+
+
+def wrong_value(message: str) -> Exception:
+    """Return the error by which an option's type says what is wrong with a value."""
+    from argparse import ArgumentTypeError
+
+    return ArgumentTypeError(message)
 
 
 def as_json(value: Any) -> str:
     """Return a value as a line of JSON that is harmless on a terminal."""
-    return escaped(json.dumps(value, ensure_ascii=not takes_all()))
+    return escaped(dumped(value, not takes_all()))
 
 
 def printed(options: argparse.Namespace, value: Any, text: Callable[[Any], str]) -> None:
@@ -119,5 +130,7 @@ def _print(text: str) -> None:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # there is no other place to say it
+    try:
         print(text, file=sys.stderr, flush=True)
+    except OSError:
+        return  # there is no other place to say it

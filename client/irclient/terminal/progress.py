@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
 from irclient.invisible import spelled
@@ -24,6 +23,8 @@ class ProgressLine:
             return
         filled = round(_BAR * min(done, todo) / todo) if todo else 0
         bar = f" [{'#' * filled}{' ' * (_BAR - filled)}] {done:,}/{todo:,}" if todo else " ..."
+        import shutil  # only on a terminal
+
         width = shutil.get_terminal_size().columns
         sys.stderr.write(f"\r\x1b[K{clipped(spelled(label) + bar, width - 1)}")
         sys.stderr.flush()

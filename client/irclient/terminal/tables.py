@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from typing import Any
 
 from irclient.terminal.columns import TableColumn, fitted, paragraph, table
 from irclient.terminal.health import health
 from irclient.terminal.width import UNCUT
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 
 DEMO = "demo: nothing of yours was found, so examples are indexed; they make way for what is yours"
 _EXAMPLES = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -24,11 +24,11 @@ from irclient.async_client import AsyncClient
 from irclient.errors import IRError
 from irclient.invisible import shown
 from irclient.mcp.listening import NAMES
-from irclient.web.guard import TOKEN, PageGuard
+from irclient.web.guard import TOKEN, PageGuard, checked_hosts
 from irclient.web.shell import TITLES, document
 from irclient.web.streams import EventStreams
 from irclient.web.tokens import OneTimeTokens
-from irclient.web.views import VIEWS, ViewOf
+from irclient.web.views import PATIENCE, VIEWS, ViewOf
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -39,10 +39,13 @@ _LONGEST, _LONGEST_DIFF = 500, 40_000
 _STATUS = {"query": 400, "not_found": 404, "denied": 403, "limit": 413}
 
 
-def web_app(endpoint: str, port: int, key: str, timeout: float = 10.0) -> ASGIApp:
+def web_app(
+    endpoint: str, port: int, key: str, timeout: float = 10.0, host_names: Sequence[str] = ()
+) -> ASGIApp:
     """Return the application for a port of the loopback address, asking the daemon at `endpoint`.
 
-    `key` signs links (`link`) and cookies.
+    `key` signs links (`link`) and cookies; `host_names` are others under which a tunnel or a proxy
+    makes the port reachable. Raises QueryError for what is no host name.
     """
     streams = EventStreams(endpoint, timeout)
     app = Starlette(
@@ -52,16 +55,21 @@ def web_app(endpoint: str, port: int, key: str, timeout: float = 10.0) -> ASGIAp
             Route("/events.json", streams.kept),
             Route("/static/{name}", _static),
             *(Route(f"/{name}", _drawn(name)) for name in TITLES),
-            *(Route(f"/{name}.json", _data(ask, endpoint, timeout)) for name, ask in VIEWS.items()),
+            *(
+                Route(f"/{name}.json", _data(ask, endpoint, max(timeout, PATIENCE.get(name, 0))))
+                for name, ask in VIEWS.items()
+            ),
         ]
     )
-    hosts = tuple(f"{name}:{port}" for name in NAMES)
-    return PageGuard(app, OneTimeTokens(key), hosts, lambda: streams.publish("link_reused", {}))
+    hosts = (*(f"{name}:{port}" for name in NAMES), *checked_hosts(host_names, port))
+    tokens = OneTimeTokens(key, port, time.time())
+    return PageGuard(app, tokens, hosts, lambda: streams.publish("link_reused", {}))
 
 
-def link(port: int, key: str) -> str:
-    """Return an address of the page that works once, within a minute."""
-    return f"http://{NAMES[0]}:{port}/?{TOKEN}={OneTimeTokens(key).link(time.time())}"
+def link(port: int, key: str, host_names: Sequence[str] = ()) -> str:
+    """Return an address, by the first of the names, that works once, within a minute."""
+    host = (*checked_hosts(host_names[:1], port), f"{NAMES[0]}:{port}")[0]
+    return f"http://{host}/?{TOKEN}={OneTimeTokens(key, port).link(time.time())}"
 
 
 async def _first(request: Request) -> Response:

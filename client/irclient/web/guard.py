@@ -7,18 +7,21 @@ this machine included, to which a browser would send the cookie as well.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from irclient.errors import QueryError
 from irclient.mcp.connections import AUTHENTICATED
 from irclient.web.tokens import OneTimeTokens
 
 TOKEN = "token"
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1,5})?")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
@@ -32,13 +35,32 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_WRONG_HOST = (
+    "403: the page is not served under this name; behind a tunnel or a proxy:"
+    " irc web --host-name NAME[:PORT]"
+)
 _ASK_ANEW = "run irc web (or irc web --print-url) and open the link it gives"
+
+
+def checked_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
+    """Return the values of Host that a browser sends for names under which a port is reached.
+
+    A name without a port is that of the port itself, or of a proxy at a usual one. Raises
+    QueryError for what is no NAME or NAME:PORT.
+    """
+    found: list[str] = []
+    for name in map(str.lower, names):
+        if not _HOST.fullmatch(name):
+            raise QueryError(f"{name!r:.80} is no host name", "--host-name NAME, or NAME:PORT")
+        found += [name] if ":" in name else [name, f"{name}:{port}"]
+    return tuple(found)
 
 
 class PageGuard:
     """Pass requests of a browser that was let in on to an application, and add safe headers.
 
-    `hosts` are the values of Host that are answered. `stolen` is called where a link is used again.
+    `hosts` are the values of Host that are answered, the first with the port that names the cookie.
+    `stolen` is called where a link is used again.
     """
 
     def __init__(
@@ -51,7 +73,7 @@ class PageGuard:
         self._app = app
         self._tokens = tokens
         self._hosts = hosts
-        self._origins = {f"http://{host}" for host in hosts}
+        self._origins = {f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")}
         self._cookie = f"irdaemon_{hosts[0].rpartition(':')[2]}"
         self._stolen = stolen
 
@@ -64,8 +86,8 @@ class PageGuard:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if headers.get("host") not in self._hosts:
-            return PlainTextResponse("this is not the host that serves the page", 403)
+        if headers.get("host", "").lower() not in self._hosts:
+            return PlainTextResponse(_WRONG_HOST, 403)
         if scope["method"] != "GET":
             return PlainTextResponse("only GET", 405, {"Allow": "GET"})
         if headers.get("origin") not in (None, *self._origins):

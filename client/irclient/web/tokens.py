@@ -16,15 +16,20 @@ _COOKIE_S = 30 * 86_400.0
 
 
 class OneTimeTokens:
-    """Make and check tokens signed with one key; a link's is taken once."""
+    """Make and check tokens signed with one key; a link's is taken once, at its own port.
 
-    def __init__(self, key: str):
+    One made before `since` is not taken: what was taken before a restart is not remembered.
+    """
+
+    def __init__(self, key: str, port: int = 0, since: float = 0.0):
         self._key = key.encode()
+        self._link = f"link {port}"
+        self._since = int(since)
         self._taken: dict[str, float] = {}
 
     def link(self, now: float) -> str:
         """Return a token for a link, valid for a minute."""
-        return self._signed("link", now + VALID_S)
+        return self._signed(self._link, now + VALID_S)
 
     def cookie(self, now: float) -> str:
         """Return the value of a cookie."""
@@ -40,9 +45,9 @@ class OneTimeTokens:
 
     def take(self, token: str, now: float) -> bool:
         """Take a link's token: True for a valid one, the first time."""
-        ends = self._ends("link", token)
+        ends = self._ends(self._link, token)
         self._taken = {each: until for each, until in self._taken.items() if until > now}
-        if ends <= now or token in self._taken:
+        if ends <= now or ends - VALID_S < self._since or token in self._taken:
             return False
         self._taken[token] = ends
         return True

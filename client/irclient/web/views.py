@@ -16,31 +16,62 @@ from starlette.datastructures import QueryParams
 
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
-from irclient.results import CorpusStatus, Result
+from irclient.results import CorpusStatus, Explanation, Result, Status
 from irclient.terminal.conditions import parse_where
 from irclient.types import Query, SelectSpec
 from irclient.web.commands import command
 
 # Of lists that may be long so many are sent; the page says how many there are.
 MOST = 200
-# Floors are an operation for each corpus: of so many they are asked for.
+_MOST_DIFFS = 50
+# An explanation has a table for each corpus: of those that came nearest so many are sent.
+_MOST_EXPLAINED = 20
+# Floors and evaluations are an operation for each corpus: of so many they are asked for at a time.
 _ASKED = 64
 _AT_ONCE = 8
+# What walks the disk is waited for longer, in seconds.
+PATIENCE = {"coverage": 60.0}
 
 ViewOf = Callable[[AsyncClient, QueryParams], Awaitable[dict[str, Any]]]
 
 
 async def now(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return how the daemon and every corpus are, the floors of the corpora, and the profile."""
-    status = await client.status(profile=True)
-    names = [each.name for each in status.corpora[:_ASKED]]
-    infos = await _each(names, client.info)
+    """Return how the daemon and every corpus are, and the floors of the first corpora."""
+    status = await client.status()
     return {
         "status": status.to_dict(),
-        "floors": {info["name"]: info["floors"] for info in infos},
+        **await _floors(client, status, 0),
         "commands": {each.name: _corpus_command(each) for each in status.corpora},
         "now": time.time(),
     }
+
+
+async def floors(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return the floors of corpora, `from` that place on; `next` is where to go on, if anywhere."""
+    return await _floors(client, await client.status(), _place(params))
+
+
+async def _floors(client: AsyncClient, status: Status, start: int) -> dict[str, Any]:
+    infos = await _each(_names(status, start), client.info)
+    found = {info["name"]: info["floors"] for info in infos}
+    return {"floors": found, "next": _next(status, start)}
+
+
+async def coverage(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return how much of what lies below the roots of `corpus` is indexed, by walking it."""
+    return {"coverage": [each.to_dict() for each in await client.coverage(params.get("corpus"))]}
+
+
+def _place(params: QueryParams) -> int:
+    return max(0, int(_number(params.get("from") or "0", "from")))
+
+
+def _names(status: Status, start: int) -> list[str]:
+    return [each.name for each in status.corpora[start : start + _ASKED]]
+
+
+def _next(status: Status, start: int) -> int | None:
+    return start + _ASKED if len(status.corpora) > start + _ASKED else None
 
 
 def _corpus_command(corpus: CorpusStatus) -> str:
@@ -52,11 +83,8 @@ def _corpus_command(corpus: CorpusStatus) -> str:
 
 async def try_(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return the answer to a query, and why it is so; without words only what may be asked."""
-    status = await client.status(profile=True)
-    known: dict[str, Any] = {
-        "corpora": [each.name for each in status.corpora],
-        "profile": status.to_dict().get("profile", {}),
-    }
+    status = await client.status()
+    known: dict[str, Any] = {"corpora": [each.name for each in status.corpora]}
     if not params.get("q", "").strip():
         return known
     asked = _query(params)
@@ -67,9 +95,22 @@ async def try_(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     return {
         **known,
         "answer": answer.to_dict(),
-        "explanation": explained.to_dict(),
+        "explanation": _nearest(explained, item.partition("/")[0]),
         "command": _as_command(params),
     }
+
+
+def _nearest(explained: Explanation, always: str) -> dict[str, Any]:
+    """Return an explanation with the corpora that came nearest, and how many there are."""
+    every = explained.corpora
+    first = sorted(range(len(every)), key=lambda at: _nearness(every[at], always), reverse=True)
+    kept = [every[at] for at in sorted(first[:_MOST_EXPLAINED])]
+    return {**explained.to_dict(), "corpora": kept, "n_corpora": len(every)}
+
+
+def _nearness(corpus: Mapping[str, Any], always: str) -> tuple[bool, bool, float]:
+    above, best = corpus.get("above_floor", False), corpus.get("top_score", 0.0)
+    return corpus.get("corpus") == always, above and bool(corpus.get("candidates")), best
 
 
 def _query(params: QueryParams) -> Query:
@@ -120,12 +161,22 @@ def _as_command(params: QueryParams) -> str:
 async def use(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return what was offered and used, and what an agent's listing has room for."""
     usage, listing = await asyncio.gather(client.usage(), client.listing())
-    return {"usage": _cut(usage, "items"), "listing": _cut(listing, "items")}
+    return {"usage": _cut(usage, "items", "not_installed"), "listing": _cut(listing, "items")}
 
 
 async def gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return what was needed and not found, and the last evaluation of each corpus."""
+    """Return what was needed and not found, and the last evaluations of the first corpora."""
     found, status = await asyncio.gather(client.gaps(), client.status())
+    return {"gaps": _cut(found, "gaps"), **await _evaluations(client, status, 0)}
+
+
+async def evaluations(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
+    """Return the last evaluations of corpora, `from` that place on, as `floors` does."""
+    return await _evaluations(client, await client.status(), _place(params))
+
+
+async def _evaluations(client: AsyncClient, status: Status, start: int) -> dict[str, Any]:
+    """Return the last evaluation of each corpus, one of several corpora once, without its cases."""
 
     async def evaluation(name: str) -> Result | None:
         try:
@@ -133,14 +184,13 @@ async def gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
         except NotFound:
             return None
 
-    measured = await _each([each.name for each in status.corpora[:_ASKED]], evaluation)
-    return {
-        "gaps": _cut(found, "gaps"),
-        "evaluations": [
-            {name: value for name, value in each.items() if name not in ("cases", "sweep")}
-            for each in measured
-        ],
-    }
+    measured = await _each(_names(status, start), evaluation)
+    once = {(each["at"], each["signature"], *each["corpora"]): each for each in measured}
+    kept = [
+        {name: value for name, value in each.items() if name not in ("cases", "sweep")}
+        for each in once.values()
+    ]
+    return {"evaluations": kept, "next": _next(status, start)}
 
 
 async def trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
@@ -157,7 +207,7 @@ async def trouble(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
         "secrets": [each.to_dict() for each in secrets[:MOST]],
         "audit": [
             {**each.to_dict(), "command": _read_again(each.corpus, each.artifact_id)}
-            for each in changed[:MOST]
+            for each in changed[:_MOST_DIFFS]
         ],
         "counts": {
             "failures": len(failures),
@@ -195,17 +245,22 @@ async def _each(
     return [each.to_dict() for each in found if each is not None]
 
 
-def _cut(report: Result, name: str) -> dict[str, Any]:
-    """Return a report as plain data with a list of it cut, and how many it had in `n_<name>`."""
+def _cut(report: Result, *names: str) -> dict[str, Any]:
+    """Return a report as plain data with lists of it cut, and how many they had in `n_<name>`."""
     plain = report.to_dict()
-    every = plain[name]
-    return {**plain, name: every[:MOST], f"n_{name}": len(every)}
+    counts = {f"n_{name}": len(plain[name]) for name in names}
+    return {**plain, **{name: plain[name][:MOST] for name in names}, **counts}
 
 
+# By the name of its data; those that `irclient.web.shell` has a title of are views, the others are
+# asked for by one of them.
 VIEWS: Mapping[str, ViewOf] = {
     "now": now,
+    "floors": floors,
+    "coverage": coverage,
     "try": try_,
     "use": use,
     "gaps": gaps,
+    "evaluations": evaluations,
     "trouble": trouble,
 }

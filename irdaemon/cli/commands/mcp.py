@@ -47,6 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--web", action="store_true", help="with --http: serve the page of `irc web` beside it"
     )
     parser.add_argument(
+        "--host-name",
+        action="append",
+        default=[],
+        metavar="NAME[:PORT]",
+        help="with --web: the name of a tunnel or a proxy that the page answers under, too",
+    )
+    parser.add_argument(
         "--port", type=int, default=_PORT, metavar="N", help=f"the port for HTTP ({_PORT}; 0: any)"
     )
     parser.add_argument(
@@ -60,6 +67,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until stdin ends, or over HTTP until stopped."""
+    if options.host_name and not options.web:
+        raise QueryError("--host-name is of the page", "irdaemon mcp --http --web --host-name NAME")
     if options.web and not options.http:
         raise QueryError("--web is served over HTTP", "irdaemon mcp --http --web")
     require_sdk()
@@ -69,29 +78,30 @@ def run(options: argparse.Namespace) -> int:
 
     tools = make_server(options.profile, DaemonCaller(socket_path(), _TIMEOUT_S))
     if options.http:
-        _serve_http(tools, options.port, options.web)
+        _serve_http(tools, options)
     else:
         stdio.serve(tools)
     return DONE
 
 
-def _serve_http(tools: Tools, port: int, web: bool) -> None:
+def _serve_http(tools: Tools, options: argparse.Namespace) -> None:
     from irclient.mcp import http
     from irclient.mcp.listening import bound
 
     path = os.path.join(state_dir(), "mcp-token")
     token = kept_token(path)
-    with bound(port) as listener:
+    with bound(options.port) as listener:
         listener.listen()
         port = listener.getsockname()[1]
         note(f"irdaemon: MCP at http://127.0.0.1:{port}/mcp, token in {path}")
-        if not web:
+        if not options.web:
             http.serve(tools, listener, token)
             return
         require_web()
         from irclient.web.application import link, web_app
 
-        key = kept_token(key_path())
-        note(f"irdaemon: the page at {link(port, key)}")
+        key, names = kept_token(key_path()), options.host_name
+        page = web_app(socket_path(), port, key, _TIMEOUT_S, names)
+        note(f"irdaemon: the page at {link(port, key, names)}")
         note(f"          the link works once, for a minute; a new one: irc web --port {port}")
-        http.serve(tools, listener, token, web_app(socket_path(), port, key, _TIMEOUT_S))
+        http.serve(tools, listener, token, page)

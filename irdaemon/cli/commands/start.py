@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from irclient.client import Client
 from irclient.errors import IRError, ProtocolError, QueryError, Unreachable
@@ -26,6 +27,9 @@ from irdaemon.cli.commands.stop import stop_running
 from irdaemon.daemon import logs, service
 from irdaemon.daemon.lock import holder, make_private
 from irdaemon.runtime import memory, worker
+
+if TYPE_CHECKING:
+    from irdaemon.daemon.early_model import EarlyModel
 
 HELP = "start the daemon, in the foreground or detached"
 ABOUT = """
@@ -82,6 +86,7 @@ def start_here(options: argparse.Namespace) -> int:
         os.environ.setdefault(name, "1")
     memory.tune_allocator()
     os.umask(0o077)  # before the log is made
+    model = _early_model(options)
     from irdaemon.daemon.active_config import ActiveConfig
     from irdaemon.daemon.daemon import Daemon
 
@@ -92,7 +97,22 @@ def start_here(options: argparse.Namespace) -> int:
     except OSError as error:
         message = f"{options.log} cannot be written: {error.strerror}"
         raise QueryError(message, "name another file with --log") from error
-    return DONE if Daemon(settings, socket_path()).run() else INTERNAL
+    return DONE if Daemon(settings, socket_path(), model).run() else INTERNAL
+
+
+def _early_model(options: argparse.Namespace) -> EarlyModel | None:
+    """Begin to read the configured model, where it is one of this machine's."""
+    from irdaemon.config.config import load_config
+    from irdaemon.daemon.early_model import EarlyModel
+    from irdaemon.embed import EMBEDDERS
+
+    with contextlib.suppress(IRError):  # whoever needs the configuration says what is wrong
+        name = load_config(options.config).embedder
+        if name in EMBEDDERS:
+            model = EarlyModel(name)
+            model.start()
+            return model
+    return None
 
 
 def start_detached(options: argparse.Namespace) -> int:

@@ -6,9 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import ClassVar
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING, ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
@@ -24,6 +22,9 @@ from irdaemon.source.options import checked, number, strings, switch
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import at_or_under, home_relative
 from irdaemon.types import Entry, Reading, Root, Scan
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 __all__ = ["Files"]
 

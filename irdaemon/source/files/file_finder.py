@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from irdaemon.source.asset_types import suffix_of
 from irdaemon.source.expected import PRUNED_REASON
@@ -15,6 +14,9 @@ from irdaemon.source.opening import resolved
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import PRUNED, LeftOut, Walk, is_directory, is_regular, missing, stamp_of
 from irdaemon.types import Problem, Root
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _OUTSIDE = "outside the pattern"
 _NEEDS = "needs "

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from irdaemon.source.opening import followed, read_regular
 from irdaemon.types import SourceError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _LIMIT = 1_000_000
 
@@ -65,6 +67,8 @@ class Ignores:
 
 def patterns(lines: Iterable[str]) -> GitIgnoreSpec:
     """Compile gitignore-style patterns, passing over those git would not understand."""
+    from pathspec import GitIgnoreSpec
+
     return GitIgnoreSpec.from_lines([line for line in lines if _is_valid(line)])
 
 
@@ -74,6 +78,8 @@ def in_any_case(suffix: str) -> str:
 
 
 def _is_valid(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
     try:
         GitIgnoreSpec.from_lines([line])
     except ValueError:

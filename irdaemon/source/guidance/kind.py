@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 MANIFEST_FOLDER = ".claude-plugin"
 
@@ -57,4 +59,6 @@ def _endings(kind: Kind) -> tuple[str, ...]:
 
 @cache
 def _compiled(pattern: str) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
     return GitIgnoreSpec.from_lines([pattern])

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 
-from pathspec import GitIgnoreSpec
-
 from irdaemon.source.opening import resolved
 from irdaemon.source.packages.links import organisation
 from irdaemon.source.packages.manifest import Manifest
@@ -74,6 +72,8 @@ def _code_owner(repository: str, directory: str) -> str:
 
 
 def _matches(pattern: str, path: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
     try:
         return GitIgnoreSpec.from_lines([pattern]).match_file(path)
     except ValueError:

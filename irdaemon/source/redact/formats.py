@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from irdaemon.source.redact.prefixes import prefixed
@@ -45,6 +45,10 @@ class _Surrounded:
     after: int = 300
     own_word: bool = False
     valid: Callable[[str], bool] = _any_token
+
+
+def _cues(triggers: Iterable[str]) -> tuple[bytes, ...]:
+    return tuple(dict.fromkeys(trigger.lower().encode() for trigger in triggers))
 
 
 SURROUNDED = (
@@ -107,13 +111,19 @@ SURROUNDED = (
 )
 
 
+# Each with its triggers in small letters: where none of them stands, no trigger does.
+_CUED = tuple((known, _cues(known.triggers)) for known in SURROUNDED)
+
+
 def formatted(text: str) -> Iterator[Span]:
     """Yield the tokens of known formats in a text; one found twice is yielded twice."""
     yield from prefixed(text)
     effort = Effort()
-    for known in SURROUNDED:
-        for trigger in known.triggers:
-            if trigger in text:
+    # Bytes are searched faster than characters, and in small letters fewer times.
+    lowered = text.encode("utf-8", "surrogatepass").lower()
+    for known, cues in _CUED:
+        if any(map(lowered.__contains__, cues)):
+            for trigger in known.triggers:
                 yield from _at(trigger, known, text, effort)
 
 

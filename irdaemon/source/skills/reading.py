@@ -78,8 +78,11 @@ def _oddities(name: str, directory: str, fields: f.Fields) -> tuple[str, ...]:
 
 def _codex(directory: str) -> dict[str, object]:
     """Return how Codex displays a skill; a file of that which is not valid gives nothing."""
+    beside = os.path.join(directory, CODEX_FILE)
+    if not os.path.lexists(beside):  # which most have not
+        return {}
     try:
-        path = followed(os.path.join(directory, CODEX_FILE))
+        path = followed(beside)
         data = read_regular(path, lenient_yaml.MAX_CHARS)
     except (FileNotFoundError, SourceError):
         return {}

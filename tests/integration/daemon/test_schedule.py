@@ -88,11 +88,12 @@ def test_a_stop_beside_a_start_raises_nothing_and_leaves_no_thread(_):
     assert threads() == before
 
 
-def scheduled(reindex, quiet=""):
+def scheduled(reindex, quiet="", on_battery=lambda: False):
     """Return an engine with a corpus that was scanned, its schedule, and how to set its clock."""
     time = [NOON]
     corpus = replace(mapped({"a": "fill a form"}), reindex=reindex)
     made = engine(corpus, clock=lambda: time[0], calibrating=False, quiet=quiet_hours(quiet))
+    made.state.options = replace(made.state.options, on_battery=on_battery)
     made.request(Job("reconcile", "m"))
     made.drain()
     return made, Schedule(made, ScheduleConfig()), lambda hours: time.__setitem__(0, NOON + hours)
@@ -144,3 +145,30 @@ def test_a_compaction_that_is_due_by_day_is_done_once_in_the_quiet_hours():
     schedule.look()
     schedule.look()
     assert waiting(made) == [("compact", "")]
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "on_battery", "scans"), [(0, False, 4), (901, False, 2), (0, True, 2)]
+)
+def test_where_nobody_asks_or_on_a_battery_every_other_routine_scan_is_left_out(
+    idle_s, on_battery, scans, monkeypatch
+):
+    made, schedule, _ = scheduled(Reindex(), on_battery=lambda: on_battery)
+    monkeypatch.setattr(type(made.state.host), "idle_s", lambda self: idle_s)
+    found = []
+    for _turn in range(4):
+        schedule.reconcile_all()
+        found += waiting(made)
+    assert found == scans * [("reconcile", "m")]
+
+
+def test_on_a_battery_upkeep_waits_until_it_is_on_none():
+    power = [True]
+    made, schedule, set_clock = scheduled(Reindex("interval", HOUR), on_battery=lambda: power[0])
+    set_clock(2 * HOUR)
+    for request in (schedule.look, schedule.compact, schedule.retry_failures, schedule.learn):
+        request()
+    assert waiting(made) == []
+    power[0] = False
+    schedule.look()
+    assert waiting(made) == [("reconcile", "m"), ("compact", "")]

@@ -57,7 +57,7 @@ def asked(daemon):
 
 
 def public(kind):
-    return {name: method for name, method in vars(kind).items() if not name.startswith("_")}
+    return {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
 
 
 def test_both_clients_have_the_same_methods_arguments_and_words():
@@ -74,6 +74,13 @@ def test_both_clients_have_the_same_methods_arguments_and_words():
 def test_an_answer_arrives_as_a_type(client, daemon):
     assert client.discover(Query("fill a form")) == selection(hit("pdf"))
     assert daemon.requests[0].args["text"] == "fill a form"
+
+
+def test_plain_data_is_asked_as_the_query_of_that_data(client, daemon):
+    client.discover({"text": "fill a form", "k": 3})
+    client.discover(Query("fill a form", k=3))
+    plain, typed = daemon.requests
+    assert plain.args.items() <= typed.args.items()
 
 
 def test_a_text_is_asked_as_the_query_of_that_text(client, daemon):

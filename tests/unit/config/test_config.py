@@ -323,3 +323,10 @@ def home(tmp_path, monkeypatch):
 def test_a_port_of_the_page_that_there_is_not_is_refused(port):
     with pytest.raises(ConfigError, match="port must be"):
         parse_config(f"[web]\nport = {port}\n", "irdaemon.toml")
+
+
+def test_names_of_a_tunnel_are_taken_as_they_are_and_what_is_none_is_refused():
+    text = '[web]\nhost_names = ["localhost:9000", "ann.example"]\n'
+    assert parse_config(text, "c.toml").web.host_names == ("localhost:9000", "ann.example")
+    with pytest.raises(ConfigError, match="no host name"):
+        parse_config('[web]\nhost_names = ["http://a"]\n', "c.toml")

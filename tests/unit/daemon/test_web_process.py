@@ -47,6 +47,13 @@ def test_it_is_started_once_at_the_port_of_the_configuration(started):
     assert command[-4:] == ["web", "--port", "8000", "--no-link"]
 
 
+def test_the_names_of_a_tunnel_are_passed_on(started):
+    config = WebConfig(enabled=True, host_names=("localhost:9000", "ann.example"))
+    WebProcess(config).tick(0.0)
+    names = ["--host-name", "localhost:9000", "--host-name", "ann.example"]
+    assert started[0][0][-5:] == [*names, "--no-link"]
+
+
 def test_one_that_ended_is_started_again_a_minute_later_and_said_once(started, caplog):
     kept = WebProcess(WebConfig(enabled=True))
     for now in (0.0, 2.0, 59.0, 61.0, 130.0):

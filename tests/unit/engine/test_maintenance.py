@@ -184,3 +184,22 @@ def test_another_try_at_failures_leaves_what_does_not_follow_changes_to_its_next
     made.request(Job("retry"))
     made.step()
     assert [len(made.state.work.scans(name)) for name in ("m", "n")] == [1, 0]
+
+
+def test_on_a_battery_what_is_due_says_that_it_waits_for_another_supply():
+    clock, power = At(), [True]
+    interval = corpus(Reindex("interval", HOUR))
+    options = {"compact_every_s": HOUR, "on_battery": lambda: power[0]}
+    made = running(interval, clock=clock, **options)
+    assert tasks(made, dry_run=True)["m", "scan"].due, "the first scan does not wait"
+    made.maintain("m")
+    made.drain()
+    clock.now += 2 * HOUR
+    found = tasks(made, dry_run=True)
+    for work in (("m", "scan"), ("", "compact")):
+        assert not found[work].due
+        assert found[work].reason.endswith("put off while the machine is on its battery")
+    power[0] = False
+    found = tasks(made, dry_run=True)
+    assert found["m", "scan"].due
+    assert found["", "compact"].due

@@ -43,3 +43,11 @@ def test_what_is_held_is_counted_for_each_corpus(store):
     assert (store.artifacts.count("c"), store.artifacts.count("missing")) == (3, 0)
     assert store.artifacts.counts("c", "e") == Counts(3, 3, 0, 0)
     assert store.artifacts.last_row() == 4
+
+
+def test_the_texts_of_a_kind_are_given_at_once_and_those_of_another_are_not(store):
+    first = {id: store.artifacts.records_of("c", id)[0] for id in ("x/a", "y/a", "b")}
+    (kind,) = {record["kind"] for record in first.values()}
+    wanted = {id: record["text"] for id, record in first.items()}
+    assert store.artifacts.texts_of("c", kind) == wanted
+    assert store.artifacts.texts_of("c", "another") == {}

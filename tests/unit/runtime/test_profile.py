@@ -48,9 +48,24 @@ def test_the_laps_of_one_query_are_those_within_it():
             pass
         with profile.stage("a"):
             pass
-    assert set(outer) == {"a"}
-    assert set(inner) == {"b"}
+    assert [name for name, _ in outer.items()] == ["a"]
+    assert [name for name, _ in inner.items()] == ["b"]
     assert profile.summary()["a"]["n"] == 2
+
+
+def test_laps_are_in_the_order_in_which_they_began_and_lie_within_the_whole():
+    with profile.lapped() as laps:
+        with profile.stage("outer"), profile.stage("inner"):
+            pass
+        for _ in range(2):
+            with profile.stage("last"):
+                pass
+    found = dict(laps.items())
+    assert list(found) == ["outer", "inner", "last"]
+    assert [each.n for each in found.values()] == [1, 1, 2]
+    ends = [each.at_ms + each.ms for each in found.values()]
+    assert found["outer"].at_ms <= found["inner"].at_ms
+    assert ends[1] <= ends[0] <= ends[2]
 
 
 def test_only_the_last_durations_are_kept_and_all_are_counted():

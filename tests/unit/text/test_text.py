@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,10 +96,20 @@ def test_plain_ascii_is_cut_the_same_with_and_without_another_script_beside_it(t
     assert tokenize(text + " \u4e2d\u6587") == [*tokenize(text + " "), "\u4e2d\u6587"]
 
 
-@given(st.text())
-def test_a_text_without_special_characters_is_cut_the_same_by_the_plain_pattern(text):
+_TELLING = "aZ9_ cC#f+-=\u2014\u2019\u00e9\u4e2d\u0939\u093e\ufb01\ufe0f\uff03\u2026\u0302\u0338"
+
+
+@given(st.text() | st.text(alphabet=_TELLING))
+def test_any_text_is_cut_as_the_widest_pattern_cuts_it(text):
     from irdaemon import text as analyzer
 
     normal = analyzer.unicodedata.normalize("NFKC", text)
-    if not analyzer._has_special(normal):
-        assert analyzer._words(text) == analyzer._WORD.findall(normal)
+    assert analyzer._words(text) == analyzer._WORD.findall(normal)
+
+
+@given(st.lists(st.sampled_from("Run running RUNNING parseConfig C++ the a \u00e9t\u00e9".split())))
+def test_terms_are_counted_as_the_tokens_of_each_word_say(words):
+    text, lexical = " ".join(words[:3]), " ".join(words[3:])
+    counted = {term: n for term, n in term_counts(text, lexical).items() if n}
+    twice = tokenize(text) * (2 if lexical else 1)
+    assert counted == Counter([*twice, *tokenize(lexical)])

@@ -9,9 +9,9 @@ class Ledger:
         self.artifacts = self
         self._chars = chars
 
-    def records_of(self, corpus, artifact_id):
-        text = f"{artifact_id}\n\n" + "x" * self._chars[artifact_id]
-        return [{"kind": "capability", "text": text}]
+    def texts_of(self, corpus, kind):
+        assert kind == "capability"
+        return {id: f"{id}\n\n" + "x" * chars for id, chars in self._chars.items()}
 
 
 class Names:

@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
+from irclient.agents.install.hook_files import MOST_BYTES
 from irclient.agents.install.json_file import our_commands
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
-
-# Settings of agents are short; a larger file is not read for a warning.
-_MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ def _commands(path: str) -> list[str]:
     """Return the commands of our hooks in a settings file; none if it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            text = file.read(_MOST_BYTES)
+            text = file.read(MOST_BYTES)
         return our_commands(text) if "irc" in text else []
     except (OSError, ValueError):
         return []

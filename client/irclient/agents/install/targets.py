@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irclient.agents.install.entries import HookEntry, ServerEntry, SettingsFile
+from irclient.agents.install.hook_files import project_file, user_file
 from irclient.errors import SettingsError
 
 # Agents wait at most so long for a hook; it ends by itself long before.
@@ -70,13 +71,14 @@ def _claude(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     server = _server(machine, "mcpServers")
     # The command is one of this machine, so a project's shared settings are not its place.
     if project:
-        base = os.path.join(machine.cwd, ".claude", "settings.local.json")
         servers = os.path.join(machine.cwd, ".mcp.json")
     else:
-        base = os.path.join(machine.base("CLAUDE_CONFIG_DIR", ".claude"), "settings.json")
         servers = os.path.join(machine.base("CLAUDE_CONFIG_DIR"), ".claude.json")
-    return SettingsFile(base, _grouped(machine, "claude", *_CLAUDES)), SettingsFile(
-        servers, server=server
+    return (
+        SettingsFile(
+            _hook_file("claude", machine, project), _grouped(machine, "claude", *_CLAUDES)
+        ),
+        SettingsFile(servers, server=server),
     )
 
 
@@ -84,18 +86,18 @@ def _codex(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = _directory(machine, project, ".codex", "CODEX_HOME")
     hooks = _grouped(machine, "codex", *_CLAUDES)
     return (
-        SettingsFile(os.path.join(base, "hooks.json"), hooks),
+        SettingsFile(_hook_file("codex", machine, project), hooks),
         SettingsFile(os.path.join(base, "config.toml"), server=_server(machine, "mcp_servers")),
     )
 
 
 def _gemini(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
-    path = os.path.join(machine.cwd if project else machine.home, ".gemini", "settings.json")
     events = ("BeforeAgent", "SessionStart", "AfterAgent")
     hooks = tuple(
         HookEntry(event, {"hooks": [_handler(machine, "gemini", timeout=1_000 * _TIMEOUT_S)]})
         for event in events
     )
+    path = _hook_file("gemini", machine, project)
     return (SettingsFile(path, hooks, _server(machine, "mcpServers")),)
 
 
@@ -104,14 +106,13 @@ def _cursor(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     item = {"command": machine.command("cursor"), "timeout": _TIMEOUT_S}
     hooks = tuple(HookEntry(event, item) for event in ("sessionStart", "beforeSubmitPrompt"))
     return (
-        SettingsFile(os.path.join(base, "hooks.json"), hooks, head={"version": 1}),
+        SettingsFile(_hook_file("cursor", machine, project), hooks, head={"version": 1}),
         SettingsFile(os.path.join(base, "mcp.json"), server=_server(machine, "mcpServers")),
     )
 
 
 def _copilot(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
     base = machine.base("COPILOT_HOME", ".copilot")
-    hooks_in = os.path.join(machine.cwd, ".github") if project else base
     servers = os.path.join(machine.cwd, ".mcp.json") if project else f"{base}/mcp-config.json"
     # Under these names VS Code reads the same file, which has its own key for the timeout.
     times = {"timeout": _TIMEOUT_S, "timeoutSec": _TIMEOUT_S}
@@ -120,7 +121,7 @@ def _copilot(machine: Machine, project: bool) -> tuple[SettingsFile, ...]:
         for event in ("SessionStart", "Stop")
     )
     return (
-        SettingsFile(os.path.join(hooks_in, "hooks", "irdaemon.json"), hooks, head={"version": 1}),
+        SettingsFile(_hook_file("copilot", machine, project), hooks, head={"version": 1}),
         SettingsFile(servers, server=_server(machine, "mcpServers")),
     )
 
@@ -168,6 +169,12 @@ NO_HOOKS: Mapping[str, str] = {
     "opencode": "OpenCode runs plugins, not commands; its MCP server does what a hook would",
     "vscode": "VS Code reads the hooks of Copilot: irc install copilot --hooks",
 }
+
+
+def _hook_file(agent: str, machine: Machine, project: bool) -> str:
+    if project:
+        return project_file(agent, machine.cwd)
+    return user_file(agent, machine.home, machine.env)
 
 
 def _grouped(machine: Machine, agent: str, *events: tuple[str, str]) -> tuple[HookEntry, ...]:

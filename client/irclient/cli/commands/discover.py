@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from irclient.cli.answer import add_paths, print_answer
 from irclient.cli.asking import asked
 from irclient.cli.query import (
@@ -12,7 +10,13 @@ from irclient.cli.query import (
     add_rounds,
     add_select_options,
 )
-from irclient.client import Client
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+
+    from irclient.client import Client
+
 
 HELP = "few items that apply, or none"
 ABOUT = """

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
 
-from irclient.client import Client
 from irclient.errors import QueryError
-from irclient.library.places import DOCUMENT_KINDS, counted, suggested
-from irclient.results import CorpusStatus, WrittenDocument
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
 from irclient.terminal.hits import disclosure_lines
 from irclient.terminal.output import add_output_of_action, note, printed
-from irclient.types import Query
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+    from collections import Counter
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from irclient.client import Client
+    from irclient.results import CorpusStatus, WrittenDocument
+    from irclient.types import Query
+
 
 HELP = "write, read and list documents, and see where they lie"
 ABOUT = """
@@ -195,7 +198,7 @@ def _overview(client: Client, options: argparse.Namespace) -> int:
     if options.view == "sections":
         seen["sources"] = [_section(client, each) for each in corpora]
     elif options.view == "stats":
-        types: Counter[str] = Counter()
+        types = _counter()
         for each in corpora:
             types.update(client.info(each.name).asset_types)
         seen["asset_types"] = dict(types.most_common())
@@ -221,7 +224,9 @@ def _section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
 def _tree(client: Client, corpora: Sequence[CorpusStatus], depth: int) -> list[dict[str, Any]]:
     if depth < 1:
         raise QueryError(f"--depth {depth}", "a number of levels from 1")
-    found: Counter[str] = Counter()
+    from irclient.library.places import counted
+
+    found = _counter()
     for corpus in corpora:
         roots = [os.path.realpath(root) for root in corpus.roots]
         found += counted(_pointers(client, corpus.name), roots, depth)
@@ -251,15 +256,31 @@ def _overview_lines(seen: Mapping[str, Any]) -> Iterator[str]:
 
 def _suggest(client: Client, options: argparse.Namespace) -> int:
     """Print the directories of similar documents; where there are none, the roots of documents."""
+    from dataclasses import asdict
+
+    from irclient.library.places import DOCUMENT_KINDS, suggested
+
     corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
         note("irc: there is no corpus of documents (irc add NAME files DIRECTORY)")
         return UNKNOWN
     text = f"{options.title} {options.summary}".strip()
-    answer = client.search(Query(text, tuple(each.name for each in corpora)))
+    answer = client.search(_query(text, corpora))
     found = [asdict(each) for each in suggested(answer.results, corpora)]
     printed(options, found, lambda found: "\n".join(map(_suggestion, found)))
     return COMMITTED
+
+
+def _query(text: str, corpora: Sequence[CorpusStatus]) -> Query:
+    from irclient.types import Query
+
+    return Query(text, tuple(each.name for each in corpora))
+
+
+def _counter() -> Counter[str]:
+    from collections import Counter
+
+    return Counter()
 
 
 def _suggestion(found: Mapping[str, Any]) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+import os
 
-from irclient.agents.install.missing import missing_hooks
-from irclient.cli.prometheus import prometheus
-from irclient.client import Client
+from irclient.agents.install.hook_files import may_be_gone
 from irclient.invisible import shown
 from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED, exit_of_status
 from irclient.terminal.output import note, print_text, printed
 from irclient.terminal.width import terminal
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+
+    from irclient.client import Client
+
 
 HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """
@@ -56,11 +61,24 @@ def run(client: Client, options: argparse.Namespace) -> int:
         secrets = client.secrets()
         printed(options, secrets, lambda found: tables.secrets(found) or "no secrets were met")
     elif options.prometheus:
+        from irclient.cli.prometheus import prometheus
+
         print_text(prometheus(shown(client.status(profile=True).to_dict())))
     else:
         state = client.status(options.profile).to_dict()
         printed(options, state, lambda found: tables.status(found, terminal().width))
-        for missing in missing_hooks():
-            note(f"irc: {missing}; {missing.fix} writes it again")
+        _note_missing_hooks()
         return exit_of_status(state)
     return COMMITTED
+
+
+def _note_missing_hooks() -> None:
+    try:
+        cwd = os.getcwd()
+    except OSError:  # it was removed
+        cwd = "/"
+    if may_be_gone(os.path.expanduser("~"), cwd, os.environ):
+        from irclient.agents.install.missing import missing_hooks
+
+        for missing in missing_hooks():
+            note(f"irc: {missing}; {missing.fix} writes it again")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-
 from irclient.cli import reports
-from irclient.cli.cases import json_lines
 from irclient.cli.follow import add_no_wait, follow
-from irclient.client import Client
+from irclient.fast.arguments import unset
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import add_output_of_action, printed
 from irclient.terminal.width import terminal
+
+TYPE_CHECKING = False  # typing itself takes 8 ms to import
+if TYPE_CHECKING:
+    import argparse
+
+    from irclient.client import Client
+
 
 HELP = "what was offered, and what of it was used"
 ABOUT = """
@@ -38,18 +42,14 @@ irc usage forget --all
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what to do, and about which item or session."""
-    parser.set_defaults(action="show", item="")
     parser.add_argument("--item", metavar="REF", default="", help="only this item (CORPUS/ID)")
+    kept = unset(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="show, if none is given")
     show = actions.add_parser("show", help="show what was offered and used")
-    show.add_argument(
-        "--item", metavar="REF", default=argparse.SUPPRESS, help="only this item (CORPUS/ID)"
-    )
+    show.add_argument("--item", metavar="REF", default=kept, help="only this item (CORPUS/ID)")
     forget = actions.add_parser("forget", help="forget what was noted")
     which = forget.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "--item", metavar="REF", default=argparse.SUPPRESS, help="of this item (CORPUS/ID)"
-    )
+    which.add_argument("--item", metavar="REF", default=kept, help="of this item (CORPUS/ID)")
     which.add_argument("--session", metavar="ID", default="", help="of this session (AGENT:ID)")
     which.add_argument("--all", action="store_true", help="everything")
     brought = actions.add_parser("import", help="learn from uses of elsewhere")
@@ -70,6 +70,8 @@ def run(client: Client, options: argparse.Namespace) -> int:
         printed(options, {"forgotten": count}, lambda done: f"{done['forgotten']:,} rows forgotten")
         return COMMITTED
     if options.action == "import":
+        from irclient.cli.cases import json_lines
+
         uses = [use for _, use in json_lines(options.file)]
         return follow(client, client.usage_import(uses, options.corpus), options)
     if options.action == "rollback":

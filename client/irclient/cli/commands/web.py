@@ -26,6 +26,9 @@ irc web
 
 # on a machine without a browser; open it through ssh -L 7412:127.0.0.1:7412
 irc web --print-url
+
+# through ssh -L 9000:127.0.0.1:7412
+irc web --print-url --host-name localhost:9000
 """
 
 
@@ -40,6 +43,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     shown.add_argument(
         "--no-link", action="store_true", help="only serve, for another irc web to open"
+    )
+
+    parser.add_argument(
+        "--host-name",
+        action="append",
+        default=[],
+        metavar="NAME[:PORT]",
+        help="answer under this name, too: of a tunnel (localhost:9000) or a proxy; repeatable",
     )
 
 
@@ -57,15 +68,17 @@ def run(client: Client, options: argparse.Namespace) -> int:
     except Unavailable:
         if options.no_link or not _serves(options.port):
             raise
-        _show(link(options.port, key), options.print_url)
+        _show(link(options.port, key, options.host_name), options.print_url)
         return COMMITTED
     with listener:
         port = listener.getsockname()[1]
+        # Before the link: it takes none that is older than itself.
+        app = web_app(client.endpoint, port, key, client.timeout, options.host_name)
         listener.listen()
         note(f"irc: the page is at http://127.0.0.1:{port}, until Ctrl-C")
         if not options.no_link:
-            _show(link(port, key), options.print_url)
-        serve(web_app(client.endpoint, port, key, client.timeout), listener)
+            _show(link(port, key, options.host_name), options.print_url)
+        serve(app, listener)
     return COMMITTED
 
 

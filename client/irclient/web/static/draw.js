@@ -77,37 +77,38 @@ export function ago(at, now) {
 
 export const iso = (at) => new Date(1000 * at).toISOString();
 export const clock = (at) => new Date(1000 * at).toLocaleTimeString();
-export const day = (at) => (at ? iso(at).slice(0, 10) : "never");
+export const day = (at) => (at ? h("time", { datetime: iso(at) }, iso(at).slice(0, 10)) : "never");
 
-// A bar from 0 to 1, with marks: [{at, kind}] across it, and a range {low, high} on it.
-export function bar(share, { kind = "", mark = null, low = null, high = null, label = "" } = {}) {
+// A bar from 0 (or `from`) to a share of 1, with a mark across it, and a range from low to high on it.
+export function bar(share, { kind = "", from = 0, mark = null, low = null, high = null, label = "" } = {}) {
   const at = (value) => 100 * Math.min(1, Math.max(0, value || 0));
   return h(
     "svg",
     { class: `bar ${kind}`, viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": label },
     h("rect", { class: "track", width: 100, height: 8 }),
-    h("rect", { class: "fill", width: at(share), height: 8 }),
+    h("rect", { class: "fill", x: at(from), width: at(share), height: 8 }),
     typeof low === "number" &&
       h("rect", { class: "range", x: at(low), width: Math.max(0.5, at(high) - at(low)), y: 3, height: 2 }),
     typeof mark === "number" && h("line", { class: "mark", x1: at(mark), x2: at(mark), y1: 0, y2: 8 }),
   );
 }
 
-// A line of the last values, oldest first, with room for `most` of them.
-export function sparkline(values, label, most = 60) {
+// A line of values, oldest first, one a minute; null is a gap, and one between gaps a dot.
+export function sparkline(values, label) {
   const top = Math.max(1e-9, ...values);
-  const step = 120 / (most - 1);
-  const from = 120 - step * (values.length - 1);
-  const points = values.map((v, i) => `${(from + i * step).toFixed(1)},${(26 - (24 * v) / top).toFixed(1)}`);
+  const at = (i) => ((120 * i) / Math.max(1, values.length - 1)).toFixed(1);
+  const lines = [[]];
+  values.forEach((v, i) => (v === null ? lines.push([]) : lines.at(-1).push(`${at(i)},${(26 - (24 * v) / top).toFixed(1)}`)));
+  const dotted = (points) => (points.length === 1 ? [points[0], points[0]] : points);
   return h(
     "svg",
-    { class: "spark", viewBox: "0 0 120 28", preserveAspectRatio: "none", role: "img", "aria-label": label },
-    h("polyline", { points: points.join(" ") }),
+    { class: "spark", viewBox: "-1 0 122 28", preserveAspectRatio: "none", role: "img", "aria-label": label },
+    lines.filter((points) => points.length).map((points) => h("polyline", { points: dotted(points).join(" ") })),
   );
 }
 
-export const tile = (label, value, more = null) =>
-  h("div", { class: "tile" }, h("span", { class: "label" }, label), h("span", { class: "value" }, value), more);
+export const tile = (label, value, more = null, kind = "") =>
+  h("div", { class: `tile ${kind}` }, h("span", { class: "label" }, label), h("span", { class: "value" }, value), more);
 
 export const pill = (text, kind = "") => h("span", { class: `pill ${kind}` }, text);
 

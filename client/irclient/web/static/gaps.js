@@ -1,9 +1,39 @@
 // Gaps: what was needed and not found, with a cure; and how good the last evaluations were.
+import { json } from "./ask.js";
 import { bar, clock, copyable, count, day, empty, fixed, h, name, pill, rest, section, spaced, table } from "./draw.js";
 
 export const question = () => "";
 
-export function draw({ gaps, evaluations }) {
+// Evaluations of corpora beyond the first, as they were asked for; `next` is where to go on.
+const beyond = { next: undefined, evaluations: [], failed: false };
+let redraw = () => {};
+
+export function watch(drawn, again) {
+  redraw = again;
+  const seen = new IntersectionObserver((entries) => {
+    if (entries.some((each) => each.isIntersecting)) onMore();
+  });
+  return () => {
+    seen.disconnect();
+    const more = drawn.querySelector("[data-more]");
+    if (more && !beyond.failed) seen.observe(more);
+  };
+}
+
+export async function onMore() {
+  const from = beyond.next;
+  if (typeof from !== "number") return;
+  beyond.next = null; // it is being asked
+  const more = await json(`/evaluations.json?from=${from}`);
+  beyond.failed = !more || Boolean(more.error); // it is asked again by hand, not in a loop
+  beyond.next = beyond.failed ? from : more.next;
+  beyond.evaluations.push(...(more?.evaluations ?? []));
+  redraw();
+}
+
+export function draw({ gaps, evaluations: first, next }) {
+  if (beyond.next === undefined) beyond.next = next;
+  const evaluations = [...first, ...beyond.evaluations];
   return [
     section("Needed, and not found", gaps.gaps.length
       ? [h("div", { class: "cards" }, gaps.gaps.map(gap)), rest(gaps.gaps.length, gaps.n_gaps)]
@@ -11,7 +41,8 @@ export function draw({ gaps, evaluations }) {
       h("p", { class: "quiet" }, `${count(gaps.watching)} prompts are alone so far; ${count(gaps.replayed)} without a known answer were asked anew. `, copyable("irc gaps --least 1"))),
     section("Last evaluations", evaluations.length
       ? evaluations.map(evaluation)
-      : empty("No corpus was evaluated yet. Make labelled queries, and ask them:", "irc eval CASES.jsonl")),
+      : empty("No corpus was evaluated yet. Make labelled queries, and ask them:", "irc eval CASES.jsonl"),
+      typeof beyond.next === "number" && h("p", {}, h("button", { type: "button", "data-more": true }, "Those of further corpora"))),
   ];
 }
 
@@ -24,13 +55,13 @@ function gap(each) {
     h("p", {}, `${count(each.prompts)} prompts in ${count(each.sessions)} sessions`),
     h("p", { class: "quiet" }, why.map(([reason, n]) => `${spaced(reason)} ${count(n)}`).join(", ")),
     h("ul", {}, (each.examples ?? []).map((text) => h("li", { dir: "auto", class: "quote" }, text))),
-    h("p", {}, h("b", {}, "cure: "), name(each.cure, "reason")));
+    h("p", { class: "cure" }, h("b", {}, "cure: "), name(each.cure, "reason")));
 }
 
 function evaluation(each) {
   const { measures, intervals, n, n_gold } = each.discovery;
   return h("section", { class: "explained" },
-    h("h3", {}, each.corpora.map((one) => [name(one), " "]), h("span", { class: "quiet" }, `${day(each.at)} ${each.at ? clock(each.at) : ""}`)),
+    h("h3", {}, each.corpora.map((one) => [name(one), " "]), h("span", { class: "quiet" }, day(each.at), " ", each.at ? clock(each.at) : "")),
     h("p", {}, `${count(n)} cases, ${count(n_gold)} with gold, ${count(each.artifacts)} artifacts`),
     table(["measure", "value", "#", "#95% interval"], [
       ...Object.entries(measures ?? {}).map(([measure, value]) => measured(measure, value, intervals)),

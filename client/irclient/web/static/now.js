@@ -1,65 +1,93 @@
 // Now: a card for each corpus, and how the daemon is.
-import { ago, bar, bytes, copyable, count, empty, fixed, h, name, pill, section, span, sparkline, spaced, tile } from "./draw.js";
+import { ago, bar, bytes, copyable, count, empty, fixed, h, name, percent, pill, span, sparkline, spaced, tile } from "./draw.js";
+import { json } from "./ask.js";
 
 const KINDS = { ready: "good", building: "busy", embedding: "busy", "re-embedding": "busy", degraded: "bad" };
 const EXAMPLES = 3;
-// A value of the last readings each, while the page is open.
-const samples = { rates: [], p50: [], last: null };
+// What was asked for beyond the view's own data: floors by corpus, as of a generation, and the places
+// from which they were; coverage by corpus, which walks the disk and is asked for by a person only.
+const beyond = { generation: null, floors: {}, asked: new Set() };
+const walked = new Map();
+let latest = null;
+let redraw = () => {};
 
 export const question = () => "";
 
 export function draw(data) {
-  const { status, now } = data;
-  sample(status, now);
+  const { status } = (latest = data);
+  if (beyond.generation !== status.generation) Object.assign(beyond, { generation: status.generation, floors: {}, asked: new Set() });
   if (!status.corpora.length)
     return [head(status), empty("Nothing is indexed yet. Add a directory of documents, or skills:", "irc add notes files ~/notes")];
   const healths = new Map((status.health?.corpora ?? []).map((each) => [each.name, each]));
   return [
     head(status),
     status.demo && h("p", { class: "note" }, "These are examples: nothing of yours was found. They make way for what you add: ", copyable("irc add notes files ~/notes")),
-    h("div", { class: "cards" }, status.corpora.map((each) => card(each, healths.get(each.name), data))),
+    model(status.model),
+    h("div", { class: "cards" }, status.corpora.map((each, place) => card(each, healths.get(each.name), data, place))),
   ];
 }
 
-// Of queries: those of every tier, for the rate since the last reading and the longest-used p50.
-function sample(status, now) {
-  const tiers = Object.entries(status.profile ?? {}).filter(([stage]) => stage.startsWith("tier "));
-  const total = tiers.reduce((sum, [, each]) => sum + each.total, 0);
-  const busiest = tiers.sort(([, a], [, b]) => b.total - a.total)[0];
-  const { last } = samples;
-  if (last && last.pid === status.pid && now > last.now + 1) {
-    push(samples.rates, (60 * (total - last.total)) / (now - last.now));
-    push(samples.p50, busiest ? busiest[1].p50 : 0);
-  }
-  if (!last || last.pid !== status.pid || now > last.now + 1) samples.last = { pid: status.pid, now, total };
-  samples.total = total;
-  samples.median = busiest ? busiest[1].p50 : null;
+// Have cards whose floors were not sent ask for them when they come into sight, a page at a time.
+export function watch(drawn, again) {
+  redraw = again;
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) moreFloors(Number(target.dataset.place));
+  }, { rootMargin: "400px" });
+  return () => {
+    seen.disconnect();
+    for (const each of drawn.querySelectorAll("[data-place]")) seen.observe(each);
+  };
 }
 
-function push(values, value) {
-  values.push(value);
-  if (values.length > 60) values.shift();
+async function moreFloors(place) {
+  const from = place - (place % latest.next);
+  const { generation, asked } = beyond;
+  if (asked.has(from)) return;
+  asked.add(from);
+  const more = await json(`/floors.json?from=${from}`);
+  if (!more || beyond.generation !== generation) return;
+  Object.assign(beyond.floors, more.floors);
+  redraw();
+}
+
+export async function onCoverage(corpus) {
+  walked.set(corpus, null);
+  redraw();
+  const found = await json(`/coverage.json?${new URLSearchParams({ corpus })}`);
+  walked.set(corpus, found?.coverage?.[0] ?? { unchecked: found?.error?.message ?? "there was no answer" });
+  redraw();
 }
 
 function head(status) {
   const sum = (field) => status.corpora.reduce((all, each) => all + each[field], 0);
   const level = status.health?.level ?? "unknown";
+  const { queries = [], p50 = [] } = status.minutes ?? {};
+  const median = p50.findLast((each) => each !== null);
   return h("div", { class: "tiles" },
     tile("health", pill(level, level === "ok" ? "good" : "bad")),
     tile("artifacts", count(sum("artifacts"))),
     tile("records", count(sum("records"))),
     tile("generation", count(status.generation)),
-    tile("queue", count(status.queue), status.queue_s ? h("small", {}, `oldest ${span(status.queue_s)}`) : null),
+    tile("queue", count(status.queue), h("small", {}, status.queue_s ? `oldest ${span(status.queue_s)}` : "nothing waits")),
     tile("memory", bytes(status.rss_bytes)),
     tile("up", span(status.uptime_s)),
-    tile("queries", count(samples.total), sparkline(samples.rates, "queries a minute since this page was opened")),
-    tile("median", samples.median === null ? "–" : `${fixed(samples.median, 1)} ms`, sparkline(samples.p50, "median of a query in ms since this page was opened")),
+    tile("answers, last hour", count(status.minutes && queries.reduce((all, each) => all + each, 0)), sparkline(queries, "answers in each of the last sixty minutes"), "wide"),
+    tile("median, last", median === undefined ? "–" : `${fixed(median, 1)} ms`, sparkline(p50, "median of an answer in ms, in each of the last sixty minutes"), "wide"),
   );
 }
 
-function card(corpus, health, { status, floors, commands, now }) {
+function model(found) {
+  if (!found) return null;
+  const used = [["chooses in", found.selects], ["summarises", found.summarises]].filter(([, names]) => names?.length);
+  return h("p", { class: "note" }, "Model ", name(found.model), " at ", name(found.endpoint, "path"), found.local ? ", on this machine" : ", beyond this machine",
+    used.map(([what, names]) => [`; ${what} `, names.slice(0, 20).map((each, i) => [i ? ", " : "", name(each)])]),
+    found.problem ? [" ", pill("fails", "bad"), " ", name(found.problem, "reason")] : null);
+}
+
+function card(corpus, health, { status, floors, commands, now, next }, place) {
   const state = health && health.level !== "ok" ? health.level : corpus.state;
-  return h("article", { class: "card", "data-key": corpus.name, "aria-label": corpus.name },
+  const modes = floors[corpus.name] ?? beyond.floors[corpus.name];
+  return h("article", { class: "card", "data-key": corpus.name, "aria-label": corpus.name, "data-place": next && place >= next ? place : null },
     h("header", {}, h("h2", {}, name(corpus.name)), h("span", { class: "kind" }, corpus.kind), pill(state, KINDS[state] ?? "bad")),
     h("dl", { class: "figures" },
       figure("artifacts", count(corpus.artifacts)), figure("records", count(corpus.records)),
@@ -69,12 +97,27 @@ function card(corpus, health, { status, floors, commands, now }) {
       line("last change seen", ago(health?.changed_at, now)),
       line("indexed", ago(health?.indexed_at, now)),
       line("whole scan", ago(corpus.last_reconcile, now)),
-      line("floor", floorsOf(floors[corpus.name]))),
+      floorLines(modes)),
     problems(corpus, health),
-    h("details", {}, h("summary", {}, corpus.roots.length === 1 ? "1 root" : `${count(corpus.roots.length)} roots`),
+    h("details", {}, h("summary", {}, corpus.roots.length === 1 ? "1 root, and its coverage" : `${count(corpus.roots.length)} roots, and their coverage`),
       h("ul", {}, corpus.roots.slice(0, 50).map((root) => h("li", {}, name(root, "path")))),
-      copyable(commands[corpus.name] ?? "irc status")),
+      copyable(commands[corpus.name] ?? "irc status"),
+      coverage(corpus.name)),
   );
+}
+
+// Coverage is by a walk of its own, so that it also tells what the source fails to see.
+function coverage(corpus) {
+  const found = walked.get(corpus);
+  const button = h("button", { type: "button", "data-coverage": corpus, disabled: found === null }, found === null ? "Walking the disk …" : "Compare with the disk");
+  if (!found) return h("p", {}, button);
+  const reasons = Object.entries(found.excluded ?? {});
+  return h("div", { class: "coverage" },
+    h("p", {}, button, " ", found.unchecked ? name(found.unchecked, "reason") : ""),
+    found.on_disk === undefined ? null : h("p", {}, `${count(found.indexed)} of ${count(found.indexed + found.missing)} indexed`, found.ratio === null ? "" : ` (${percent(found.ratio)})`, `; ${count(found.on_disk)} on the disk`),
+    reasons.length ? h("dl", { class: "lines" }, reasons.slice(0, 20).map(([reason, n]) => line(name(reason, "reason"), count(n)))) : null,
+    found.missing_paths?.length ? h("ul", {}, found.missing_paths.slice(0, 20).map((path) => h("li", {}, name(path, "path")))) : null,
+    found.missing > 20 ? h("p", { class: "quiet" }, copyable("irc coverage")) : null);
 }
 
 const figure = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
@@ -92,17 +135,21 @@ function progress(corpus, jobs, now) {
   return h("div", { class: "progress" }, bar(todo ? done / todo : 1, { label: words, kind: job || corpus.pending ? "busy" : "" }), h("small", {}, words));
 }
 
-function floorsOf(floors) {
-  const modes = Object.entries(floors ?? {});
-  if (!modes.length) return "plain: not calibrated";
-  return modes.map(([mode, floor], i) => h("span", {}, i ? "; " : "", `${mode} `, floor.at_least === undefined ? spaced(floor.kind ?? "set") : fixed(floor.at_least), floor.j === undefined ? "" : ` (J ${fixed(floor.j)}, n ${count(floor.n)})`));
+// The floor by which most answers are judged; those of other modes are in its title.
+function floorLines(floors) {
+  if (!floors) return line("floor", "…");
+  const modes = Object.entries(floors);
+  if (!modes.length) return line("floor", "plain: not calibrated");
+  const told = ([mode, floor]) => `${mode} ${fixed(floor.at_least)}, J ${fixed(floor.j)}, n ${count(floor.n_inside + floor.n_outside)}${floor.applied === false ? ", not applied" : ""}`;
+  const first = floors.hybrid ? ["hybrid", floors.hybrid] : modes[0];
+  return line("floor", h("span", { title: modes.map(told).join("; ") }, told(first), modes.length > 1 ? h("small", {}, ` +${modes.length - 1}`) : null));
 }
 
 function problems(corpus, health) {
   const all = [...corpus.problems, ...(health?.offline ?? []), ...(health?.polled ?? []), ...(health?.stale ?? []).map((reason) => ({ path: "", reason }))];
   const grouped = new Map();
   for (const { path, reason } of all) {
-    const general = path ? reason.replaceAll(path, "it") : reason;
+    const general = path ? reason.replaceAll(`: ${path}`, "").replaceAll(path, "it") : reason;
     grouped.set(general, new Set([...(grouped.get(general) ?? []), path].filter(Boolean)));
   }
   if (!grouped.size && !corpus.failures) return null;

@@ -8,12 +8,11 @@ import * as gaps from "./gaps.js";
 import * as trouble from "./trouble.js";
 
 const VIEWS = { now, try: try_, use, gaps, trouble };
-const POLL_MS = 5000;
+// How often a view is asked for by itself, and how soon after something happened: seldom what is
+// costly to make. An answer changes with what is asked, and with the index.
+const EVERY_MS = { now: 5000, try: Infinity, use: 60000, gaps: 60000, trouble: 15000 };
+const SOON_MS = { now: 300, try: 300, trouble: 2000 };
 const DOWN_MS = 2000;
-const SOON_MS = 300;
-// What is costly to make is asked for less often.
-const SELDOM = new Set(["use", "gaps"]);
-const SELDOM_MS = 60000;
 
 const shown = document.body.dataset.view;
 const view = VIEWS[shown];
@@ -22,6 +21,7 @@ const notice = document.getElementById("notice");
 const state = document.getElementById("state");
 const drawn = h("div", { class: "drawn" });
 let events = [];
+let last = null;
 let since = null;
 let timer = 0;
 let due = Infinity;
@@ -41,7 +41,7 @@ async function ask() {
   if (document.hidden) return;
   asking?.abort();
   const mine = (asking = new AbortController());
-  let next = SELDOM.has(shown) ? SELDOM_MS : shown === "try" ? Infinity : POLL_MS;
+  let next = EVERY_MS[shown];
   try {
     const question = view.question();
     document.getElementById("data").href = `/${shown}.json${question}`;
@@ -67,7 +67,8 @@ function succeeded(data) {
   document.body.classList.remove("stale");
   told("live", "good");
   say("");
-  show(view.draw(data, events));
+  last = data;
+  show();
 }
 
 // A wrong question leaves the page alone; a daemon that is away makes it old.
@@ -89,9 +90,9 @@ function refused() {
   say("This browser is no longer let in: run irc web, and open the link it gives.");
 }
 
-function show(nodes) {
-  const fresh = h("div", {}, nodes);
-  morphChildren(drawn, fresh);
+function show() {
+  morphChildren(drawn, h("div", {}, view.draw(last, events)));
+  looked();
 }
 
 function told(text, kind) {
@@ -109,7 +110,7 @@ function heard(event) {
     say("The link that let this browser in was opened a second time, and refused. If that was not you, the link was seen by others.");
     return;
   }
-  if (!SELDOM.has(shown)) plan(SOON_MS);
+  if (SOON_MS[shown]) plan(SOON_MS[shown]);
 }
 
 // -- keys, and what is clicked ---------------------------------------------------------------------
@@ -140,6 +141,8 @@ addEventListener("keydown", (event) => {
 main.addEventListener("click", async ({ target }) => {
   const button = target.closest("button");
   if (button?.dataset.item) try_.onItem(button.dataset.item);
+  if (button?.dataset.coverage) now.onCoverage(button.dataset.coverage);
+  if (button && "more" in button.dataset) gaps.onMore();
   if (button?.dataset.copy) {
     await navigator.clipboard.writeText(button.dataset.copy);
     button.textContent = "Copied";
@@ -150,6 +153,7 @@ main.addEventListener("click", async ({ target }) => {
 document.addEventListener("visibilitychange", () => document.hidden || plan(0));
 if (view.mount) main.append(view.mount((ms) => { clearTimeout(timer); due = Infinity; plan(ms); }));
 main.append(drawn);
+const looked = view.watch?.(drawn, () => last && show()) ?? (() => {});
 if (shown === "try") try_.focusQuery();
 listen(heard);
 plan(0);

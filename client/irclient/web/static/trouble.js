@@ -53,5 +53,5 @@ const changed = (each, now) =>
 function event(each) {
   const { event: topic, at, ...about } = each;
   const words = Object.entries(about).filter(([, value]) => value !== "" && typeof value !== "object").map(([key, value]) => `${spaced(key)} ${value}`);
-  return h("li", {}, h("time", {}, clock(at)), " ", pill(spaced(topic), topic === "failure" || topic === "lost" ? "bad" : "quiet"), " ", name(words.join(", "), "reason"));
+  return h("li", {}, h("time", {}, clock(at)), " ", pill(spaced(topic), topic === "failure" || topic === "lost" ? "bad" : "quiet"), " ", name(words.join(", "), "reason"), topic === "failure" ? [" ", copyable("irc status --failures")] : null);
 }

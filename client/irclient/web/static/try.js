@@ -1,5 +1,5 @@
 // Try: type, and see the answer and why it is so. All of it is in the fragment, which is sent nowhere.
-import { bar, copyable, count, empty, fixed, h, morphChildren, name, pill, spaced, table } from "./draw.js";
+import { bar, copyable, count, empty, fixed, h, morphChildren, name, pill, rest, spaced, table } from "./draw.js";
 
 const FIELDS = ["q", "mode", "max_k", "k", "min_score", "where", "item"];
 const SHOWN = 50;
@@ -53,23 +53,25 @@ function corpora(names) {
   corporaShown = JSON.stringify(names);
   const chosen = state().getAll("corpus");
   morphChildren(form.querySelector("#corpora"), h("fieldset", {}, h("legend", { class: "sr" }, "Corpora"),
-    names.slice(0, 100).map((each) => h("label", {}, h("input", { type: "checkbox", name: "corpus", value: each, checked: chosen.includes(each) }), name(each)))));
+    names.map((each) => h("label", {}, h("input", { type: "checkbox", name: "corpus", value: each, checked: chosen.includes(each) }), name(each)))));
 }
 
 export function draw(data) {
   corpora(data.corpora);
   const { answer, explanation } = data;
   if (!answer) return [empty("Type what you need: the answer comes as you type, with the reasons for it. What is typed here is noted nowhere.")];
-  return [
-    verdict(answer),
-    h("ol", { class: "hits" }, answer.results.map(hit)),
-    explanation.item && item(explanation.item),
-    h("h2", {}, "Why"),
-    words(explanation.analysis),
-    explanation.corpora.map((each) => corpus(each)),
-    stages(answer, data.profile),
-    h("p", {}, "The same in a terminal: ", copyable(data.command)),
-  ];
+  return h("div", { class: "beside" },
+    h("div", {},
+      verdict(answer),
+      h("ol", { class: "hits" }, answer.results.map(hit)),
+      explanation.item && item(explanation.item),
+      h("p", {}, "The same in a terminal: ", copyable(data.command))),
+    h("div", { class: "why" },
+      h("h2", {}, "Why"),
+      words(explanation.analysis),
+      stages(explanation),
+      explanation.corpora.map((each) => corpus(each)),
+      rest(explanation.corpora.length, explanation.n_corpora)));
 }
 
 function verdict(answer) {
@@ -84,7 +86,7 @@ const hit = (each) =>
     h("p", { dir: "auto" }, each.summary), name(each.pointer, "path"));
 
 function item(found) {
-  return h("div", { class: "note" }, h("h2", {}, "Why not ", name(found.reference), "?"), pill(spaced(found.stage), found.stage === "committed" ? "good" : "bad"), " ", name(found.why, "reason"),
+  return h("div", { class: "note" }, h("h2", {}, "Why not", name(found.reference)), pill(spaced(found.stage), found.stage === "committed" ? "good" : "bad"), " ", name(found.why, "reason"),
     found.behind_first ? h("p", {}, `${fixed(found.behind_first)} behind the first in the fused order`) : null);
 }
 
@@ -116,13 +118,15 @@ function corpus(each) {
       ]), `Candidates of ${each.corpus}`));
 }
 
-// Where the time of queries goes: the median of each stage of those that were asked last.
-function stages(answer, profile) {
-  const kept = Object.entries(profile).filter(([stage]) => !/^(job|tier|write|embed records)/.test(stage));
-  const longest = Math.max(answer.took_ms, ...kept.map(([, each]) => each.p50), 1e-9);
-  const row = (label, ms) => h("div", { class: "row stage" }, h("span", {}, label), bar(ms / longest, { label: `${label} ${fixed(ms, 2)} ms` }), h("span", { class: "figure" }, `${fixed(ms, 2)} ms`));
-  return h("details", {}, h("summary", {}, "Stages in ms"), row("this answer", answer.took_ms),
-    h("p", { class: "quiet" }, "median of the last queries, for each stage"), kept.map(([stage, each]) => row(stage, each.p50)));
+// Where the time of this query went: each stage from when it began. One within another is in both.
+function stages({ stages: found, selection }) {
+  if (!found?.length) return null;
+  const whole = Math.max(selection.took_ms ?? 0, ...found.map((each) => each.at_ms + each.ms), 1e-9);
+  const row = ({ stage, at_ms, ms, n }) => {
+    const told = `${stage}${n > 1 ? ` × ${count(n)}` : ""}`;
+    return h("div", { class: "row stage" }, h("span", {}, told), bar(ms / whole, { from: at_ms / whole, label: `${told} ${fixed(ms)} ms` }), h("span", { class: "figure" }, `${fixed(ms)} ms`));
+  };
+  return h("section", { class: "explained" }, h("h3", {}, "Stages", h("span", { class: "quiet" }, `of this query, ${fixed(selection.took_ms)} ms in all`)), found.map(row));
 }
 
 export function onItem(reference) {

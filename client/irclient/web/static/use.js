@@ -1,5 +1,5 @@
 // Use: what was offered and used, what never was, and what a listing has room for.
-import { bar, copyable, count, day, empty, h, name, percent, rest, section, spaced, table, tile } from "./draw.js";
+import { bar, copyable, count, day, empty, fixed, h, name, percent, pill, rest, section, spaced, table, tile } from "./draw.js";
 
 export const question = () => "";
 
@@ -9,16 +9,17 @@ export function draw({ usage, listing }) {
       tile("answers", count(usage.answers)), tile("offered nothing", count(usage.abstained)),
       tile("without a session", count(usage.without_session)), tile("turns read", count(usage.turns)),
       tile("uses", count(usage.uses)), tile("tokens offered", count(usage.context.tokens))),
-    states(usage.states, usage.uses),
+    section("Uses, by what had been offered", states(usage.states, usage.uses)),
     section("Adoption by week", weeks(usage.adoption.filter((each) => each.by === "week"))),
     section("Adoption by agent and wording", adoption(usage.adoption.filter((each) => each.by !== "week"))),
     section("Items", items(usage), rest(usage.items.length, usage.n_items)),
     section("Used, and not indexed", usage.not_installed.length
-      ? table(["name", "how", "#uses"], usage.not_installed.map((each) => [name(each.name), each.how, count(each.uses)]), "Used, and not indexed")
+      ? [table(["name", "how", "#uses"], usage.not_installed.map((each) => [name(each.name), each.how, count(each.uses)]), "Used, and not indexed"), rest(usage.not_installed.length, usage.n_not_installed)]
       : h("p", { class: "quiet" }, "Everything that was used is indexed.")),
     section("Never offered nor used", references(usage.never_offered)),
     section("Offered, and never used", references(usage.offered_never_used)),
     section("What an agent's own listing costs", cost(listing)),
+    section("Learned from use", learned(usage.learned)),
   ];
 }
 
@@ -30,13 +31,17 @@ function states(all, uses) {
 
 function weeks(rows) {
   if (!rows.length) return h("p", { class: "quiet" }, "Nothing was offered in a session yet.");
-  return adoption([...rows].sort((a, b) => (a.name < b.name ? -1 : 1)));
+  const inOrder = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return table(["week", ...ADOPTION], inOrder.map((each) => [name(each.name), ...adopted(each)]), "Adoption by week");
 }
 
 function adoption(rows) {
   if (!rows.length) return h("p", { class: "quiet" }, "Nothing was offered in a session yet.");
-  return table(["by", "name", "#offered", "#used", "share", "#"], rows.map((each) => [each.by, name(each.name), count(each.offered), count(each.adopted), ...share(each)]), "Adoption");
+  return table(["by", "name", ...ADOPTION], rows.map((each) => [each.by, name(each.name), ...adopted(each)]), "Adoption by agent and wording");
 }
+
+const ADOPTION = ["#offered", "#used", "share", "#"];
+const adopted = (each) => [count(each.offered), count(each.adopted), ...share(each)];
 
 // The share as a bar, with its 95% interval on it.
 const share = (each) => [
@@ -53,6 +58,13 @@ function items({ items: rows }) {
 function references({ count: all, references: some }) {
   if (!all) return h("p", { class: "quiet" }, "None.");
   return [h("details", {}, h("summary", {}, `${count(all)}`), h("ul", { class: "columns" }, some.map((each) => h("li", {}, name(each)))), rest(some.length, all))];
+}
+
+// NDCG@10 of the newest uses, before and after; what loses is not served.
+function learned(all) {
+  if (!all?.length) return h("p", { class: "quiet" }, "Nothing yet: it takes prompts after which an item was used.");
+  return table(["corpus", "outcome", "#uses", "#newest, held out", "#NDCG@10 before", "#after", "#items taught", "#prompts"],
+    all.map((each) => [name(each.corpus), pill(each.outcome, each.outcome === "published" ? "good" : "quiet"), count(each.uses), count(each.held_out), ...[each.before, each.after].map((value) => (each.held_out ? fixed(value, 3) : "–")), count(each.artifacts), count(each.prompts)]), "Learned from use");
 }
 
 function cost(listing) {

@@ -160,3 +160,16 @@ def test_the_page_beside_mcp_gets_all_requests_but_those_at_its_path():
     told = {path: asyncio.run(answered(app, path)).text for path in ("/mcp", "/mcp/", "/now", "/")}
     assert told == {"/mcp": "mcp", "/mcp/": "mcp", "/now": "page", "/": "page"}
     assert asyncio.run(answered(app, "/mcpx")).text == "page"
+
+
+def test_a_server_that_nobody_asks_looks_once_a_second_whether_it_is_to_end(monkeypatch):
+    running, slept = server(answering, Admission()), []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+        running.should_exit = len(slept) == 3
+
+    monkeypatch.setattr("irclient.mcp.listening.asyncio.sleep", sleep)
+    running.config.load()
+    asyncio.run(running.main_loop())
+    assert slept == [1.0, 1.0, 1.0]

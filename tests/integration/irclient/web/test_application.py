@@ -10,7 +10,7 @@ import pytest
 from starlette.requests import Request
 
 import irclient.web
-from irclient.errors import NotFound
+from irclient.errors import NotFound, QueryError
 from irclient.testing import FakeDaemon, hit, selection
 from irclient.web.application import link, web_app
 from irclient.web.shell import TITLES
@@ -70,11 +70,71 @@ def test_now_is_the_status_and_the_floors_of_every_corpus(daemon):
     assert seen["floors"] == {"skills": FLOORS, "notes": FLOORS}
 
 
-def test_of_a_thousand_corpora_all_are_shown_and_floors_asked_for_some(daemon):
+def test_of_a_thousand_corpora_all_are_shown_and_floors_asked_for_some_at_a_time(daemon):
     daemon.answers["status"] = status(*(corpus(f"c{n}") for n in range(1_000)))
     seen = get(daemon.endpoint, "/now.json").data
     assert len(seen["status"]["corpora"]) == 1_000
-    assert len(seen["floors"]) == 64
+    assert (len(seen["floors"]), seen["next"]) == (64, 64)
+    more = get(daemon.endpoint, "/floors.json?from=64").data
+    assert (next(iter(more["floors"])), len(more["floors"]), more["next"]) == ("c64", 64, 128)
+    last = get(daemon.endpoint, "/floors.json?from=960").data
+    assert (len(last["floors"]), last["next"]) == (40, None)
+
+
+def test_evaluations_beyond_the_first_corpora_are_asked_for_by_place(daemon):
+    daemon.answers["status"] = status(*(corpus(f"c{n}") for n in range(100)))
+    daemon.answers["evaluation"] = lambda args: (
+        NotFound("none") if args["corpus"] != "c70" else evaluated(["c70"])
+    )
+    seen = get(daemon.endpoint, "/gaps.json").data
+    assert (seen["evaluations"], seen["next"]) == ([], 64)
+    more = get(daemon.endpoint, "/evaluations.json?from=64").data
+    assert ([each["corpora"] for each in more["evaluations"]], more["next"]) == ([["c70"]], None)
+
+
+def test_an_evaluation_of_several_corpora_is_there_once(daemon):
+    daemon.answers["evaluation"] = lambda args: evaluated(["skills", "notes"])
+    assert len(get(daemon.endpoint, "/gaps.json").data["evaluations"]) == 1
+
+
+def evaluated(corpora):
+    return {"discovery": {"n": 9}, "selection": {}, "corpora": corpora, "signature": "s", "at": 5}
+
+
+def test_coverage_walks_one_corpus_when_it_is_asked_for(daemon):
+    daemon.answers["coverage"] = lambda args: [{"corpus": args["corpus"], "indexed": 3}]
+    get(daemon.endpoint, "/now.json")
+    assert "coverage" not in {each.op for each in daemon.requests}
+    (seen,) = get(daemon.endpoint, "/coverage.json?corpus=notes").data["coverage"]
+    assert (seen["corpus"], seen["indexed"]) == ("notes", 3)
+
+
+def test_of_an_explanation_over_many_corpora_those_that_came_nearest_are_sent(daemon):
+    daemon.answers["explain"] = {"query": "fill", "corpora": [explained(n) for n in range(300)]}
+    seen = get(daemon.endpoint, "/try.json?q=fill&item=c0/x").data["explanation"]
+    assert seen["n_corpora"] == 300
+    names = [each["corpus"] for each in seen["corpora"]]
+    assert names == ["c0", "c7", *(f"c{n}" for n in range(282, 300))]
+
+
+def explained(n):
+    return {"corpus": f"c{n}", "above_floor": n == 7, "candidates": [{}], "top_score": n / 1_000}
+
+
+def test_a_name_of_a_tunnel_is_answered_where_it_is_allowed_and_the_link_has_it(daemon):
+    app = web_app(daemon.endpoint, PORT, KEY, host_names=["localhost:9000", "ann.example"])
+    cookie = {"cookie": f"irdaemon_{PORT}={OneTimeTokens(KEY).cookie(time.time())}"}
+    for host in ("localhost:9000", "ann.example", f"ann.example:{PORT}", f"127.0.0.1:{PORT}"):
+        assert asyncio.run(answered(app, "/now", {"host": host, **cookie})).status == 200
+    refused = asyncio.run(answered(app, "/now", {"host": "bob.example", **cookie}))
+    assert (refused.status, "--host-name" in refused.text) == (403, True)
+    assert link(PORT, KEY, ["localhost:9000"]).startswith("http://localhost:9000/?token=")
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "http://a", "a b", "a:b", "*", "-a", "a" * 300])
+def test_what_is_no_host_name_is_refused(daemon, name):
+    with pytest.raises(QueryError, match="no host name"):
+        web_app(daemon.endpoint, PORT, KEY, host_names=[name])
 
 
 def test_a_corpus_that_went_meanwhile_is_left_out(daemon):
@@ -182,9 +242,19 @@ def test_no_file_of_the_page_makes_markup_of_text_or_asks_another_origin():
 
 
 def test_a_link_lets_in(daemon):
-    path = link(PORT, KEY).removeprefix(f"http://127.0.0.1:{PORT}")
     app = web_app(daemon.endpoint, PORT, KEY)
-    assert asyncio.run(answered(app, path, {"host": f"127.0.0.1:{PORT}"})).status == 303
+    assert follow(app, link(PORT, KEY)) == 303
+
+
+def test_a_link_of_another_port_lets_nobody_in(daemon):
+    app = web_app(daemon.endpoint, PORT, KEY)
+    other = link(PORT + 1, KEY).replace(str(PORT + 1), str(PORT))
+    assert follow(app, other) == 403
+
+
+def follow(app, address):
+    host, _, path = address.removeprefix("http://").partition("/")
+    return asyncio.run(answered(app, f"/{path}", {"host": host})).status
 
 
 async def opened(streams, number):

@@ -2,11 +2,14 @@
 
 import io
 import json
+import os
 import sys
 
 import pytest
 
 from irclient.agents.install.changes import to_install
+from irclient.web import key_path
+from irclient.web.secret_file import kept_token
 from irdaemon.cli.commands import uninstall
 from irdaemon.cli.main import main
 
@@ -54,6 +57,15 @@ def test_without_an_answer_everything_is_listed_and_nothing_done(home, capsys):
         assert part in out
     assert "--yes removes without asking" in err
     assert files(home) == before
+
+
+def test_the_key_of_the_page_lies_with_the_data_and_goes_with_it(home):
+    path = key_path()
+    kept_token(path)
+    assert main(["uninstall", "--keep-data", "--yes"]) == 0
+    assert os.path.exists(path)
+    assert main(["uninstall", "--yes"]) == 0
+    assert not os.path.exists(path)
 
 
 def test_after_a_yes_only_what_was_never_ours_is_left(home):

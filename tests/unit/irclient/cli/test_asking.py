@@ -103,9 +103,9 @@ def test_since_no_moment_is_an_error_that_says_how_to_write_one(since):
 
 def test_since_asks_the_corpora_that_have_dates():
     query = asked(Answers(), options("x", "--since", "2026-09-01", "--where", "agent=claude"))
-    assert query.corpora == ("sessions", "notes")
-    assert {"timestamp": {"$gte": "2026-09-01"}} in query.where["$and"]
-    assert len(query.where["$and"]) == 2
+    assert query["corpora"] == ["sessions", "notes"]
+    assert {"timestamp": {"$gte": "2026-09-01"}} in query["where"]["$and"]
+    assert len(query["where"]["$and"]) == 2
 
 
 def test_since_names_the_corpora_that_have_none():
@@ -115,7 +115,7 @@ def test_since_names_the_corpora_that_have_none():
 
 
 def test_n_is_how_many_are_committed_to_at_most():
-    assert asked(Answers(), options("x", "-n", "1")).select.max_k == 1
+    assert asked(Answers(), options("x", "-n", "1"))["select"]["max_k"] == 1
 
 
 def test_paths_prints_where_the_items_lie_and_nothing_else(capsys):

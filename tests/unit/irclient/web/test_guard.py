@@ -62,6 +62,10 @@ def test_a_foreign_origin_is_refused(guarded, origin):
     assert guarded.ask(origin=origin).status == 403
 
 
+def test_the_name_of_a_host_is_the_same_in_any_case(guarded):
+    assert guarded.ask(host="LOCALHOST:7412").status == 200
+
+
 def test_its_own_origin_is_answered(guarded):
     assert guarded.ask(origin=f"http://{HOST}", sec_fetch_site="same-origin").status == 200
 

@@ -23,4 +23,4 @@ def test_a_document_names_its_view_and_links_the_others(view):
 
 
 def test_every_view_has_a_title_and_data():
-    assert TITLES.keys() == VIEWS.keys()
+    assert TITLES.keys() <= VIEWS.keys()

@@ -5,11 +5,12 @@ import pytest
 from irclient.web.tokens import VALID_S, OneTimeTokens
 
 NOW = 1_800_000_000.0
+KEY = "a key of some length"
 
 
 @pytest.fixture
 def tokens():
-    return OneTimeTokens("a key of some length")
+    return OneTimeTokens(KEY)
 
 
 def test_a_link_is_taken_once(tokens):
@@ -54,3 +55,15 @@ def test_links_that_are_too_old_are_forgotten(tokens):
     tokens.take(token, NOW)
     tokens.take(tokens.link(NOW + 600), NOW + 600)
     assert not tokens.was_taken(token)
+
+
+def test_a_link_from_before_the_start_is_not_taken_as_it_may_have_been_used():
+    link = OneTimeTokens(KEY).link(NOW)
+    assert OneTimeTokens(KEY, since=NOW).take(link, NOW)
+    assert not OneTimeTokens(KEY, since=NOW + 5).take(link, NOW + 6)
+
+
+def test_a_link_is_taken_at_its_own_port_only():
+    link = OneTimeTokens(KEY, 7412).link(NOW)
+    assert not OneTimeTokens(KEY, 7411).take(link, NOW)
+    assert OneTimeTokens(KEY, 7412).take(link, NOW)

@@ -7,21 +7,30 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
 from irclient.errors import ProtocolError
-from irclient.types import Disclosure, Selection
 
+# Neither typing nor dataclasses, which take longer to import than a request takes: most commands
+# live for one operation.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Generic, TypeVar
+
     from irclient import results
+    from irclient.types import Disclosure, Selection
 
-T = TypeVar("T")
-Kind = type | tuple[type, ...]
+    T = TypeVar("T")
+    Kind = type | tuple[type, ...]
+else:
+    T = None
+
+    class Generic:
+        """Stand in the place of the one that only a type checker needs."""
+
+        def __class_getitem__(cls, item):
+            return cls
 
 
-@dataclass(frozen=True, slots=True)
 class Op(Generic[T]):
     """One operation: its name, the types of its arguments, and the type of its result by name.
 
@@ -30,12 +39,23 @@ class Op(Generic[T]):
     the argument `wait_ms`; where `fresh` is an argument, only with that.
     """
 
-    name: str
-    args: Mapping[str, Kind]
-    type: str
-    many: bool = False
-    repeatable: bool = True
-    waiting: bool = False
+    __slots__ = ("args", "many", "name", "repeatable", "type", "waiting")
+
+    def __init__(
+        self,
+        name: str,
+        args: Mapping[str, Kind],
+        type: str,
+        many: bool = False,
+        repeatable: bool = True,
+        waiting: bool = False,
+    ):
+        self.name = name
+        self.args = args
+        self.type = type
+        self.many = many
+        self.repeatable = repeatable
+        self.waiting = waiting
 
     def extra_s(self, args: Mapping[str, Any]) -> float:
         """Return how many seconds longer than usual a reply may take."""
@@ -55,20 +75,18 @@ class Op(Generic[T]):
             raise ProtocolError(f"the reply to {self.name} has another form: {error}") from error
 
 
-_TYPES: Mapping[str, Callable[[Any], Any]] = {
-    "int": int,
-    "str": str,
-    "Selection": Selection.from_dict,
-    "Disclosure": Disclosure.from_dict,
-}
+_SCALARS: Mapping[str, Callable[[Any], Any]] = {"int": int, "str": str}
 
 
 def _reader(name: str) -> Callable[[Any], Any]:
-    if name in _TYPES:
-        return _TYPES[name]
-    from irclient import results  # 7 ms, which a process that lives for one query need not wait
-
-    read: Callable[[Any], Any] = getattr(results, name).from_dict
+    if name in _SCALARS:
+        return _SCALARS[name]
+    if name in ("Selection", "Disclosure"):
+        from irclient import types as home
+    else:
+        # 7 ms, which a process that lives for one query need not wait
+        from irclient import results as home  # type: ignore[no-redef]
+    read: Callable[[Any], Any] = getattr(home, name).from_dict
     return read
 
 

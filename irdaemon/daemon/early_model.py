@@ -1,0 +1,40 @@
+"""The model, read while the rest of the daemon is imported and the ledger is opened.
+
+Reading a tokenizer takes a fifth of a warm start, without Python's lock: on a second core it takes
+nothing. What cannot be made is left to the engine, which says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+
+from irclient.errors import IRError
+from irdaemon.embed import Embedder, make_embedder
+from irdaemon.embed.on_demand import OnDemand
+
+
+class EarlyModel(threading.Thread):
+    """Make the embedder of a name, once, from `start` on."""
+
+    def __init__(self, name: str):
+        super().__init__(name="model", daemon=True)
+        self._embedder_name = name
+        self._made: list[Embedder] = []
+
+    def run(self) -> None:
+        """Make the embedder."""
+        with contextlib.suppress(IRError):
+            self._made.append(make_embedder(self._embedder_name))
+
+    def embedders(self) -> Mapping[str, Embedder]:
+        """Wait for the embedder, and return it by its name; none where it cannot be made."""
+        self.join()
+        if not self._made:
+            return {}
+        return {self._embedder_name: OnDemand(self._taken)}
+
+    def _taken(self) -> Embedder:
+        """Return what was made early, once; later, after it was released, a new one."""
+        return self._made.pop() if self._made else make_embedder(self._embedder_name)

@@ -1,0 +1,126 @@
+"""Reading in bulk: many stale entries are read by child processes, ahead of what is stored.
+
+What is read comes in the order of the entries, so that a ledger is the same however many processes
+read for it. What no process could read is read here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.ingest.optout import OptOuts
+from irdaemon.ingest.read import read_entry
+from irdaemon.ledger import Delta, KnownEntry, Upsert
+from irdaemon.runtime.parallel import Parallel
+from irdaemon.types import Entry, SourceError
+
+Read = Upsert | SourceError | None
+COMMAND = (sys.executable, "-P", "-m", "irdaemon.ingest.reader_process")
+# Fewer entries are read here before a process has started.
+FEWEST = 256
+# Entries of one request: some tens of milliseconds of work.
+AT_ONCE = 32
+# Requests that are made, for each process, ahead of what is stored.
+_AHEAD = 3
+_PATIENCE_S = 0.05
+# Sources whose entries are small and whose readings depend on the entry alone. Sessions are large,
+# are read on from where they ended, and mostly a few at a time.
+_KINDS = frozenset("skills agents commands rules plugins packages files code reports".split())
+_OURS = "irdaemon."
+
+_numbers = itertools.count(1)
+# The processes of the last scan, while no other uses them: they end by themselves.
+_idle: list[Parallel] = []
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """Some entries of a corpus, which is pickled, to be read in one scan, with what is known."""
+
+    scan: int
+    corpus: bytes
+    entries: tuple[tuple[Entry, KnownEntry | None], ...]
+
+
+class BulkReader:
+    """Read the stale entries of one scan in `workers` child processes, in their order."""
+
+    def __init__(
+        self, corpus: Corpus, entries: Sequence[tuple[Entry, KnownEntry | None]], workers: int
+    ):
+        self._corpus, self._pickled = corpus, pickle.dumps(corpus)
+        starts = range(0, len(entries), AT_ONCE)
+        self._batches = [tuple(entries[start : start + AT_ONCE]) for start in starts]
+        self._scan, self._most = next(_numbers), _AHEAD * workers
+        self._asked: dict[int, int] = {}  # requests that count, with the number of their batch
+        self._replies: dict[int, bytes | None] = {}
+        self._at = self._next = 0
+        self._optouts = OptOuts()
+        self._parallel = _idle.pop() if _idle else Parallel(COMMAND, workers)
+
+    def read(self) -> list[tuple[Entry, Read]]:
+        """Return the next entries with what reading them gave; none where that takes longer."""
+        self._ask()
+        wait = 0.0 if self._at in self._replies else _PATIENCE_S
+        for number, reply in self._parallel.replies(wait):
+            if number in self._asked:
+                self._replies[self._asked.pop(number)] = reply
+        if self._at not in self._replies:
+            return []
+        batch, reply = self._batches[self._at], self._replies.pop(self._at)
+        self._at += 1
+        return list(zip((entry for entry, _ in batch), self._outcomes(batch, reply), strict=True))
+
+    def read_again(self) -> None:
+        """Have read again what was read ahead: it may have changed since."""
+        self._parallel.forget()
+        self._asked.clear()
+        self._replies.clear()
+        self._next = self._at
+
+    def close(self) -> None:
+        """Leave the processes to the next scan."""
+        self._parallel.forget()
+        if not _idle:
+            _idle.append(self._parallel)
+        else:
+            self._parallel.end()
+
+    def _ask(self) -> None:
+        while self._next < min(len(self._batches), self._at + self._most):
+            number = next(_numbers)
+            request = ReadRequest(self._scan, self._pickled, self._batches[self._next])
+            self._parallel.ask(number, pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
+            self._asked[number] = self._next
+            self._next += 1
+
+    def _outcomes(
+        self, batch: Sequence[tuple[Entry, KnownEntry | None]], reply: bytes | None
+    ) -> Sequence[Read]:
+        if reply is None:
+            return [read_entry(self._corpus, *each, self._optouts) for each in batch]
+        read: Sequence[Read] = pickle.loads(reply)
+        return read
+
+
+def bulk_reader(corpus: Corpus, delta: Delta, from_start: bool, workers: int) -> BulkReader | None:
+    """Return what reads the stale entries of a corpus in child processes.
+
+    None where they are few, where `workers` is 0, or where only this process can read them.
+    """
+    if not workers or len(delta.stale) < FEWEST or not _can_be_read_elsewhere(corpus):
+        return None
+    known = {} if from_start else delta.known
+    return BulkReader(corpus, [(entry, known.get(entry.key)) for entry in delta.stale], workers)
+
+
+def _can_be_read_elsewhere(corpus: Corpus) -> bool:
+    """Return whether all that reads and decomposes a corpus is ours, and needs no ledger."""
+    parts = (type(corpus.source).__module__, type(corpus.strategy).__module__)
+    ours = all(part.startswith(_OURS) for part in parts) and corpus.edge_extractor is None
+    return ours and corpus.kind in _KINDS and not corpus.synopsis

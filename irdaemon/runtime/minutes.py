@@ -1,0 +1,69 @@
+"""How many answers there were in each of the last sixty minutes, and how long they took.
+
+In memory only. No lock: of two answers at the very same time one may be missed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+KEPT = 60
+_MINUTE_S = 60
+# Of each minute so many durations are kept, the newest; four bytes each.
+_DURATIONS = 500
+
+
+class _Minute:
+    """The answers of one minute: how many, and the last durations."""
+
+    __slots__ = ("count", "took")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.took = array("f")
+
+    def note(self, ms: float) -> None:
+        if len(self.took) < _DURATIONS:
+            self.took.append(ms)
+        else:
+            self.took[self.count % _DURATIONS] = ms
+        self.count += 1
+
+    def p50(self) -> float:
+        return round(sorted(self.took)[len(self.took) // 2], 3)
+
+
+class AnswerMinutes:
+    """Count answers by the minute, and forget those of more than an hour ago.
+
+    Times are Unix seconds, and arguments.
+    """
+
+    def __init__(self) -> None:
+        self._minutes: dict[int, _Minute] = {}
+
+    def note(self, ms: float, now: float) -> None:
+        """Count an answer that took so many milliseconds."""
+        at = int(now // _MINUTE_S)
+        if at not in self._minutes:
+            self._forget_before(at - KEPT + 1)
+        self._minutes.setdefault(at, _Minute()).note(ms)
+
+    def to_dict(self, now: float) -> dict[str, Any]:
+        """Return the last sixty minutes, oldest first, the one that goes on included.
+
+        `since` is when the first of them began, `queries` how many were answered in each, and `p50`
+        the median of their milliseconds, None where there was none.
+        """
+        first = int(now // _MINUTE_S) - KEPT + 1
+        found = [self._minutes.get(first + at) for at in range(KEPT)]
+        return {
+            "since": float(first * _MINUTE_S),
+            "queries": [each.count if each else 0 for each in found],
+            "p50": [each.p50() if each else None for each in found],
+        }
+
+    def _forget_before(self, first: int) -> None:
+        for each in [minute for minute in list(self._minutes) if minute < first]:
+            self._minutes.pop(each, None)

@@ -1,0 +1,86 @@
+"""The vocabulary is a dict of words to numbers, whatever of it is packed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irdaemon.ledger import Ledger, vocabulary
+from irdaemon.ledger.vocabulary import PackedWords, Vocabulary
+
+words = st.lists(st.text(st.characters(exclude_characters="\n"), max_size=8), unique=True)
+
+
+@given(words)
+def test_packed_words_have_their_places(given_words):
+    packed = PackedWords.of(given_words)
+    assert [packed.number(word) for word in given_words] == list(range(len(given_words)))
+    assert list(packed.words()) == given_words
+    assert packed.number("not\nhere") == -1
+
+
+def test_many_words_are_found_and_no_others():
+    known = [f"word{n}" for n in range(30_000)]
+    made = Vocabulary(known)
+    assert len(made) == 30_000
+    assert all(made[word] == number for number, word in enumerate(known))
+    assert not any(f"other{n}" in made for n in range(30_000))
+    assert made.get("other", -1) == -1
+    assert made.get("word7") == 7
+
+
+@given(words, words)
+def test_packing_changes_nothing_that_is_found(before, added):
+    made = Vocabulary(before)
+    new = [word for word in added if word not in before]
+    numbers = [made.add(word) for word in new]
+    assert numbers == list(range(len(before), len(before) + len(new)))
+    expected = dict(zip([*before, *new], range(len(made)), strict=True))
+    assert dict(made) == expected
+    _pack(made)
+    assert dict(made) == expected
+    assert all(made.find(word) == number for word, number in expected.items())
+    assert list(made) == [*before, *new], "what is at hand is not there twice"
+    assert dict(Vocabulary.of(made)) == expected
+
+
+def _pack(made):
+    worth, vocabulary._WORTH_PACKING = vocabulary._WORTH_PACKING, 0
+    try:
+        made.pack()
+    finally:
+        vocabulary._WORTH_PACKING = worth
+
+
+def test_a_reader_finds_what_it_found_before_while_words_are_packed():
+    made = Vocabulary(["a", "b"])
+    reading = iter(made)
+    assert next(reading) == "a"
+    made.add("c")
+    _pack(made)
+    assert [*reading][:1] == ["b"]
+    assert made["c"] == 2
+
+
+def test_few_words_stay_where_they_are():
+    made = Vocabulary(["a"])
+    made.add("b")
+    assert not made.pack()
+    assert made["b"] == 1
+
+
+def test_a_ledger_whose_vocabulary_has_gaps_is_read_with_blanks_for_them(tmp_path):
+    path = str(tmp_path / "ledger.sqlite")
+    ledger = Ledger(path)
+    ledger._store.run_many("INSERT INTO terms(id, term) VALUES (?, ?)", [(0, "a"), (2, "c")])
+    table = ledger.terms.table()
+    assert (table["a"], table["c"]) == (0, 2)
+    assert ledger.terms.ids(["d"]) == [3]
+    ledger.close()
+
+
+def test_terms_are_known_by_the_same_ids_after_their_memory_was_given_back(tmp_path):
+    ledger = Ledger(str(tmp_path / "ledger.sqlite"))
+    terms = [f"t{n}" for n in range(5_000)]
+    ids = ledger.terms.ids(terms)
+    ledger.give_back()
+    assert ledger.terms.ids([*terms, "new"]) == [*ids, 5_000]
+    ledger.close()
