@@ -113,7 +113,7 @@ def delta(
     numbers = _numbers(index)
     came = np.setdiff1d(numbers, held.numbers, assume_unique=True)
     changed = _changed(held.df, index.lexical.df)
-    counted = [term for term, df in changed.items() if df]
+    counted = {term for term, df in changed.items() if df}
     return IndexDelta(
         totals=totals,
         base=held.generation,
@@ -122,7 +122,7 @@ def delta(
         artifacts=_Artifacts(index.corpus, came, texts),
         records=_Records(index, came, texts.ledger),
         vectors=_late_vectors(index, held),
-        words=texts.words_of(counted),
+        words=texts.words_of(counted | _named(index, came)),
         df=changed,
     )
 
@@ -138,6 +138,13 @@ def _changed(before: NDArray[np.int64], now: NDArray[np.int64]) -> dict[int, int
     one, other = (np.pad(each, (0, size - len(each))) for each in (before, now))
     changed = np.flatnonzero(one != other)
     return dict(zip(changed.tolist(), other[changed].tolist(), strict=True))
+
+
+def _named(index: CorpusIndex, numbers: NDArray[np.int64]) -> set[int]:
+    """Return the term ids of artifacts' names, which no record may hold."""
+    names = index.rows.names
+    places, _ = names.of_rows(np.searchsorted(index.rows.numbers.array, numbers))
+    return set(names.values[0].array[places].tolist())
 
 
 def _waiting(index: CorpusIndex) -> Iterator[bytes]:

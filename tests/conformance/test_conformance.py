@@ -105,6 +105,16 @@ def test_a_filter_never_loses_a_match_and_lets_nothing_else_through(copied, text
     ]
 
 
+def test_a_word_that_only_a_name_holds_is_known(backend):
+    named = {"n/zebra-crossing": {"text": "merge a branch"}, **items(range(20))}
+    made = Copied(engine(mapped(named, "m")), backend)
+    made.scan()
+    for query in ("zebra", "the crossing of a branch"):
+        here, there = map(answered, made.both(query, discovery.search))
+        assert here == there
+    assert set(backend.words("m", ["zebra", "cross"])) == {"zebra", "cross"}
+
+
 def test_several_passages_and_numbers_of_bm25_of_its_own_give_the_same(copied):
     query = Query("merge a branch", passages=2, k=20)
     assert answered(copied.both(query, discovery.search)[0]) == answered(
