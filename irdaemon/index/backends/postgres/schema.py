@@ -205,8 +205,8 @@ END $policies$;
 READ = """
 GRANT USAGE ON SCHEMA irdaemon TO {role};
 GRANT SELECT ON irdaemon.format, irdaemon.corpora, irdaemon.words, irdaemon.artifacts,
-    irdaemon.naming, irdaemon.records, irdaemon.slots, irdaemon.vectors, irdaemon.waiting, irdaemon.postings, irdaemon.frequencies,
-    irdaemon.fields, irdaemon.field_values TO {role};
+    irdaemon.naming, irdaemon.records, irdaemon.slots, irdaemon.vectors, irdaemon.waiting,
+    irdaemon.postings, irdaemon.frequencies, irdaemon.fields, irdaemon.field_values TO {role};
 """
 WRITE = """
 GRANT SELECT ON irdaemon.leases, irdaemon.ledgers, irdaemon.spaces TO {role};
