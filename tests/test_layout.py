@@ -118,7 +118,6 @@ COVERED_BY = {
     "irdaemon.cli.doctor.*": "unit/cli/test_doctor.py",
     "irdaemon.config.corpus": "unit/config/test_config.py",
     "irdaemon.config.quota": "unit/daemon/test_resources.py",
-    "irdaemon.daemon.active_config": "e2e/test_configuration.py",
     "irdaemon.daemon.daemon": "e2e/test_life.py",
     "irdaemon.daemon.sdnotify": "e2e/test_supervised.py",
     "irdaemon.daemon.writer_thread": "e2e/test_one_daemon.py",

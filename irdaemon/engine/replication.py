@@ -7,6 +7,7 @@ way, on either side, is sent again, and nothing twice; what cannot be made to fo
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -121,23 +122,33 @@ class Replication:
         """Give up the leases, where that is quickly done, and the connections."""
         with answering_within(_CLOSED_WITHIN_S, "a backend"):
             for copy in self._copies.values():
-                if copy.fence:
-                    release = partial(self._backend(copy).release, copy.corpus, self.holder)
-                    self._attempt(copy, release, 0.0)
+                self._release(copy)
         for backend in self._backends.values():
             backend.close()
+
+    def _release(self, copy: _Copy) -> None:
+        if copy.fence:
+            with contextlib.suppress(IRError):  # it lapses by itself
+                self._backend(copy).release(copy.corpus, self.holder)
 
     # -- which copies there are ------------------------------------------------------------------
 
     def _follow(self, corpora: Mapping[str, Corpus]) -> None:
-        """Begin copies that are wanted now; those that are not, and were written here, go."""
+        """Begin copies that are wanted now, and end the others.
+
+        What was written here and is to be copied nowhere any more is removed. What is to be copied
+        to another address stays, as that may be another name for the same server.
+        """
         wanted = {name: c.backend for name, c in corpora.items() if c.backend is not None}
         for name, copy in tuple(self._copies.items()):
-            if wanted.get(name) != copy.address:
-                del self._copies[name]
-                if copy.fence:
-                    copy.retry_at = float("-inf")
-                    self._dropping[name] = copy
+            if wanted.get(name) == copy.address:
+                continue
+            del self._copies[name]
+            if name in wanted:
+                self._release(copy)
+            elif copy.fence:
+                copy.retry_at = float("-inf")
+                self._dropping[name] = copy
         for name, address in wanted.items():
             if name not in self._copies and name not in self._dropping:
                 self._copies[name] = _Copy(name, address, CopyFacts(address.shown))

@@ -290,6 +290,16 @@ def test_a_corpus_that_is_no_longer_shared_is_removed_from_the_backend(copying):
     assert copying.engine.state.copies == {}
 
 
+def test_a_server_that_is_named_otherwise_keeps_its_copies_and_is_sent_nothing_again(copying):
+    copying.tick()
+    renamed = BackendAddress(("postgresql://db,standby/ir",), "PASSWORD")
+    copying.reconfigure(corpus(copying.items, backend=renamed))
+    copying.tick(1)
+    assert copying.is_level
+    assert copying.opened == [HERE, renamed]
+    assert len(copying.backend.deltas) == 1
+
+
 def test_what_another_writes_stays_when_the_corpus_is_removed_here(copying):
     copying.tick()
     second = copied({"other": "something else"}, copying.backend, "bob@desktop")
