@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from common import RESULTS, figures, keep, timed, vocabulary
 from numpy.typing import NDArray
+from synthetic import DIM, WORDS, clustered, noise, zipf
 
 from irdaemon.discovery.discover import Models, search
 from irdaemon.embed import QueryVector
@@ -33,8 +34,6 @@ from irdaemon.types import Query
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 GRAPHED = 100_000
 QUERIES = 60
-WORDS = 40
-DIM = 256
 
 
 def main() -> None:
@@ -58,9 +57,9 @@ def measure(size: int, graphed: int) -> dict[str, Any]:
     lexical = Lexical.of(rows)
     built = time.perf_counter() - started
     index = indexed(rows, lexical)
-    texts = [" ".join(words[i] for i in _zipf(chance, 6, len(words))) for _ in range(QUERIES)]
+    texts = [" ".join(words[i] for i in zipf(chance, 6, len(words))) for _ in range(QUERIES)]
     near = rows.vectors.array[chance.integers(0, size, QUERIES)]
-    vectors = dict(zip(texts, near + _noise(chance, near), strict=True))
+    vectors = dict(zip(texts, near + noise(chance, near), strict=True))
     row: dict[str, Any] = {
         "records": size,
         "postings_built_s": round(built, 3),
@@ -80,7 +79,7 @@ def measure(size: int, graphed: int) -> dict[str, Any]:
 
 def synthetic(chance: np.random.Generator, size: int, n_terms: int) -> Rows:
     """Return rows of random records, one an artifact."""
-    ids = _zipf(chance, size * WORDS, n_terms).astype(np.int32).reshape(size, WORDS)
+    ids = zipf(chance, size * WORDS, n_terms).astype(np.int32).reshape(size, WORDS)
     ids.sort(axis=1)
     counts = np.ones(WORDS, np.float32).tobytes()
     artifacts = [
@@ -92,8 +91,8 @@ def synthetic(chance: np.random.Generator, size: int, n_terms: int) -> Rows:
         (n + 1, "document", 0, f"note {n}", b"\x80", b"", ids[n].tobytes(), counts)
         for n in range(size)
     ]
-    rows = Rows._build(artifacts, records, DIM)
-    rows.vectors.array[:] = _vectors(chance, size)
+    rows = Rows.built(artifacts, records, DIM, {})
+    rows.vectors.array[:] = clustered(chance, size, max(8, size // 200))
     rows.embedded[:] = True
     return rows
 
@@ -154,25 +153,6 @@ def _recall(exact: CorpusIndex, approximate: CorpusIndex, vectors: dict[str, Any
         best = found[np.argsort(-approximate.dense.scores_of(vector, found))[:10]]
         shares.append(len(wanted & set(best.tolist())) / 10)
     return round(float(np.mean(shares)), 4)
-
-
-def _zipf(chance: np.random.Generator, count: int, n_terms: int) -> NDArray[np.int64]:
-    weights = 1 / (np.arange(n_terms) + 10)
-    edges = np.cumsum(weights / weights.sum())
-    return np.minimum(np.searchsorted(edges, chance.random(count)), n_terms - 1)
-
-
-def _vectors(chance: np.random.Generator, size: int) -> NDArray[np.float32]:
-    """Return unit vectors in clusters, as those of texts are."""
-    centres = chance.standard_normal((max(8, size // 200), DIM)).astype(np.float32)
-    made = centres[chance.integers(0, len(centres), size)]
-    made += 0.7 * chance.standard_normal((size, DIM), np.float32)
-    made /= np.linalg.norm(made, axis=1, keepdims=True)
-    return made
-
-
-def _noise(chance: np.random.Generator, like: NDArray[np.float32]) -> NDArray[np.float32]:
-    return (0.02 * chance.standard_normal(like.shape)).astype(np.float32)
 
 
 def drawn(results: list[dict[str, Any]]) -> str:
