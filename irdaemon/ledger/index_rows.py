@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.vectors import ALL_ROWS
@@ -10,6 +10,16 @@ from irdaemon.ledger.vectors import ALL_ROWS
 SUMMARY_CHARS = 400
 # Of a document's chunks all of it, as these are usually cut: any of it may be what matched.
 _CHUNK_CHARS = 1_200
+
+
+class RecordText(NamedTuple):
+    """The whole text of a record, by its artifact's row and its place in the plan."""
+
+    artifact: int
+    surface: int
+    record_id: str
+    granularity: str
+    text: str
 
 
 class IndexRows:
@@ -57,6 +67,28 @@ class IndexRows:
             after,
             limit,
         )
+
+    def artifacts_until(self, corpus: str, after: int, last: int) -> list[tuple[Any, ...]]:
+        """Return as `artifacts` does those beyond one row and up to another."""
+        return self._store.all(
+            "SELECT id, artifact_id, name, pointer, fields, content, name_terms FROM artifacts"
+            " WHERE +corpus = ? AND id > ? AND id <= ? ORDER BY id",
+            corpus,
+            after,
+            last,
+        )
+
+    def texts(self, corpus: str, after: int, last: int) -> list[RecordText]:
+        """Return the whole texts of the records that `records` returns."""
+        rows = self._store.all(
+            "SELECT artifact, surface_index, record_id, granularity, text FROM artifacts"
+            " CROSS JOIN records ON records.artifact = artifacts.id"
+            " WHERE +corpus = ? AND artifacts.id > ? AND artifacts.id <= ?",
+            corpus,
+            after,
+            last,
+        )
+        return [RecordText(*row) for row in rows]
 
     def records(
         self, corpus: str, after: int = 0, last: int = ALL_ROWS[1]
