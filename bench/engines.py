@@ -21,7 +21,6 @@ engines.json; `python bench/capacity.py` prints the model of docs/scale.md from 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import threading
 import time
@@ -29,10 +28,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
-
-# As the daemon does: threads of one query's product only get in each other's way.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
 
 import numpy as np
 from common import ROOT, figures, keep, timed
@@ -56,7 +51,6 @@ sys.path.insert(0, str(ROOT))  # the tests' servers
 CORPUS = "notes"
 ORIGIN = CopyOrigin("documents", "recipe", "bench", "bench@here")
 CLIENTS = 16
-QUERIES = 200
 EDITS = 20
 FILTER = {"part": 7}
 ASKED = {"unfiltered": {}, f"filtered_1_in_{PARTS}": FILTER}
@@ -80,13 +74,13 @@ class Asked:
     vectors: Mapping[str, NDArray[np.float32]]
 
     @classmethod
-    def of(cls, corpus: Synthetic) -> Asked:
+    def of(cls, corpus: Synthetic, count: int) -> Asked:
         """Return queries of six words, each with a vector near some record's."""
         chance = np.random.default_rng(corpus.size)
-        near = corpus.part(1, min(corpus.size, QUERIES)).vectors
-        near = near[np.arange(QUERIES) % len(near)]
+        near = corpus.part(1, min(corpus.size, count)).vectors
+        near = near[np.arange(count) % len(near)]
         words = corpus.words
-        texts = [" ".join(words[i] for i in zipf(chance, 6, len(words))) for _ in range(QUERIES)]
+        texts = [" ".join(words[i] for i in zipf(chance, 6, len(words))) for _ in range(count)]
         return cls(dict(zip(texts, near + noise(chance, near), strict=True)))
 
     def asker(self, snapshot: Callable[[], Snapshot]) -> Ask:
@@ -101,11 +95,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--synthetic", type=int, default=200_000, metavar="N")
     parser.add_argument("--engines", default="local,postgres", help=", ".join(("local", *OPENED)))
+    parser.add_argument("--queries", type=int, default=200, help="of each kind")
     parser.add_argument("--graphed", type=int, default=200_000, help="the largest with a graph")
     parser.add_argument("--name", default="engines", help="of the file in bench/results")
     options = parser.parse_args()
     corpus = Synthetic(options.synthetic)
-    asked = Asked.of(corpus)
+    asked = Asked.of(corpus, options.queries)
     index, ingest = local_index(corpus)
     snapshot = Snapshot(1, {CORPUS: index}, corpus.known)
     ask = asked.asker(lambda: snapshot)
@@ -341,7 +336,16 @@ def _memory() -> Iterator[Engine]:
     yield Engine(MemoryBackend())
 
 
-OPENED: dict[str, Callable[[], Any]] = {"memory": _memory}
+@contextmanager
+def _qdrant() -> Iterator[Engine]:
+    from irdaemon.index.backends.qdrant import open_qdrant
+
+    backend = open_qdrant("qdrant://:memory:")
+    yield Engine(backend)
+    backend.close()
+
+
+OPENED: dict[str, Callable[[], Any]] = {"memory": _memory, "qdrant": _qdrant}
 
 if __name__ == "__main__":
     main()
