@@ -8,9 +8,8 @@ $nin and $exists: false. Values of types that do not compare never match. ISO da
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,11 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError
 from irdaemon.index import Columns, CorpusIndex
-from irdaemon.index.columns import MISSING
+from irdaemon.index.conditions import ORDER, column_mask
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import FIELD
 
-Accepts = Callable[[Any], bool]
-
-_ORDER: dict[str, Callable[[Any, Any], bool]] = {
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-}
-OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$nin", "$exists")
-_SCALARS = (str, int, float, bool, type(None))
+OPERATORS = ("$eq", "$ne", *ORDER, "$in", "$nin", "$exists")
 # A year, a month, a day or a moment of one, as ISO 8601 writes them.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d.*)?)?)?\Z")
 JUNCTIONS = ("$and", "$or", "$not")
@@ -109,7 +99,7 @@ def _compared(where: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         elif name == "$not":
             yield from _compared(condition)
         elif isinstance(condition, Mapping):
-            yield from ((str(name), condition[sign]) for sign in _ORDER if sign in condition)
+            yield from ((str(name), condition[sign]) for sign in ORDER if sign in condition)
 
 
 def _part_mask(name: str, condition: Any, columns: Columns) -> NDArray[np.bool_]:
@@ -119,22 +109,7 @@ def _part_mask(name: str, condition: Any, columns: Columns) -> NDArray[np.bool_]
         return _fold(np.logical_and, True, condition, columns)
     if name == "$or":
         return _fold(np.logical_or, False, condition, columns)
-    column = columns.column(name)
-    wanted = _wanted(condition)
-    if wanted is not None:
-        return column.holding(wanted, _predicate(condition))
-    return column.mask(_predicate(condition))
-
-
-def _wanted(condition: Any) -> Sequence[Any] | None:
-    """Return the scalars that a condition asks to be equal to; None for any other condition."""
-    if not isinstance(condition, Mapping):
-        condition = {"$eq": condition}
-    if len(condition) != 1 or not condition.keys() <= {"$eq", "$in"}:
-        return None
-    operands = condition["$in"] if "$in" in condition else [condition["$eq"]]
-    # What does not equal itself (not a number) equals nothing else either.
-    return operands if all(isinstance(o, _SCALARS) and o == o for o in operands) else None
+    return column_mask(condition, columns.column(name))
 
 
 def _fold(join: np.ufunc, start: bool, parts: Any, columns: Columns) -> NDArray[np.bool_]:
@@ -142,49 +117,6 @@ def _fold(join: np.ufunc, start: bool, parts: Any, columns: Columns) -> NDArray[
     for part in parts:
         mask = join(mask, mask_of(part, columns))
     return mask
-
-
-def _predicate(condition: Any) -> Accepts:
-    if not isinstance(condition, Mapping):
-        return _operation("$eq", condition)
-    tests = [_operation(str(name), operand) for name, operand in condition.items()]
-    return lambda value: all(test(value) for test in tests)
-
-
-def _operation(name: str, operand: Any) -> Accepts:
-    if name == "$exists":
-        return lambda value: (value is not MISSING) == bool(operand)
-    if name == "$ne":
-        return lambda value: not _any_item(value, lambda item: _equal(item, operand))
-    if name == "$in":
-        return lambda value: _any_item(value, lambda item: any(_equal(item, o) for o in operand))
-    if name == "$nin":
-        return lambda value: (
-            not _any_item(value, lambda item: any(_equal(item, o) for o in operand))
-        )
-    if name == "$eq":
-        return lambda value: _any_item(value, lambda item: _equal(item, operand))
-    compare = _ORDER[name]
-    return lambda value: _any_item(value, lambda item: _ordered(compare, item, operand))
-
-
-def _any_item(value: Any, test: Accepts) -> bool:
-    if value is MISSING:
-        return False
-    if isinstance(value, list):
-        return test(value) or any(test(item) for item in value)
-    return test(value)
-
-
-def _equal(item: Any, operand: Any) -> bool:
-    return isinstance(item, bool) == isinstance(operand, bool) and bool(item == operand)
-
-
-def _ordered(compare: Callable[[Any, Any], bool], item: Any, operand: Any) -> bool:
-    try:
-        return item is not None and compare(item, operand)
-    except TypeError:
-        return False
 
 
 def _check_condition(field: str, condition: Any) -> None:

@@ -1,8 +1,10 @@
 """The backends that must conform: for each name what makes an empty one, as a context."""
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
+from irdaemon.index.backends import make_backend
 from tests.support.memory_backend import MemoryBackend
+from tests.support.postgres import shared_server
 
 
 @contextmanager
@@ -10,4 +12,11 @@ def in_memory(request):
     yield MemoryBackend()
 
 
-BACKENDS = {"memory": in_memory}
+@contextmanager
+def in_postgres(request):
+    server = shared_server()
+    with closing(make_backend(server.url(server.new_database(), "writer"))) as made:
+        yield made
+
+
+BACKENDS = {"memory": in_memory, "postgres": in_postgres}

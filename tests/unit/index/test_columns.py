@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.index.columns import Column
-from irdaemon.retrieve.where import _part_mask, _predicate
+from irdaemon.index.conditions import _predicate
+from irdaemon.retrieve.where import _part_mask
 
 scalars = (
     st.sampled_from(

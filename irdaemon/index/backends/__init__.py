@@ -1,0 +1,70 @@
+"""The engines that an index may lie in, by the scheme of their URLs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+from irdaemon.config.checking import ConfigError
+from irdaemon.index.backend import IndexBackend
+
+# By scheme: the module that makes it, imported when one is configured, and the extra it needs.
+_ENGINES: Mapping[str, tuple[str, str]] = {
+    "postgresql": ("irdaemon.index.backends.postgres", "postgres"),
+    "postgres": ("irdaemon.index.backends.postgres", "postgres"),
+}
+
+
+class Engine(Protocol):
+    """A module that makes backends."""
+
+    def make(self, url: str, password: str | None) -> IndexBackend:
+        """Return the backend of a URL; `password` takes the place of the one in it."""
+        ...
+
+
+def make_backend(url: str, password_env: str = "") -> IndexBackend:
+    """Return the backend of a URL; nothing is asked of its server yet.
+
+    The password may be in the variable of the environment that `password_env` names. Raises
+    ConfigError, which does not show a password.
+    """
+    password = os.environ.get(password_env) if password_env else None
+    if password_env and password is None:
+        raise ConfigError(
+            f"the password of the backend {shown(url)} is to be in ${password_env}, which is not"
+            " set",
+            f"set {password_env} where the daemon is started",
+        )
+    return engine_of(url).make(url, password)
+
+
+def engine_of(url: str) -> Engine:
+    """Return the module for the scheme of a URL. Raises ConfigError."""
+    scheme = url.partition(":")[0]
+    if "://" not in url or scheme not in _ENGINES:
+        known = ", ".join(f"{each}://" for each in _ENGINES)
+        raise ConfigError(f"no backend has the scheme {scheme!r}", f"known: {known}")
+    module, extra = _ENGINES[scheme]
+    try:
+        return cast(Engine, importlib.import_module(module))
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("irdaemon"):
+            raise
+        raise ConfigError(
+            f"a backend of {scheme}:// needs a package that is not installed ({error.name})",
+            f'pip install "irdaemon[{extra}]"',
+        ) from error
+
+
+def shown(url: str) -> str:
+    """Return a URL without what may be secret in it: password, query and fragment."""
+    scheme, _, rest = url.partition("://")
+    place = re.split(r"[?#]", rest)[0]
+    # A password may hold a slash or an @ that was not written as it should be.
+    before, at, behind = place.rpartition("@")
+    user = before.split(":")[0].split("/")[0]
+    return f"{scheme}://{user}{at}{behind}"
