@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from irdaemon.discovery.discover import Models, search
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
 from irdaemon.index.backend import IndexBackend, IndexDelta
+from irdaemon.index.backends import make_backend
 from irdaemon.index.columns import Columns
 from irdaemon.index.deltas import CopyOrigin, totals_of
 from irdaemon.index.dense import make_dense
@@ -53,6 +55,8 @@ ORIGIN = CopyOrigin("documents", "recipe", "bench", "bench@here")
 CLIENTS = 16
 EDITS = 20
 FILTER = {"part": 7}
+# What a server of its own would have on a machine of 8 GB; commits wait for the disk.
+POSTGRES = ("shared_buffers=2GB", "maintenance_work_mem=1GB", "max_wal_size=4GB")
 ASKED = {"unfiltered": {}, f"filtered_1_in_{PARTS}": FILTER}
 
 Ask = Callable[[str, Mapping[str, Any]], Any]
@@ -338,14 +342,56 @@ def _memory() -> Iterator[Engine]:
 
 @contextmanager
 def _qdrant() -> Iterator[Engine]:
-    from irdaemon.index.backends.qdrant import open_qdrant
-
-    backend = open_qdrant("qdrant://:memory:")
+    backend = make_backend("qdrant://:memory:")
     yield Engine(backend)
     backend.close()
 
 
-OPENED: dict[str, Callable[[], Any]] = {"memory": _memory, "qdrant": _qdrant}
+@contextmanager
+def _postgres() -> Iterator[Engine]:
+    from tests.support.postgres import PostgresServer
+
+    server = PostgresServer(*(each for setting in POSTGRES for each in ("-c", setting))).start()
+    try:
+        backend = make_backend(server.url(server.new_database(), "writer"))
+        yield Engine(backend, lambda: _files_of(server.data), lambda: _memory_of(server))
+        backend.close()
+    finally:
+        server.remove()
+
+
+def _files_of(data: Path) -> dict[str, int]:
+    """Return the bytes of tables and indexes, and those of the write-ahead log."""
+    sizes = {"data": 0, "wal": 0}
+    for path in data.rglob("*"):
+        if path.is_file():
+            sizes["wal" if "pg_wal" in path.parts else "data"] += path.stat().st_size
+    return sizes
+
+
+def _memory_of(server: Any) -> int:
+    """Return the memory that the server's processes hold, what they share once."""
+    own = str(server.data)
+    held = 0
+    for each in Path("/proc").iterdir():
+        if each.name.isdecimal() and _works_in(each, own):
+            lines = (each / "smaps_rollup").read_text().splitlines()
+            held += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return held << 10
+
+
+def _works_in(process: Path, directory: str) -> bool:
+    try:
+        return str((process / "cwd").readlink()) == directory
+    except OSError:
+        return False
+
+
+OPENED: dict[str, Callable[[], Any]] = {
+    "postgres": _postgres,
+    "qdrant": _qdrant,
+    "memory": _memory,
+}
 
 if __name__ == "__main__":
     main()

@@ -15,6 +15,7 @@ from irdaemon.index.backend import IndexBackend
 _ENGINES: Mapping[str, tuple[str, str]] = {
     "postgresql": ("irdaemon.index.backends.postgres", "postgres"),
     "postgres": ("irdaemon.index.backends.postgres", "postgres"),
+    "qdrant": ("irdaemon.index.backends.qdrant", "qdrant"),
 }
 
 
