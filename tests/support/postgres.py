@@ -73,19 +73,25 @@ def _as_nobody() -> dict:
 class PostgresServer:
     """A server with its data in a directory of its own, reached by a socket there."""
 
-    def __init__(self, *options: str, tcp: bool = False, data: bool = True):
-        self.directory = Path(tempfile.mkdtemp(prefix="irdaemon-pg-", dir=tempfile.gettempdir()))
-        self.data = self.directory / "data"
+    def __init__(
+        self, *options: str, tcp: bool = False, data: bool = True, disk: Path | None = None
+    ):
+        """Make its data, with tables and indexes on a disk of their own if there is one."""
+        made = tempfile.mkdtemp(prefix="irdaemon-pg-", dir=tempfile.gettempdir())
+        self.directory = Path(made)
+        self.data = (disk or self.directory) / "data"
         self.port = _free_port() if tcp else PORT
         self._listen = "127.0.0.1" if tcp else ""
         self._options = options
         self._process: subprocess.Popen | None = None
         atexit.register(self.remove)
         if os.geteuid() == 0:
-            os.chown(self.directory, NOBODY, NOBODY)
+            for place in (self.directory, *([disk] if disk else [])):
+                os.chown(place, NOBODY, NOBODY)
         if data:
             run(
-                *("initdb", "-D", "data", "-U", "owner", "-A", "trust", "-N"),
+                *("initdb", "-D", str(self.data), "-X", str(self.directory / "wal")),
+                *("-U", "owner", "-A", "trust", "-N"),
                 *("-E", "UTF8", "--locale=C", "--no-instructions"),
                 cwd=self.directory,
             )
@@ -106,7 +112,6 @@ class PostgresServer:
             **_as_nobody(),
         )
         log.close()
-        run("pg_ctl", "-D", "data", "-t", "30", "status", cwd=self.directory)
         self._until_ready()
         return self
 
@@ -137,6 +142,12 @@ class PostgresServer:
     def host(self) -> str:
         """Return how it is reached."""
         return self._listen or str(self.directory)
+
+    def allow(self, rule: str) -> None:
+        """Put a rule of who may connect before the others."""
+        path = self.data / "pg_hba.conf"
+        path.write_text(f"{rule}\n{path.read_text()}")
+        self.run("SELECT pg_reload_conf()")
 
     def url(self, database: str = "postgres", user: str = "owner", **more: str) -> str:
         """Return the URL of a database of it."""

@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 from irdaemon.config.checking import ConfigError
 from irdaemon.index.backend import IndexBackend
+from irdaemon.index.backends.state import BackendAdmin
 
 # By scheme: the module that makes it, imported when one is configured, and the extra it needs.
 _ENGINES: Mapping[str, tuple[str, str]] = {
@@ -19,11 +20,15 @@ _ENGINES: Mapping[str, tuple[str, str]] = {
 }
 
 
-class Engine(Protocol):
+class BackendModule(Protocol):
     """A module that makes backends."""
 
     def make(self, url: str, password: str | None) -> IndexBackend:
         """Return the backend of a URL; `password` takes the place of the one in it."""
+        ...
+
+    def make_admin(self, url: str, password: str | None) -> BackendAdmin:
+        """Return what a backend is looked after with."""
         ...
 
 
@@ -33,17 +38,24 @@ def make_backend(url: str, password_env: str = "") -> IndexBackend:
     The password may be in the variable of the environment that `password_env` names. Raises
     ConfigError, which does not show a password.
     """
-    password = os.environ.get(password_env) if password_env else None
-    if password_env and password is None:
+    return engine_of(url).make(url, _password(url, password_env))
+
+
+def make_admin(url: str, password_env: str = "") -> BackendAdmin:
+    """Return what the backend of a URL is looked after with, as for `make_backend`."""
+    return engine_of(url).make_admin(url, _password(url, password_env))
+
+
+def _password(url: str, variable: str) -> str | None:
+    if variable and variable not in os.environ:
         raise ConfigError(
-            f"the password of the backend {shown(url)} is to be in ${password_env}, which is not"
-            " set",
-            f"set {password_env} where the daemon is started",
+            f"the password of the backend {shown(url)} is to be in ${variable}, which is not set",
+            f"set {variable} where the daemon is started",
         )
-    return engine_of(url).make(url, password)
+    return os.environ[variable] if variable else None
 
 
-def engine_of(url: str) -> Engine:
+def engine_of(url: str) -> BackendModule:
     """Return the module for the scheme of a URL. Raises ConfigError."""
     scheme = url.partition(":")[0]
     if "://" not in url or scheme not in _ENGINES:
@@ -51,7 +63,7 @@ def engine_of(url: str) -> Engine:
         raise ConfigError(f"no backend has the scheme {scheme!r}", f"known: {known}")
     module, extra = _ENGINES[scheme]
     try:
-        return cast(Engine, importlib.import_module(module))
+        return cast(BackendModule, importlib.import_module(module))
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("irdaemon"):
             raise

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
 from irdaemon.index.backends.postgres import asking
+from irdaemon.index.backends.postgres.admin import PostgresAdmin
 from irdaemon.index.backends.postgres.connections import Connection, Connections, Server
 from irdaemon.index.backends.postgres.filters import FieldValues
 from irdaemon.index.backends.postgres.finding import find
@@ -18,6 +19,7 @@ from irdaemon.index.backends.postgres.writing import (
     drop_corpus,
     tidy,
 )
+from irdaemon.index.backends.state import BackendAdmin
 
 Result = TypeVar("Result")
 
@@ -37,16 +39,20 @@ def make(url: str, password: str | None) -> IndexBackend:
     return PostgresBackend(Server.of(url, password))
 
 
+def make_admin(url: str, password: str | None) -> BackendAdmin:
+    """Return what a backend is looked after with."""
+    return PostgresAdmin(Server.of(url, password))
+
+
 class PostgresBackend:
     """Keep corpora in a PostgreSQL, written through its primary and read from any standby."""
 
     def __init__(self, server: Server, hnsw_above: int = HNSW_ABOVE):
         self.server = server
         self._hnsw_above = hnsw_above or 1 << 62
-        several = "," in str(server.parameters.get("host") or "")
-        near = {"target_session_attrs": "prefer-standby", "load_balance_hosts": "random"}
-        self._reading = Connections(server, near if several else {})
-        self._writing = Connections(server, {"target_session_attrs": "read-write"})
+        several = len(server.hosts()) > 1
+        self._reading = Connections(server, ("standby", "any") if several else ("any",))
+        self._writing = Connections(server, ("read-write",))
         self._values: dict[tuple[int, int], FieldValues] = {}
         self._fences: dict[str, int] = {}
 

@@ -4,44 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import psycopg
 from psycopg import sql
 
 from irclient.errors import Unavailable
 from irdaemon.index.backends.postgres.connections import Connection, Connections, Server
+from irdaemon.index.backends.postgres.host_state import (
+    corpus_sizes,
+    format_of,
+    look_at_host,
+)
 from irdaemon.index.backends.postgres.schema import FORMAT, LEAST, MIGRATIONS, READ, WRITE
+from irdaemon.index.backends.state import BackendState, CheckLine, CorpusSize, HostState
 
 READER, WRITER = "irdaemon_reader", "irdaemon_writer"
 
 _PATIENCE_S = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class BackendState:
-    """What `check` found: each line with whether it is as it should be."""
-
-    server: str
-    lines: tuple[tuple[bool, str], ...]
-
-    @property
-    def ok(self) -> bool:
-        """Return whether all is as it should be."""
-        return all(good for good, _ in self.lines)
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusSize:
-    """What a corpus takes: rows, and bytes on the server; `changed` in Unix seconds."""
-
-    corpus: str
-    generation: int
-    artifacts: int
-    records: int
-    postings: int
-    size: int
-    changed: float
 
 
 class PostgresAdmin:
@@ -49,7 +28,22 @@ class PostgresAdmin:
 
     def __init__(self, server: Server):
         self._server = server
-        self._connections = Connections(server, {"target_session_attrs": "read-write"})
+        self._connections = Connections(server, ("read-write",))
+
+    def check(self) -> BackendState:
+        """Look at every host of the URL: whether it answers, and can be searched and written."""
+        hosts = [look_at_host(host) for host in self._server.hosts()]
+        if len(hosts) > 1 and not any(host.writable for host in hosts):
+            lines = CheckLine(False, "none of the hosts takes writes", "promote a standby")
+            hosts.append(HostState(str(self._server), (lines,)))
+        return BackendState(str(self._server), tuple(hosts))
+
+    def stats(self) -> tuple[CorpusSize, ...]:
+        """Return what each corpus takes. Raises Unavailable."""
+        try:
+            return self._connections.run(corpus_sizes, _PATIENCE_S)
+        finally:
+            self._connections.close()
 
     def migrate(self, roles: Sequence[tuple[str, bool]] = ((READER, False), (WRITER, True))) -> int:
         """Bring the tables to the present format, in one transaction; return it.
@@ -88,15 +82,6 @@ class PostgresAdmin:
             return self._connections.open(time.monotonic() + _PATIENCE_S)
         except psycopg.Error as error:
             raise self._connections.connect_error(error) from error
-
-
-def format_of(connection: Connection) -> int:
-    """Return the format of a server's tables; 0 where there are none."""
-    there = connection.execute("SELECT to_regclass('irdaemon.format')").fetchone()
-    if there is None or there[0] is None:
-        return 0
-    row = connection.execute("SELECT number FROM irdaemon.format").fetchone()
-    return int(row[0]) if row else 0
 
 
 def _vector_schema(connection: Connection) -> str:

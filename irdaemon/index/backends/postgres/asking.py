@@ -40,10 +40,10 @@ def reading(connection: Connection) -> Iterator[None]:
 
 
 def totals(connection: Connection) -> dict[str, Totals]:
-    """Return what is known of every corpus in the request's scope."""
+    """Return what is known of every corpus in the request's scope, in the order they came."""
     with reading(connection):
         rows = connection.execute(
-            "SELECT corpus, totals FROM irdaemon.corpora ORDER BY corpus", binary=True
+            "SELECT corpus, totals FROM irdaemon.corpora ORDER BY place", binary=True
         ).fetchall()
     return {corpus: unpacked_totals(data) for corpus, data in rows}
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index.backends.postgres.packing import bytes_of, digest_of, text_of
-from irdaemon.index.backends.postgres.space import Space
+from irdaemon.index.backends.postgres.space import SpaceTables
 
 # A value by its field and a digest of it.
 Key = tuple[int, bytes]
@@ -23,7 +23,7 @@ KIND = ""
 class Coder:
     """Give the values of one space their codes, and count how many records have each."""
 
-    def __init__(self, space: Space):
+    def __init__(self, space: SpaceTables):
         self._space = space
         rows = (
             []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import random
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,10 +21,12 @@ from irdaemon.runtime.deadline import time_left, too_late
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 
-# A server that is there answers a connection within this; libpq knows whole seconds, from 2 on.
+# A server that is there answers a connection within this.
 _CONNECT_S = 3
 # After a failure others are told of it for so long, instead of waiting for the same.
 _FAILED_FOR_S = 1.0
+# Of several hosts one that failed is asked last for so long.
+_DOWN_FOR_S = 5.0
 # Idle connections kept, and after how long each is made anew, so that load spreads over servers.
 _KEPT_IDLE = 16
 _KEPT_FOR_S = 300.0
@@ -71,12 +75,27 @@ class Server:
         try:
             parameters = conninfo_to_dict(url)
         except psycopg.ProgrammingError:
+            parameters = {"port": "none"}
+        ports = str(parameters.get("port") or "").split(",")
+        # Where a password has signs that end it, its rest is taken for something else.
+        odd = any(port and not port.isdigit() for port in ports)
+        if odd or set("@/") & set(str(parameters.get("dbname") or "")):
             raise ConfigError(
                 "the URL of the backend is not one that PostgreSQL understands",
                 "postgresql://user@host:5432/database; in names and passwords write @ as %40,"
                 " / as %2F, : as %3A",
-            ) from None
+            )
         return cls({**parameters, "password": password} if password is not None else parameters)
+
+    def hosts(self) -> list[Server]:
+        """Return a server of each host."""
+        names = str(self.parameters.get("host") or "").split(",")
+        ports = str(self.parameters.get("port") or "").split(",")
+        ports = ports * len(names) if len(ports) == 1 else ports
+        every = [{"host": n, "port": p} for n, p in zip(names, ports, strict=False)]
+        given = [{name: value for name, value in each.items() if value} for each in every]
+        plain = {k: v for k, v in self.parameters.items() if k not in ("host", "port")}
+        return [Server({**plain, **each}) for each in given]
 
     def __repr__(self) -> str:
         return str(self)
@@ -91,11 +110,17 @@ class Server:
 
 
 class Connections:
-    """Connections to a server, as `attributes` have it chosen among several hosts."""
+    """Connections to a server of one or several hosts.
 
-    def __init__(self, server: Server, attributes: Mapping[str, str]):
+    `kinds` are the kinds of session that are looked for, the best first, by the names that libpq
+    has for them (`target_session_attrs`). Of several hosts any will do, but for one that is known
+    to be down.
+    """
+
+    def __init__(self, server: Server, kinds: Sequence[str]):
         self.server = server
-        self._attributes = attributes
+        self._hosts, self._kinds = server.hosts(), kinds
+        self._down: dict[str, float] = {}
         self._idle: deque[BoundedConnection] = deque()
         self._failed: tuple[float, IRError] | None = None
 
@@ -114,8 +139,8 @@ class Connections:
             except psycopg.Error as error:
                 broken = connection.broken or connection.closed
                 connection.close()
-                tries += fresh or not broken
-                again = (broken or _is_passing(error)) and tries < _TRIES
+                tries += not broken
+                again = (_is_passing(error) and tries < _TRIES) if not broken else not fresh
                 if not again or isinstance(error, Silent) or time.monotonic() >= until:
                     raise self.error_of(error) from error
             except BaseException:
@@ -127,16 +152,16 @@ class Connections:
 
     def open(self, until: float) -> BoundedConnection:
         """Return a new connection, before anything about its schema is known."""
-        left = until - time.monotonic()
-        connect_s = str(max(2, min(_CONNECT_S, int(left))) if left < _CONNECT_S else _CONNECT_S)
-        parameters = {"application_name": "irdaemon", **_TCP, "connect_timeout": connect_s}
-        connection = BoundedConnection.connect(
-            autocommit=True,
-            prepare_threshold=None,
-            **{**parameters, **self.server.parameters, **self._attributes},
-        )
-        connection.made, connection.until = time.monotonic(), until
-        return connection
+        errors: list[psycopg.Error] = []
+        for host, attributes in self._attempts():
+            if errors and time.monotonic() >= until:
+                break
+            try:
+                return _connected(host, attributes, until)
+            except psycopg.Error as error:
+                self._down[str(host)] = time.monotonic() + _DOWN_FOR_S
+                errors.append(error)
+        raise errors[-1]
 
     def close(self) -> None:
         """Close those that are idle."""
@@ -165,6 +190,12 @@ class Connections:
             " runs; `irdaemon backend check` tries again",
         )
 
+    def _attempts(self) -> list[tuple[Server, str]]:
+        now = time.monotonic()
+        hosts = random.sample(self._hosts, len(self._hosts))
+        hosts.sort(key=lambda host: self._down.get(str(host), now) > now)
+        return [(host, kind) for kind in self._kinds for host in hosts]
+
     def _take(self, until: float) -> tuple[BoundedConnection, bool]:
         while self._idle:
             connection = self._idle.pop()
@@ -187,6 +218,9 @@ class Connections:
         except IRError as error:
             connection.close()
             raise self._fails(error) from error
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _fails(self, error: IRError) -> IRError:
@@ -199,6 +233,19 @@ class Connections:
             self._idle.append(connection)
         else:
             connection.close()
+
+
+def _connected(host: Server, kind: str, until: float) -> BoundedConnection:
+    """Return a connection to one host. libpq counts in seconds, from two on."""
+    left = min(until - time.monotonic(), _CONNECT_S)
+    wanted = {"target_session_attrs": kind, "connect_timeout": str(max(2, math.ceil(left)))}
+    connection = BoundedConnection.connect(
+        autocommit=True,
+        prepare_threshold=None,
+        **{"application_name": "irdaemon", **_TCP, **host.parameters, **wanted},
+    )
+    connection.made, connection.until = time.monotonic(), until
+    return connection
 
 
 def check_format(connection: Connection, server: Server) -> None:

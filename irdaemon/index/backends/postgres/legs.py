@@ -43,7 +43,7 @@ _NEAREST = """
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class LegRecords:
     """The records that a query needs, the artifacts that it names, and how many are eligible."""
 
     records: Sequence[int]
@@ -53,14 +53,14 @@ class Chosen:
 
 def legs(
     view: CorpusView, wanted: Wanted, condition: sql.Composable | None, hnsw_above: int
-) -> Chosen:
+) -> LegRecords:
     """Return the records near the top of either leg, and those of what the query names."""
     graph = condition is None and view.totals.n_embedded >= hnsw_above
     near: Nearness | None = Nearness.of(view, wanted, graph=graph)
     while near:
         rows = _asked(view, wanted, near, condition)
         near = near.wider([distance for part, _, distance in rows if part == _DENSE], wanted.depth)
-    return Chosen(
+    return LegRecords(
         sorted({number for part, number, _ in rows if part in (_LEXICAL, _DENSE, _NAMED)}),
         sorted({number for part, number, _ in rows if part == _CALLED}),
         next(number for part, number, _ in rows if part == _COUNT),

@@ -13,7 +13,7 @@ import numpy as np
 from irdaemon.index.backends.postgres.coding import Coder
 from irdaemon.index.backends.postgres.connections import Connection
 from irdaemon.index.backends.postgres.packing import SURFACE_BITS, bytes_of, unpacked
-from irdaemon.index.backends.postgres.space import Space
+from irdaemon.index.backends.postgres.space import SpaceTables
 from irdaemon.index.backends.postgres.streams import copy_vectors
 
 _AT_ONCE = 1_000
@@ -23,7 +23,7 @@ _FORM = "="
 _TERMS = 5
 
 
-def remove_artifacts(space: Space, coder: Coder, gone: Sequence[int]) -> set[int]:
+def remove_artifacts(space: SpaceTables, coder: Coder, gone: Sequence[int]) -> set[int]:
     """Remove artifacts with all of their records; return the terms of their names."""
     named: set[int] = set()
     for start in range(0, len(gone), _AT_ONCE):
@@ -48,7 +48,7 @@ def remove_artifacts(space: Space, coder: Coder, gone: Sequence[int]) -> set[int
     return named
 
 
-def _remove_postings(space: Space, firsts: Sequence[int], lasts: Sequence[int]) -> None:
+def _remove_postings(space: SpaceTables, firsts: Sequence[int], lasts: Sequence[int]) -> None:
     rows = space.run(
         "SELECT t.record, t.row FROM unnest(%s::bigint[], %s::bigint[]) AS r (a, b)"
         " JOIN {table} AS t ON t.space = %s AND t.record BETWEEN r.a AND r.b",
@@ -70,7 +70,7 @@ def _remove_postings(space: Space, firsts: Sequence[int], lasts: Sequence[int]) 
         )
 
 
-def add_late_vectors(space: Space, vectors: Mapping[bytes, bytes]) -> None:
+def add_late_vectors(space: SpaceTables, vectors: Mapping[bytes, bytes]) -> None:
     """Add the vectors of records that had none, by their digests."""
     digests = iter(vectors)
     while some := list(islice(digests, _AT_ONCE)):
@@ -103,7 +103,7 @@ def add_words(connection: Connection, ledger: int, words: Mapping[str, int]) -> 
         )
 
 
-def count_terms(space: Space, df: Mapping[int, int]) -> None:
+def count_terms(space: SpaceTables, df: Mapping[int, int]) -> None:
     """Note how many records hold each of some terms."""
     if not space.made:
         space.run(

@@ -34,6 +34,7 @@ CREATE TABLE irdaemon.spaces (
 );
 CREATE TABLE irdaemon.corpora (
     corpus text PRIMARY KEY,
+    place int GENERATED ALWAYS AS IDENTITY,
     space int NOT NULL UNIQUE REFERENCES irdaemon.spaces,
     ledger int NOT NULL REFERENCES irdaemon.ledgers,
     generation bigint NOT NULL,

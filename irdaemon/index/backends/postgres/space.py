@@ -13,7 +13,7 @@ from irdaemon.index.backends.postgres.packing import COPY_END, COPY_HEADER, copi
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class SpaceTables:
     """Where the rows of a corpus lie. `made` is whether this transaction makes it."""
 
     connection: Connection

@@ -17,7 +17,7 @@ from irdaemon.index.backends.postgres.packing import (
     packed,
     unpacked,
 )
-from irdaemon.index.backends.postgres.space import Space
+from irdaemon.index.backends.postgres.space import SpaceTables
 from irdaemon.index.rows import name_key
 from irdaemon.source.asset_types import FIELD, asset_type
 
@@ -26,7 +26,7 @@ _AT_ONCE = 500
 
 
 def copy_streams(
-    space: Space,
+    space: SpaceTables,
     coder: Coder,
     artifacts: Iterable[SentArtifact],
     records: Iterable[SentRecord],
@@ -51,7 +51,7 @@ def _packed_fields(data: bytes) -> dict[str, bytes]:
     return {str(name): packed(value) for name, value in fields.items()}
 
 
-def _copy_artifacts(space: Space, artifacts: Sequence[SentArtifact]) -> None:
+def _copy_artifacts(space: SpaceTables, artifacts: Sequence[SentArtifact]) -> None:
     space.copy_rows(
         "artifacts",
         "artifact, id_key, name_key, row, stored",
@@ -73,7 +73,7 @@ def _copy_artifacts(space: Space, artifacts: Sequence[SentArtifact]) -> None:
 
 
 def _copy_records(
-    space: Space,
+    space: SpaceTables,
     coder: Coder,
     records: Sequence[SentRecord],
     of_artifact: Sequence[dict[str, bytes]],
@@ -111,7 +111,9 @@ def _stored(record: SentRecord) -> tuple[str, str, str, bool]:
     return (*record.label, record.text[len(record.row[3]) :] if begins else record.text, begins)
 
 
-def _copy_vectors(space: Space, numbers: Sequence[int], records: Sequence[SentRecord]) -> None:
+def _copy_vectors(
+    space: SpaceTables, numbers: Sequence[int], records: Sequence[SentRecord]
+) -> None:
     both = list(zip(numbers, records, strict=True))
     copy_vectors(space, {n: each.vector for n, each in both if each.vector is not None})
     space.copy_rows(
@@ -122,7 +124,7 @@ def _copy_vectors(space: Space, numbers: Sequence[int], records: Sequence[SentRe
     )
 
 
-def copy_vectors(space: Space, vectors: dict[int, bytes]) -> None:
+def copy_vectors(space: SpaceTables, vectors: dict[int, bytes]) -> None:
     """Add the vectors of records, by their numbers."""
     if vectors and space.dim:
         values = np.frombuffer(b"".join(vectors.values()), np.float32).reshape(-1, space.dim)
@@ -130,7 +132,7 @@ def copy_vectors(space: Space, vectors: dict[int, bytes]) -> None:
         space.copy_columns("vectors", "record, vector", [("i8", numbers), ("f4", values)])
 
 
-def _copy_postings(space: Space, numbers: Any, records: Sequence[SentRecord]) -> None:
+def _copy_postings(space: SpaceTables, numbers: Any, records: Sequence[SentRecord]) -> None:
     sizes = np.array([len(each.row[6]) // 4 for each in records])
     terms = np.frombuffer(b"".join(each.row[6] for each in records), np.int32)
     counts = np.frombuffer(b"".join(each.row[7] for each in records), np.float32)

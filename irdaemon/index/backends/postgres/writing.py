@@ -20,7 +20,7 @@ from irdaemon.index.backends.postgres.removal import (
     erase_words,
     remove_artifacts,
 )
-from irdaemon.index.backends.postgres.space import Space
+from irdaemon.index.backends.postgres.space import SpaceTables
 from irdaemon.index.backends.postgres.streams import copy_streams
 
 # The channel on which a new generation is told.
@@ -59,7 +59,7 @@ def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> i
                 "it has to be sent whole",
             )
         if delta.base and row:
-            _change(Space(connection, row[2], row[3], made=False), delta, ledger)
+            _change(SpaceTables(connection, row[2], row[3], made=False), delta, ledger)
         else:
             _send_whole(connection, delta, ledger, hnsw_above)
         _tell(connection, delta)
@@ -116,7 +116,7 @@ def _locked_ledger(connection: Connection, identity: str) -> int:
     return int(row[0])
 
 
-def _change(space: Space, delta: IndexDelta, ledger: int) -> None:
+def _change(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
     coder = Coder(space)
     named = remove_artifacts(space, coder, delta.gone)
     copy_streams(space, coder, delta.artifacts, delta.records)
@@ -135,7 +135,7 @@ def _send_whole(connection: Connection, delta: IndexDelta, ledger: int, hnsw_abo
         "SELECT irdaemon.create_space(%s, %s)", (totals.corpus, totals.dim)
     ).fetchone()
     assert row is not None
-    space = Space(connection, row[0], totals.dim, made=True)
+    space = SpaceTables(connection, row[0], totals.dim, made=True)
     coder = Coder(space)
     copy_streams(space, coder, delta.artifacts, delta.records)
     coder.finish()
@@ -148,7 +148,7 @@ def _send_whole(connection: Connection, delta: IndexDelta, ledger: int, hnsw_abo
     erase_words(connection, ledger, None)
 
 
-def _note(space: Space, delta: IndexDelta, ledger: int) -> None:
+def _note(space: SpaceTables, delta: IndexDelta, ledger: int) -> None:
     """Have the corpus searched in this space, as of the delta's generation."""
     totals = delta.totals
     space.connection.execute(

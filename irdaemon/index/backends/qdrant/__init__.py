@@ -14,17 +14,29 @@ import msgpack
 from irclient.errors import Unavailable
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
 from irdaemon.index.backends.qdrant.attempts import CorpusWriting
+from irdaemon.index.backends.qdrant.corpus_state import CorpusState, among, both, equal
+from irdaemon.index.backends.qdrant.inspection import QdrantAdmin
 from irdaemon.index.backends.qdrant.points import unpacked
 from irdaemon.index.backends.qdrant.searching import CorpusSearch
 from irdaemon.index.backends.qdrant.server import BESIDE, QdrantServer, connected, records
-from irdaemon.index.backends.qdrant.state import CorpusState, among, both, equal
 from irdaemon.index.backends.qdrant.states import States, unknown
 from irdaemon.index.backends.scope import corpora_in_scope
+from irdaemon.index.backends.state import BackendAdmin
 
 T = TypeVar("T")
 
 _TRIES = 5
 _POLL_S = 0.05
+
+
+def make(url: str, password: str | None) -> IndexBackend:
+    """Return the backend that a URL names (see `server.connected`); `password` is the API key."""
+    return QdrantBackend(connected(url, password or ""))
+
+
+def make_admin(url: str, password: str | None) -> BackendAdmin:
+    """Return what a backend is looked after with."""
+    return QdrantAdmin(connected(url, password or ""))
 
 
 class QdrantBackend:
@@ -140,11 +152,6 @@ class QdrantBackend:
     def close(self) -> None:
         """Close the connection."""
         self._server.client.close()
-
-
-def make(url: str, password: str | None) -> IndexBackend:
-    """Return the backend that a URL names (see `server.connected`); `password` is the API key."""
-    return QdrantBackend(connected(url, password or ""))
 
 
 def _seen(corpus: str) -> bool:

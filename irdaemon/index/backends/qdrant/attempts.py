@@ -1,7 +1,7 @@
 """A delta in Qdrant: many requests, of which a reader sees all or nothing.
 
-Points first, the state last, deletions after it (see `state`). A delta whose sending failed is sent
-again as another attempt; what the first one left is deleted then.
+Points first, the state last, deletions after it (see `corpus_state`). A delta whose sending failed
+is sent again as another attempt; what the first one left is deleted then.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from qdrant_client import models
 
 from irdaemon.index.backend import IndexDelta, OutOfStep
+from irdaemon.index.backends.qdrant.corpus_state import CorpusState, among, both, equal
 from irdaemon.index.backends.qdrant.points import (
     DENSE,
     artifact_points,
@@ -25,7 +26,6 @@ from irdaemon.index.backends.qdrant.points import (
     word_points,
 )
 from irdaemon.index.backends.qdrant.server import BESIDE, QdrantServer, records
-from irdaemon.index.backends.qdrant.state import CorpusState, among, both, equal
 from irdaemon.index.backends.qdrant.states import States
 
 # Numbers in one filter.
@@ -135,6 +135,7 @@ class CorpusWriting:
                 "gone": tuple(delta.gone) if delta.base else (),
                 "replaced": not delta.base,
                 "generation": delta.totals.generation,
+                "changed": self.states.clock(),
                 "least_mean": min(mean, means[0]),
                 "most_mean": max(mean, means[1]),
                 "totals": packed_totals(delta.totals),

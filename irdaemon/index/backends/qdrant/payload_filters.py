@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from qdrant_client import models
 
+from irdaemon.index.backends.qdrant.corpus_state import among, equal
 from irdaemon.index.backends.qdrant.points import item_code, value_code
-from irdaemon.index.backends.qdrant.state import among, equal
 from irdaemon.index.columns import MISSING, Column
 from irdaemon.index.conditions import column_mask
 

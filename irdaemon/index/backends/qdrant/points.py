@@ -1,7 +1,7 @@
 """What is stored in Qdrant: how records, texts, words and counts are points, and how they are read.
 
-Every point names its corpus and the attempt that wrote it (see `state`). Rows travel as packed
-bytes in base64, as JSON has none; beside them stands what is filtered by.
+Every point names its corpus and the attempt that wrote it (see `corpus_state`). Rows travel as
+packed bytes in base64, as JSON has none; beside them stands what is filtered by.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ DENSE, SPARSE = "dense", "lexical"
 # What a query needs of a record; its text is left where it is.
 SEARCHED = ["record", "artifact"]
 AT_ONCE = 500
+# Of how points are made: another needs corpora to be sent whole.
+FORMAT = 1
 
 _SPACE = uuid.UUID("8a0e8f36-5f4b-4a0b-9b0f-3f6f0c6d1c55")
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from qdrant_client import models
 
 from irdaemon.index.backend import Found, Totals, Wanted
+from irdaemon.index.backends.qdrant.corpus_state import CorpusState, among, both, equal
 from irdaemon.index.backends.qdrant.payload_filters import conditions
 from irdaemon.index.backends.qdrant.points import (
     DENSE,
@@ -26,7 +27,6 @@ from irdaemon.index.backends.qdrant.points import (
     word_id,
 )
 from irdaemon.index.backends.qdrant.server import BESIDE, QdrantServer, records
-from irdaemon.index.backends.qdrant.state import CorpusState, among, both, equal
 from irdaemon.index.lexical import K1, B, Lexical
 from irdaemon.index.rows import Rows
 

@@ -17,9 +17,9 @@ from qdrant_client import models
 
 from irclient.errors import NotFound
 from irdaemon.index.backend import LeaseLost
+from irdaemon.index.backends.qdrant.corpus_state import CorpusState, equal
 from irdaemon.index.backends.qdrant.points import point_id
 from irdaemon.index.backends.qdrant.server import STATES, QdrantServer
-from irdaemon.index.backends.qdrant.state import CorpusState, equal
 
 LEASE_S = 15.0
 _TRIES = 3

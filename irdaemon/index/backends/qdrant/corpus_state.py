@@ -34,7 +34,7 @@ class CorpusState:
     last attempt there was, `committed` the last that is part of the corpus, `failed` those before
     it that are not, `epoch` the one that sent the corpus whole. `gone` are row numbers of artifacts
     that went with the last attempt and may not be deleted yet, `replaced` is whether points before
-    the epoch may not be.
+    the epoch may not be. `changed` is when the generation was made.
     `least_mean` and `most_mean` are the mean lengths that the stored weights were made with.
     `totals` is empty for a corpus that is not there.
     """
@@ -52,6 +52,7 @@ class CorpusState:
     gone: tuple[int, ...] = ()
     replaced: bool = False
     generation: int = 0
+    changed: float = 0.0
     least_mean: float = 0.0
     most_mean: float = 0.0
     totals: str = ""
