@@ -133,7 +133,7 @@ class CorpusWriting:
                 "epoch": epoch,
                 "failed": begun.failed if delta.base else (),
                 "gone": tuple(delta.gone) if delta.base else (),
-                "replaced": not delta.base,
+                "replaced": not delta.base and begun.begun > 1,
                 "generation": delta.totals.generation,
                 "changed": self.states.clock(),
                 "least_mean": min(mean, means[0]),
@@ -145,7 +145,7 @@ class CorpusWriting:
     # -- what a delta replaced -------------------------------------------------------------------
 
     def _sweep(self, before: CorpusState, done: CorpusState, delta: IndexDelta) -> None:
-        if not delta.base:
+        if done.replaced:
             dims = {done.known.dim, before.known.dim} if before.totals else {done.known.dim}
             self._delete_replaced(done, dims)
         for terms in in_batches(delta.df if delta.base else (), _NAMED):

@@ -112,4 +112,4 @@ def among(key: str, values: Any) -> Any:
 
 def both(one: Any, *others: Any) -> Any:
     """Return the filter that asks for a filter and for further conditions."""
-    return models.Filter(must=[one, *others])
+    return models.Filter(must=[*others, one])
