@@ -1,5 +1,6 @@
 """Corpora in a backend without a ledger behind them: artifacts and records made up by the tests."""
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import msgpack
@@ -73,6 +74,7 @@ class MadeCorpus:
         self.generation = generation
         self.last = 0
         self.sent = False
+        self.counts = Counter()
 
     def totals(self):
         records = [each for item in self.items.values() for each in item.records()]
@@ -124,6 +126,36 @@ class MadeCorpus:
             artifacts=[item.artifact() for item in sent],
             records=[record for item in sent for record in item.records()],
             words={word_of(term): term for term in {*(t for t in changed if now.get(t)), *named}},
+            df=changed,
+        )
+
+    def small_delta(self, fence, item):
+        """Add one item of one text, without a look at all the others; return the delta."""
+        before, previous = self.counts.copy(), self.generation
+        self.counts.update(item.texts[0].keys())
+        self.generation += 1
+        changed = {term: n for term, n in self.counts.items() if n != before[term]}
+        totals = Totals(
+            corpus=self.name,
+            kind="made",
+            ledger=self.ledger,
+            holder=HOLDER,
+            generation=self.generation,
+            embedder="made",
+            dim=DIM,
+            recipe="r",
+            n_artifacts=self.generation,
+            n_records=self.generation,
+            n_embedded=self.generation,
+            mean_length=2.0,
+        )
+        return IndexDelta(
+            totals=totals,
+            base=previous,
+            fence=fence,
+            artifacts=[item.artifact()],
+            records=list(item.records()),
+            words={word_of(term): term for term in changed},
             df=changed,
         )
 

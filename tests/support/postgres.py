@@ -82,7 +82,7 @@ class PostgresServer:
         self.data = (disk or self.directory) / "data"
         self.port = _free_port() if tcp else PORT
         self._listen = "127.0.0.1" if tcp else ""
-        self._options = options
+        self.options = options
         self._process: subprocess.Popen | None = None
         atexit.register(self.remove)
         if os.geteuid() == 0:
@@ -103,7 +103,7 @@ class PostgresServer:
             [
                 *(programs() / "postgres", "-D", self.data, "-h", self._listen),
                 *("-k", self.directory, "-p", str(self.port)),
-                *("-c", "max_connections=60", "-c", "shared_buffers=64MB", *self._options),
+                *("-c", "max_connections=60", "-c", "shared_buffers=64MB", *self.options),
             ],
             cwd=self.directory,
             stdout=log,
@@ -114,6 +114,23 @@ class PostgresServer:
         log.close()
         self._until_ready()
         return self
+
+    def standby(self, *options: str) -> "PostgresServer":
+        """Return a running standby of this server."""
+        made = PostgresServer(*options, data=False)
+        run(
+            *("pg_basebackup", "-h", self.host, "-p", str(self.port), "-U", "owner"),
+            *("-D", str(made.data), "-R", "-X", "stream", "-c", "fast"),
+            cwd=made.directory,
+        )
+        return made.start()
+
+    def kill(self) -> None:
+        """End all of its processes at once, as when the machine loses power."""
+        self.signal_all(signal.SIGKILL)
+        if self._process:
+            self._process.wait(30)
+            self._process = None
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """Stop it: at once as after a crash, unless told otherwise."""
@@ -178,6 +195,12 @@ class PostgresServer:
                 return
             signal.sigtimedwait([], 0.02)
         raise AssertionError((self.directory / "log").read_text())
+
+
+def url_of(servers: list[PostgresServer], database: str, user: str) -> str:
+    """Return the URL of a database on several servers."""
+    hosts, ports = [each.host for each in servers], [str(each.port) for each in servers]
+    return f"postgresql://{user}@/{database}?host={','.join(hosts)}&port={','.join(ports)}"
 
 
 @functools.cache

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
+from urllib.parse import parse_qsl
 
 from irdaemon.config.checking import ConfigError
 from irdaemon.index.backend import IndexBackend
+from irdaemon.index.backends.placement import PlacedBackend
 from irdaemon.index.backends.state import BackendAdmin
 
 # By scheme: the module that makes it, imported when one is configured, and the extra it needs.
@@ -32,18 +33,21 @@ class BackendModule(Protocol):
         ...
 
 
-def make_backend(url: str, password_env: str = "") -> IndexBackend:
-    """Return the backend of a URL; nothing is asked of its server yet.
+def make_backend(url: str | Sequence[str], password_env: str = "") -> IndexBackend:
+    """Return the backend of a URL, or of several servers that corpora are placed on.
 
-    The password may be in the variable of the environment that `password_env` names. Raises
-    ConfigError, which does not show a password.
+    Nothing is asked of a server yet. The password may be in the variable of the environment that
+    `password_env` names. Raises ConfigError, which does not show a password.
     """
-    return engine_of(url).make(url, _password(url, password_env))
+    if isinstance(url, str):
+        return backend_module(url).make(url, _password(url, password_env))
+    servers = {shown(each): make_backend(each, password_env) for each in url}
+    return PlacedBackend(servers) if len(servers) > 1 else next(iter(servers.values()))
 
 
 def make_admin(url: str, password_env: str = "") -> BackendAdmin:
     """Return what the backend of a URL is looked after with, as for `make_backend`."""
-    return engine_of(url).make_admin(url, _password(url, password_env))
+    return backend_module(url).make_admin(url, _password(url, password_env))
 
 
 def _password(url: str, variable: str) -> str | None:
@@ -55,7 +59,7 @@ def _password(url: str, variable: str) -> str | None:
     return os.environ[variable] if variable else None
 
 
-def engine_of(url: str) -> BackendModule:
+def backend_module(url: str) -> BackendModule:
     """Return the module for the scheme of a URL. Raises ConfigError."""
     scheme = url.partition(":")[0]
     if "://" not in url or scheme not in _ENGINES:
@@ -74,10 +78,12 @@ def engine_of(url: str) -> BackendModule:
 
 
 def shown(url: str) -> str:
-    """Return a URL without what may be secret in it: password, query and fragment."""
+    """Return a URL without what may be secret in it: password, fragment, and all but the hosts."""
     scheme, _, rest = url.partition("://")
-    place = re.split(r"[?#]", rest)[0]
+    place, _, query = rest.partition("#")[0].partition("?")
     # A password may hold a slash or an @ that was not written as it should be.
     before, at, behind = place.rpartition("@")
     user = before.split(":")[0].split("/")[0]
-    return f"{scheme}://{user}{at}{behind}"
+    hosts = [(name, value) for name, value in parse_qsl(query) if name in ("host", "port")]
+    more = "?" + "&".join(f"{name}={value}" for name, value in hosts) if hosts else ""
+    return f"{scheme}://{user}{at}{behind}{more}"

@@ -70,7 +70,7 @@ def test_a_url_that_is_none_is_refused_without_a_word_of_it(url):
         ("postgresql://me:secret@host/db", "postgresql://me@host/db"),
         ("postgresql://me:se/cr@et@host/db?password=x", "postgresql://me@host/db"),
         ("postgresql://host:1,other:2/db#x", "postgresql://host:1,other:2/db"),
-        ("postgresql:///db", "postgresql:///db"),
+        ("postgresql:///db?password=x&host=/a,/b&port=1", "postgresql:///db?host=/a,/b&port=1"),
     ],
 )
 def test_a_url_is_shown_without_what_may_be_secret_in_it(url, is_shown):
