@@ -6,6 +6,7 @@ where the tests run as root.
 
 import atexit
 import contextlib
+import ctypes
 import functools
 import importlib.util
 import os
@@ -24,6 +25,7 @@ from irdaemon.index.backends.postgres.connections import Server
 
 NOBODY = 65534
 PORT = 5432
+_PR_SET_PDEATHSIG = 1
 _TEMPLATE = "migrated"
 _FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off")
 
@@ -70,6 +72,12 @@ def _as_nobody() -> dict:
     return {**clean, "user": NOBODY, "group": NOBODY, "extra_groups": []}
 
 
+def _end_with_parent() -> None:
+    """Have this process end with the one that started it, however that ends. Linux only."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
+
+
 class PostgresServer:
     """A server with its data in a directory of its own, reached by a socket there."""
 
@@ -109,6 +117,7 @@ class PostgresServer:
             stdout=log,
             stderr=log,
             start_new_session=True,
+            preexec_fn=_end_with_parent,
             **_as_nobody(),
         )
         log.close()

@@ -81,7 +81,9 @@ def shown(url: str) -> str:
     """Return a URL without what may be secret in it: password, fragment, and all but the hosts."""
     scheme, _, rest = url.partition("://")
     place, _, query = rest.partition("#")[0].partition("?")
-    # A password may hold a slash or an @ that was not written as it should be.
+    # A password may hold signs that were not written as they should be.
+    if "@" in rest and "@" not in place:
+        return f"{scheme}://..."
     before, at, behind = place.rpartition("@")
     user = before.split(":")[0].split("/")[0]
     hosts = [(name, value) for name, value in parse_qsl(query) if name in ("host", "port")]

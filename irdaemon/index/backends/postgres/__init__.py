@@ -10,7 +10,7 @@ from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, 
 from irdaemon.index.backends.postgres import asking
 from irdaemon.index.backends.postgres.admin import PostgresAdmin
 from irdaemon.index.backends.postgres.connections import Connection, Connections, Server
-from irdaemon.index.backends.postgres.filters import FieldValues
+from irdaemon.index.backends.postgres.filters import KeptValues
 from irdaemon.index.backends.postgres.finding import find
 from irdaemon.index.backends.postgres.leases import release_lease, take_lease
 from irdaemon.index.backends.postgres.view import SpaceGone
@@ -25,11 +25,8 @@ Result = TypeVar("Result")
 
 # From so many vectors on they are searched through a graph, where there is no filter.
 HNSW_ABOVE = 50_000
-# The most that a request waits for the server, and a write without a word from it.
+# The most that a request waits for the server.
 _READ_S = 30.0
-_WRITE_S = 120.0
-# Building a graph of a million vectors takes minutes.
-_BUILD_S = 3_600.0
 _POLLED_S = (0.005, 0.1)
 _TRIES = 3
 
@@ -53,7 +50,7 @@ class PostgresBackend:
         several = len(server.hosts()) > 1
         self._reading = Connections(server, ("standby", "any") if several else ("any",))
         self._writing = Connections(server, ("read-write",))
-        self._values: dict[tuple[int, int], FieldValues] = {}
+        self._values: KeptValues = {}
         self._fences: dict[str, int] = {}
 
     def __repr__(self) -> str:
@@ -126,14 +123,14 @@ class PostgresBackend:
 
     def apply(self, delta: IndexDelta) -> int:
         """Apply a delta in one transaction; return the corpus' generation afterwards."""
-        generation = self._write(lambda c: apply_delta(c, delta, self._hnsw_above), _BUILD_S)
-        self._write(lambda c: tidy(c, self._hnsw_above), _BUILD_S)
-        return generation
+        if self._write(lambda c: apply_delta(c, delta, self._hnsw_above)):
+            self._write(lambda c: tidy(c, self._hnsw_above))
+        return delta.totals.generation
 
     def drop(self, corpus: str, fence: int) -> None:
         """Remove a corpus. Raises LeaseLost."""
         self._write(lambda c: drop_corpus(c, corpus, fence))
-        self._write(lambda c: tidy(c, self._hnsw_above), _BUILD_S)
+        self._write(lambda c: tidy(c, self._hnsw_above))
 
     def numbers(self, corpus: str) -> Iterable[int]:
         """Yield the row numbers of the artifacts there are, ascending."""
@@ -151,5 +148,5 @@ class PostgresBackend:
     def _read(self, work: Callable[[Connection], Result]) -> Result:
         return self._reading.run(work, _READ_S)
 
-    def _write(self, work: Callable[[Connection], Result], limit_s: float = _WRITE_S) -> Result:
-        return self._writing.run(work, limit_s)
+    def _write(self, work: Callable[[Connection], Result]) -> Result:
+        return self._writing.run(work)

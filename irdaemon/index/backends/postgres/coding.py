@@ -34,6 +34,7 @@ class Coder:
         )
         self._fields = {text_of(name): field for field, name, _ in rows} or {KIND: 0}
         self._last = {field: last for field, _, last in rows} or {0: 0}
+        self._first_last = dict(self._last) if rows else {}
         self._codes: dict[Key, int] = {}
         self._more_uses: Counter[Key] = Counter()
         self._unused: list[tuple[int, int]] = []
@@ -49,7 +50,8 @@ class Coder:
         if len(self._codes) > _REMEMBERED:
             self._codes.clear()
         new = self._look_up(values.keys() - self._codes.keys())
-        self._add({key: values[key] for key in new}, uses)
+        if new:
+            self._add({key: values[key] for key in new}, uses)
         self._more_uses.update({key: n for key, n in uses.items() if key not in new})
         codes = np.zeros((len(records), len(self._fields)), np.int32)
         for row, record in zip(codes, keys, strict=True):
@@ -88,6 +90,8 @@ class Coder:
                 [code for _, code in self._unused],
                 space.number,
             )
+        if self._last == self._first_last:
+            return
         if not space.made:
             space.run("DELETE FROM {table} WHERE space = %s", "fields", space.number)
         rows = ((at, bytes_of(name), self._last[at]) for name, at in self._fields.items())
@@ -127,6 +131,8 @@ class Coder:
 
     def _count(self) -> None:
         keys = list(self._more_uses)
+        if not keys:
+            return
         self._space.run(
             "UPDATE {table} AS v SET uses = v.uses + k.n"
             " FROM unnest(%s::int[], %s::bytea[], %s::bigint[]) AS k (f, d, n)"

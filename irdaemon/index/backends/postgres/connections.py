@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -45,22 +46,36 @@ class Silent(psycopg.OperationalError):
 
 
 class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose every wait for the server ends at `until`, of time.monotonic."""
+    """A connection whose every wait for the server ends at `until`, of time.monotonic.
+
+    None is longer than `patience_s`.
+    """
 
     until = float("inf")
+    patience_s = 120.0
     made = 0.0
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         """Wait for the server. Raises Silent where it takes too long."""
-        left = max(0.0, self.until - time.monotonic())
-        if left != float("inf"):
-            timeout = left if timeout is None else min(left, timeout)
+        end = min(self.until, time.monotonic() + self.patience_s)
+        left = max(0.0, end - time.monotonic())
         try:
-            return super().wait(gen, interval, timeout)
+            return super().wait(gen, interval, left if timeout is None else min(left, timeout))
         except psycopg.OperationalError as error:
-            if time.monotonic() >= self.until:
+            if time.monotonic() >= end:
                 raise Silent("no answer in time") from error
             raise
+
+
+@contextlib.contextmanager
+def patient(connection: Connection, patience_s: float) -> Iterator[None]:
+    """Let each statement inside take so long."""
+    bounded = cast(BoundedConnection, connection)
+    before, bounded.patience_s = bounded.patience_s, patience_s
+    try:
+        yield
+    finally:
+        bounded.patience_s = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +139,7 @@ class Connections:
         self._idle: deque[BoundedConnection] = deque()
         self._failed: tuple[float, IRError] | None = None
 
-    def run(self, work: Callable[[Connection], Result], limit_s: float) -> Result:
+    def run(self, work: Callable[[Connection], Result], limit_s: float = float("inf")) -> Result:
         """Return what `work` does with a connection, within `limit_s` and the request's time.
 
         It is done again, from its beginning, where the connection turns out to be dead or the

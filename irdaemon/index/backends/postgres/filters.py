@@ -8,7 +8,7 @@ between queries; of what came since only that is read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,8 @@ from irdaemon.index.backends.postgres.packing import text_of, unpacked
 from irdaemon.index.columns import Column
 from irdaemon.index.conditions import column_mask
 
-# Spaces whose values are kept.
-_KEPT = 64
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FieldValues:
     """The distinct values of a field: `codes[i]` is the code of the column's ith record.
 
@@ -36,13 +33,18 @@ class FieldValues:
     last: int = 0
 
     def with_rows(self, rows: list[tuple[int, bytes]]) -> FieldValues:
-        """Return them with more values, ascending by code."""
-        column = self.column
+        """Return a copy with more values, ascending by code."""
+        # Other threads may be reading this one, or adding the same to it.
+        old = self.column
+        column = Column(old.codes, [*old.values], {**old.code_of}, [*old.compound])
         more = [column.code(unpacked(value)) for _, value in rows]
-        places = np.concatenate([column.codes, np.array(more, np.int32)])
-        grown = Column(places, column.values, column.code_of, column.compound)
+        grown = replace(column, codes=np.concatenate([old.codes, np.array(more, np.int32)]))
         codes = [*self.codes, *(code for code, _ in rows)]
         return FieldValues(grown, codes, codes[-1])
+
+
+# The values of fields, by number, of the space of a corpus.
+KeptValues = dict[str, tuple[int, dict[int, FieldValues]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class SpaceFields:
     connection: Connection
     space: int
     fields: Mapping[str, tuple[int, int]]
-    kept: dict[tuple[int, int], FieldValues]
+    kept: dict[int, FieldValues]
 
     def condition(self, where: Mapping[str, Any], kinds: frozenset[str]) -> sql.Composable:
         """Return the condition on `codes` of a valid filter, and of kinds that count."""
@@ -84,7 +86,7 @@ class SpaceFields:
         )
 
     def _values(self, number: int, last: int) -> FieldValues:
-        values = self.kept.get((self.space, number), FieldValues())
+        values = self.kept.get(number, FieldValues())
         if values.last < last:
             rows = self.connection.execute(
                 "SELECT code, value FROM irdaemon.field_values"
@@ -93,7 +95,7 @@ class SpaceFields:
                 binary=True,
             ).fetchall()
             values = values.with_rows(rows) if rows else values
-            self.kept[self.space, number] = values
+            self.kept[number] = values
         return values
 
 
@@ -102,12 +104,6 @@ def read_fields(
 ) -> dict[str, tuple[int, int]]:
     """Return the number and last code of fields by name, as `SpaceFields` has them."""
     return {text_of(name): (number, last) for number, name, last in rows}
-
-
-def forget_spaces(kept: dict[tuple[int, int], FieldValues], present: set[int]) -> None:
-    """Drop the values of spaces that are no longer there."""
-    for key in [key for key in tuple(kept) if key[0] not in present]:
-        kept.pop(key, None)
 
 
 def _joined(parts: list[sql.Composable], word: str, nothing: str) -> sql.Composable:

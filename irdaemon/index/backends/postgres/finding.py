@@ -8,7 +8,7 @@ import numpy as np
 
 from irdaemon.index.backend import Found, Wanted
 from irdaemon.index.backends.postgres.connections import Connection
-from irdaemon.index.backends.postgres.filters import FieldValues, SpaceFields
+from irdaemon.index.backends.postgres.filters import KeptValues, SpaceFields
 from irdaemon.index.backends.postgres.legs import legs
 from irdaemon.index.backends.postgres.packing import SURFACE_BITS, unpacked
 from irdaemon.index.backends.postgres.view import CorpusView, check_there, end_view, look_at
@@ -21,14 +21,16 @@ def find(
     connection: Connection,
     corpus: str,
     wanted: Wanted,
-    kept: dict[tuple[int, int], FieldValues],
+    kept: KeptValues,
     hnsw_above: int,
 ) -> Found:
     """Return the part of a corpus that a query needs. Raises NotFound, SpaceGone."""
     view = look_at(connection, corpus, (*wanted.ranked, *wanted.others))
-    fields = SpaceFields(connection, view.space, view.fields, kept)
     condition = None
     if wanted.where or wanted.surfaces:
+        if corpus not in kept or kept[corpus][0] != view.space:
+            kept[corpus] = (view.space, {})
+        fields = SpaceFields(connection, view.space, view.fields, kept[corpus][1])
         condition = fields.condition(wanted.where, wanted.surfaces)
     chosen = legs(view, wanted, condition, hnsw_above)
     n_eligible = view.totals.n_records if condition is None else chosen.eligible

@@ -190,9 +190,10 @@ def _statement(near: Nearness, condition: sql.Composable | None) -> sql.Composed
             (SELECT score FROM scored ORDER BY score DESC OFFSET %(depth)s - 1 LIMIT 1), 0
         ) * %(share)s
         UNION ALL SELECT {_DENSE}, record, distance FROM nearest
-        UNION ALL SELECT {_NAMED}, s.record, 0 FROM called AS c JOIN irdaemon.slots AS s
-            ON s.space = %(space)s AND s.record >= c.artifact * %(bits)s
-            AND s.record < (c.artifact + 1) * %(bits)s WHERE c.included OR {{test}}
+        UNION ALL SELECT {_NAMED}, s.record, 0 FROM called AS c CROSS JOIN LATERAL (
+            SELECT record FROM irdaemon.slots WHERE space = %(space)s
+            AND record >= c.artifact * %(bits)s AND record < (c.artifact + 1) * %(bits)s
+            AND (c.included OR {{test}}) OFFSET 0) AS s
         UNION ALL SELECT {_CALLED}, artifact, 0 FROM called
         UNION ALL SELECT {_COUNT}, {count}, 0
         """).format(test=test, eligible=only, nearest=nearest)

@@ -119,23 +119,24 @@ def count_terms(space: SpaceTables, df: Mapping[int, int]) -> None:
 def erase_words(connection: Connection, ledger: int, terms: Sequence[int] | None) -> None:
     """Remove words that no record and no name of the ledger's corpora holds, of all for None.
 
-    A ledger without corpora goes with all its words.
+    Then ledgers without corpora go, too, with all their words.
     """
+    if not (terms is None or terms):
+        return
     rows = connection.execute(
         "SELECT space FROM irdaemon.corpora WHERE ledger = %s", (ledger,)
     ).fetchall()
     spaces = [space for (space,) in rows]
-    if terms is None or terms:
-        connection.execute(
-            "DELETE FROM irdaemon.words AS w WHERE ledger = %(ledger)s"
-            + ("" if terms is None else " AND term = ANY (%(terms)s::int[])")
-            + " AND NOT EXISTS (SELECT FROM irdaemon.frequencies AS f"
-            "   WHERE f.space = ANY (%(spaces)s::int[]) AND f.term = w.term)"
-            " AND NOT EXISTS (SELECT FROM irdaemon.naming AS n"
-            "   WHERE n.space = ANY (%(spaces)s::int[]) AND n.term = w.term)",
-            {"ledger": ledger, "terms": terms, "spaces": spaces},
-        )
     connection.execute(
-        "DELETE FROM irdaemon.ledgers"
-        " WHERE ledger NOT IN (SELECT ledger FROM irdaemon.corpora WHERE ledger IS NOT NULL)"
+        "DELETE FROM irdaemon.words AS w WHERE ledger = %(ledger)s"
+        + ("" if terms is None else " AND term = ANY (%(terms)s::int[])")
+        + " AND NOT EXISTS (SELECT FROM irdaemon.frequencies AS f"
+        "   WHERE f.space = ANY (%(spaces)s::int[]) AND f.term = w.term)"
+        " AND NOT EXISTS (SELECT FROM irdaemon.naming AS n"
+        "   WHERE n.space = ANY (%(spaces)s::int[]) AND n.term = w.term)",
+        {"ledger": ledger, "terms": terms, "spaces": spaces},
     )
+    if terms is None:
+        connection.execute(
+            "DELETE FROM irdaemon.ledgers WHERE ledger NOT IN (SELECT ledger FROM irdaemon.corpora)"
+        )

@@ -139,7 +139,7 @@ BEGIN
         'artifacts (artifact)', 'artifacts (id_key)', 'artifacts (name_key)', 'naming (term)',
         'naming (artifact)', 'records (record)', 'slots (record)', 'vectors (record)',
         'waiting (digest)', 'waiting (record)',
-        'postings (term, record) INCLUDE (count, length)', 'frequencies (term)',
+        'postings (term, space, record) INCLUDE (count, length)', 'frequencies (term)',
         'field_values (field, code)'] LOOP
         part := split_part(line, ' ', 1) || '_' || made;
         EXECUTE format('CREATE INDEX ON irdaemon.%I %s', part, substr(line, strpos(line, '(')));
@@ -204,12 +204,12 @@ END $policies$;
 # the transaction only, by the policies above. The owner and a superuser are not bound by them.
 READ = """
 GRANT USAGE ON SCHEMA irdaemon TO {role};
-GRANT SELECT ON irdaemon.format, irdaemon.leases, irdaemon.ledgers, irdaemon.spaces,
-    irdaemon.corpora, irdaemon.words, irdaemon.artifacts, irdaemon.naming, irdaemon.records,
-    irdaemon.slots, irdaemon.vectors, irdaemon.waiting, irdaemon.postings, irdaemon.frequencies,
-    irdaemon.fields, irdaemon.field_values, irdaemon.roles TO {role};
+GRANT SELECT ON irdaemon.format, irdaemon.corpora, irdaemon.words, irdaemon.artifacts,
+    irdaemon.naming, irdaemon.records, irdaemon.slots, irdaemon.vectors, irdaemon.waiting, irdaemon.postings, irdaemon.frequencies,
+    irdaemon.fields, irdaemon.field_values TO {role};
 """
 WRITE = """
+GRANT SELECT ON irdaemon.leases, irdaemon.ledgers, irdaemon.spaces TO {role};
 GRANT INSERT, UPDATE, DELETE ON irdaemon.leases, irdaemon.ledgers, irdaemon.corpora,
     irdaemon.words, irdaemon.artifacts, irdaemon.naming, irdaemon.records, irdaemon.slots,
     irdaemon.vectors, irdaemon.waiting, irdaemon.postings, irdaemon.frequencies, irdaemon.fields,

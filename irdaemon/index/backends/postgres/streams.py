@@ -116,12 +116,9 @@ def _copy_vectors(
 ) -> None:
     both = list(zip(numbers, records, strict=True))
     copy_vectors(space, {n: each.vector for n, each in both if each.vector is not None})
-    space.copy_rows(
-        "waiting",
-        "record, digest",
-        ["int8", "bytea"],
-        ((number, each.row[5]) for number, each in both if each.vector is None),
-    )
+    waiting = [(number, each.row[5]) for number, each in both if each.vector is None]
+    if waiting:
+        space.copy_rows("waiting", "record, digest", ["int8", "bytea"], waiting)
 
 
 def copy_vectors(space: SpaceTables, vectors: dict[int, bytes]) -> None:

@@ -10,7 +10,7 @@ import psycopg
 from irclient.errors import NotFound
 from irdaemon.index.backend import IndexDelta, OutOfStep
 from irdaemon.index.backends.postgres.coding import Coder
-from irdaemon.index.backends.postgres.connections import Connection
+from irdaemon.index.backends.postgres.connections import Connection, patient
 from irdaemon.index.backends.postgres.leases import check_fence
 from irdaemon.index.backends.postgres.packing import packed_totals
 from irdaemon.index.backends.postgres.removal import (
@@ -27,6 +27,9 @@ from irdaemon.index.backends.postgres.streams import copy_streams
 CHANNEL = "irdaemon"
 # How long those that search may have to wait for an old space to go; else it goes another time.
 _LOCK_MS = 2_000
+# Building the graph of a million vectors takes minutes.
+_BUILD_S = 3_600.0
+_OLD = "SELECT space FROM irdaemon.spaces WHERE space NOT IN (SELECT space FROM irdaemon.corpora)"
 
 
 @contextlib.contextmanager
@@ -39,8 +42,8 @@ def write_transaction(connection: Connection) -> Iterator[None]:
         yield
 
 
-def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> int:
-    """Apply a delta; return the corpus' generation. Raises OutOfStep, LeaseLost."""
+def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> bool:
+    """Apply a delta; return whether `tidy` is due. Raises OutOfStep, LeaseLost."""
     totals = delta.totals
     with write_transaction(connection):
         check_fence(connection, totals.corpus, delta.fence)
@@ -51,7 +54,7 @@ def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> i
             (totals.corpus,),
         ).fetchone()
         if row and row[:2] == (totals.generation, ledger):
-            return totals.generation
+            return True
         if delta.base and (not row or row != (delta.base, ledger, row[2], totals.dim)):
             raise OutOfStep(
                 f"corpus {totals.corpus!r} is at generation {row[0] if row else 0} there, and the"
@@ -63,8 +66,9 @@ def apply_delta(connection: Connection, delta: IndexDelta, hnsw_above: int) -> i
         else:
             _send_whole(connection, delta, ledger, hnsw_above)
         _tell(connection, delta)
+        due = _tidy_is_due(connection, totals.n_embedded >= max(hnsw_above, 1))
         check_fence(connection, totals.corpus, delta.fence, hold=True)
-    return totals.generation
+    return due
 
 
 def drop_corpus(connection: Connection, corpus: str, fence: int) -> None:
@@ -79,13 +83,15 @@ def drop_corpus(connection: Connection, corpus: str, fence: int) -> None:
         erase_words(connection, row[0], None)
 
 
+def _tidy_is_due(connection: Connection, large: bool) -> bool:
+    row = connection.execute(f"SELECT EXISTS ({_OLD})").fetchone()
+    return large or row != (False,)
+
+
 def tidy(connection: Connection, hnsw_above: int) -> None:
     """Remove spaces that are no longer searched, and index the vectors of those that grew."""
     with write_transaction(connection):
-        old = connection.execute(
-            "SELECT space FROM irdaemon.spaces"
-            " WHERE space NOT IN (SELECT space FROM irdaemon.corpora)"
-        ).fetchall()
+        old = connection.execute(_OLD).fetchall()
     for (space,) in old:
         with contextlib.suppress(psycopg.errors.LockNotAvailable), write_transaction(connection):
             connection.execute("SELECT set_config('lock_timeout', %s, true)", (str(_LOCK_MS),))
@@ -101,7 +107,8 @@ def _index_what_grew(connection: Connection, hnsw_above: int) -> None:
             (max(hnsw_above, 1),),
         ).fetchall()
         for (space,) in grown:
-            connection.execute("SELECT irdaemon.index_vectors(%s)", (space,))
+            with patient(connection, _BUILD_S):
+                connection.execute("SELECT irdaemon.index_vectors(%s)", (space,))
 
 
 def _locked_ledger(connection: Connection, identity: str) -> int:
@@ -141,9 +148,10 @@ def _send_whole(connection: Connection, delta: IndexDelta, ledger: int, hnsw_abo
     coder.finish()
     count_terms(space, delta.df)
     add_words(connection, ledger, delta.words)
-    connection.execute("SELECT irdaemon.finish_space(%s)", (space.number,))
-    if totals.n_embedded >= max(hnsw_above, 1):
-        connection.execute("SELECT irdaemon.index_vectors(%s)", (space.number,))
+    with patient(connection, _BUILD_S):
+        connection.execute("SELECT irdaemon.finish_space(%s)", (space.number,))
+        if totals.n_embedded >= max(hnsw_above, 1):
+            connection.execute("SELECT irdaemon.index_vectors(%s)", (space.number,))
     _note(space, delta, ledger)
     erase_words(connection, ledger, None)
 

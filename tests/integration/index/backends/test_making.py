@@ -70,6 +70,7 @@ def test_a_url_that_is_none_is_refused_without_a_word_of_it(url):
         ("postgresql://me:secret@host/db", "postgresql://me@host/db"),
         ("postgresql://me:se/cr@et@host/db?password=x", "postgresql://me@host/db"),
         ("postgresql://host:1,other:2/db#x", "postgresql://host:1,other:2/db"),
+        ("postgresql://me:se?cr#et@host/db", "postgresql://..."),
         ("postgresql:///db?password=x&host=/a,/b&port=1", "postgresql:///db?host=/a,/b&port=1"),
     ],
 )
