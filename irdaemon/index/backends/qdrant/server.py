@@ -8,6 +8,7 @@ each corpus has a shard key of its own, so a query asks the shards of its corpus
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -232,13 +233,16 @@ def connected(url: str, password: str = "") -> QdrantServer:
         place = {"path": parts.path} if parts.path.strip("/") else {"location": ":memory:"}
         return QdrantServer(QdrantClient(**place), name, Placing(sharded=False))
     tls = given.pop("tls", "0") == "1"
-    client = QdrantClient(
-        url=f"{'https' if tls else 'http'}://{parts.netloc.rpartition('@')[2]}",
-        api_key=password or None,
-        timeout=_CONNECT_S,
-        check_compatibility=False,
-    )
-    return QdrantServer(client, name, _placing(name, given))
+    place = f"{'https' if tls else 'http'}://{parts.netloc.rpartition('@')[2]}"
+    return QdrantServer(_client(place, password), name, _placing(name, given))
+
+
+def _client(place: str, key: str) -> QdrantClient:
+    with warnings.catch_warnings():  # of a key that is sent in clear: the URL says so
+        warnings.simplefilter("ignore", UserWarning)
+        return QdrantClient(
+            url=place, api_key=key or None, timeout=_CONNECT_S, check_compatibility=False
+        )
 
 
 def _placing(name: str, given: dict[str, str]) -> Placing:
