@@ -13,7 +13,7 @@ which holds a new word, and asks for that word until it is found. `same` is the 
 that are answered with the same ids in the same order, and scores within 1e-4, as by the exact local
 index.
 
-PostgreSQL is a server of its own on a Unix socket, with the settings of the tests' fixture; Qdrant
+PostgreSQL is a server of its own on a Unix socket, with the settings in backends.py; Qdrant
 is its client's local mode, which is no server: it tells of the adapter, not of the engine. Writes
 engines.json; `python bench/capacity.py` prints the model of docs/scale.md from it.
 """
@@ -21,25 +21,22 @@ engines.json; `python bench/capacity.py` prints the model of docs/scale.md from 
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import ROOT, figures, keep, timed
+from backends import OPENED, Engine
+from common import figures, keep, timed
 from numpy.typing import NDArray
 from synthetic import DIM, PARTS, SentArtifacts, SentRecords, Synthetic, added_word, noise, zipf
 
 from irdaemon.discovery.discover import Models, search
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
-from irdaemon.index.backend import IndexBackend, IndexDelta
-from irdaemon.index.backends import make_backend
+from irdaemon.index.backend import IndexDelta
 from irdaemon.index.columns import Columns
 from irdaemon.index.deltas import CopyOrigin, totals_of
 from irdaemon.index.dense import make_dense
@@ -48,27 +45,14 @@ from irdaemon.index.remote import Vocabularies, remote_index
 from irdaemon.runtime.memory import resident
 from irdaemon.types import Query
 
-sys.path.insert(0, str(ROOT))  # the tests' servers
-
 CORPUS = "notes"
 ORIGIN = CopyOrigin("documents", "recipe", "bench", "bench@here")
 CLIENTS = 16
 EDITS = 20
 FILTER = {"part": 7}
-# What a server of its own would have on a machine of 8 GB; commits wait for the disk.
-POSTGRES = ("shared_buffers=2GB", "maintenance_work_mem=1GB", "max_wal_size=4GB")
 ASKED = {"unfiltered": {}, f"filtered_1_in_{PARTS}": FILTER}
 
 Ask = Callable[[str, Mapping[str, Any]], Any]
-
-
-@dataclass(frozen=True)
-class Engine:
-    """A backend, and how to tell what it takes: bytes on disk by purpose, bytes of memory."""
-
-    backend: IndexBackend
-    disk: Callable[[], Mapping[str, int]] = dict
-    memory: Callable[[], int | None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -329,69 +313,6 @@ def _share(these: Sequence[Any], those: Sequence[Any]) -> float:
     ]
     return round(sum(same) / len(same), 4)
 
-
-# -- engines -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _memory() -> Iterator[Engine]:
-    from tests.support.memory_backend import MemoryBackend
-
-    yield Engine(MemoryBackend())
-
-
-@contextmanager
-def _qdrant() -> Iterator[Engine]:
-    backend = make_backend("qdrant://:memory:")
-    yield Engine(backend)
-    backend.close()
-
-
-@contextmanager
-def _postgres() -> Iterator[Engine]:
-    from tests.support.postgres import PostgresServer
-
-    server = PostgresServer(*(each for setting in POSTGRES for each in ("-c", setting))).start()
-    try:
-        backend = make_backend(server.url(server.new_database(), "writer"))
-        yield Engine(backend, lambda: _files_of(server.data), lambda: _memory_of(server))
-        backend.close()
-    finally:
-        server.remove()
-
-
-def _files_of(data: Path) -> dict[str, int]:
-    """Return the bytes of tables and indexes, and those of the write-ahead log."""
-    sizes = {"data": 0, "wal": 0}
-    for path in data.rglob("*"):
-        if path.is_file():
-            sizes["wal" if "pg_wal" in path.parts else "data"] += path.stat().st_size
-    return sizes
-
-
-def _memory_of(server: Any) -> int:
-    """Return the memory that the server's processes hold, what they share once."""
-    own = str(server.data)
-    held = 0
-    for each in Path("/proc").iterdir():
-        if each.name.isdecimal() and _works_in(each, own):
-            lines = (each / "smaps_rollup").read_text().splitlines()
-            held += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return held << 10
-
-
-def _works_in(process: Path, directory: str) -> bool:
-    try:
-        return str((process / "cwd").readlink()) == directory
-    except OSError:
-        return False
-
-
-OPENED: dict[str, Callable[[], Any]] = {
-    "postgres": _postgres,
-    "qdrant": _qdrant,
-    "memory": _memory,
-}
 
 if __name__ == "__main__":
     main()

@@ -233,8 +233,8 @@ def connected(url: str, password: str = "") -> QdrantServer:
         place = {"path": parts.path} if parts.path.strip("/") else {"location": ":memory:"}
         return QdrantServer(QdrantClient(**place), name, Placing(sharded=False))
     tls = given.pop("tls", "0") == "1"
-    place = f"{'https' if tls else 'http'}://{parts.netloc.rpartition('@')[2]}"
-    return QdrantServer(_client(place, password), name, _placing(name, given))
+    address = f"{'https' if tls else 'http'}://{parts.netloc.rpartition('@')[2]}"
+    return QdrantServer(_client(address, password), name, _placing(name, given))
 
 
 def _client(place: str, key: str) -> QdrantClient:
