@@ -1,7 +1,8 @@
+import inspect
 import time
 
 import pytest
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
 from irclient.errors import Unavailable
@@ -146,3 +147,9 @@ def test_a_directory_or_memory_is_the_clients_local_mode(tmp_path):
         server = connected(url)
         assert not server.placing.sharded
         server.client.close()
+
+
+def test_every_request_is_one_that_the_client_has_with_parameters_that_it_names(searched):
+    for name, arguments in searched.asked:
+        known = inspect.signature(getattr(QdrantClient, name)).parameters
+        assert arguments.keys() <= known.keys() - {"kwargs"}, name
