@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,15 +23,16 @@ POSTGRES = ("shared_buffers=2GB", "maintenance_work_mem=1GB", "max_wal_size=4GB"
 
 @dataclass(frozen=True)
 class Engine:
-    """A backend, and how to tell what it takes: bytes on disk by purpose, bytes of memory."""
+    """A backend, and how to tell what it takes: bytes on disk, in memory, seconds of processors."""
 
     backend: IndexBackend
     disk: Callable[[], Mapping[str, int]] = dict
     memory: Callable[[], int | None] = lambda: None
+    cpu: Callable[[], float] = lambda: 0.0
 
 
 @contextmanager
-def _memory() -> Iterator[Engine]:
+def _in_memory() -> Iterator[Engine]:
     from tests.support.memory_backend import MemoryBackend
 
     yield Engine(MemoryBackend())
@@ -51,7 +53,12 @@ def _postgres() -> Iterator[Engine]:
     try:
         name = server.new_database()
         backend = make_backend(server.url(name, "writer"))
-        yield Engine(backend, lambda: _disk_of(server, name), lambda: _memory_of(server))
+        yield Engine(
+            backend,
+            lambda: _disk_of(server, name),
+            lambda: sum(_memory(each) for each in _processes(server)),
+            lambda: sum(_cpu(each) for each in _processes(server)),
+        )
         backend.close()
     finally:
         server.remove()
@@ -76,26 +83,33 @@ def _files_of(data: Path) -> dict[str, int]:
     return sizes
 
 
-def _memory_of(server: Any) -> int:
-    """Return the memory that the server's processes hold, what they share once."""
+def _processes(server: Any) -> list[Path]:
+    """Return the directories in /proc of the server's processes."""
     own = str(server.data)
-    held = 0
-    for each in Path("/proc").iterdir():
-        if each.name.isdecimal() and _works_in(each, own):
-            lines = (each / "smaps_rollup").read_text().splitlines()
-            held += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return held << 10
+    return [each for each in Path("/proc").iterdir() if each.name.isdecimal() and _in(each, own)]
 
 
-def _works_in(process: Path, directory: str) -> bool:
+def _in(process: Path, directory: str) -> bool:
     try:
         return str((process / "cwd").readlink()) == directory
     except OSError:
         return False
 
 
+def _memory(process: Path) -> int:
+    """Return the bytes a process holds, its part of what it shares with others."""
+    lines = (process / "smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+
+
+def _cpu(process: Path) -> float:
+    """Return the processor seconds of a process, and of its children that have ended."""
+    fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 OPENED: dict[str, Callable[[], Any]] = {
     "postgres": _postgres,
     "qdrant": _qdrant,
-    "memory": _memory,
+    "memory": _in_memory,
 }

@@ -2,7 +2,8 @@
 
     python bench/capacity.py [--queries Q] [--memory-price P] [--core-price P] [--disk-price P]
 
-The model is linear in the records of a corpus; its constants come from the measured runs of
+The model is linear in the records of a corpus; times are processor times, as those by the clock
+are of a machine that did other work beside; its constants come from the measured runs of
 bench/engines.py (bench/results/engines*.json: the smallest and the largest of an engine give a
 line, sizes between are what it is checked by). It prints that comparison and then the table of
 docs/scale.md. Prices are a month's, of memory and disk a gigabyte, of processors a core:
@@ -71,7 +72,7 @@ class Need:
     memory: float
     disk: float
     cores: float
-    p50_ms: float
+    query_ms: float
     measured: bool = False
 
     def cost(self, prices: Prices) -> float:
@@ -94,7 +95,7 @@ def main() -> None:
     prices = Prices(options.memory_price, options.core_price, options.disk_price)
     print(
         f"\n| records | design | servers | memory GB | disk GB | cores for {options.queries:g}/s"
-        " | p50 ms, one client | $ a month | |\n|---|---|---|---|---|---|---|---|---|"
+        " | processor ms a query | $ a month | |\n|---|---|---|---|---|---|---|---|---|"
     )
     for size in SIZES:
         for need in needs(runs, size, options.queries):
@@ -112,13 +113,13 @@ def measured() -> dict[str, list[Mapping[str, Any]]]:
 
 def compared(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
     """Yield lines that compare the model with what was measured."""
-    yield "| engine | records | p50 ms | by the model | bytes a record | by the model |"
+    yield "| engine | records | cpu ms a query | by the model | bytes a record | by the model |"
     yield "|---|---|---|---|---|---|"
     for name, of in runs.items():
         times, room = _time(of), _room(of)
         for run in of:
             n = run["records"]
-            took = f"{_p50(run):.1f} | {times.at(n):.1f}"
+            took = f"{_cpu(run):.1f} | {times.at(n):.1f}"
             yield f"| {name} | {n:,} | {took} | {_held(run) / n:,.0f} | {room.at(n) / n:,.0f} |"
 
 
@@ -138,18 +139,18 @@ def needs(
 
 def _local(runs: Mapping[str, Sequence[Mapping[str, Any]]], size: int, queries: float) -> Need:
     held, of = _room(runs["local"]).at(size), runs.get("local, graph") or runs["local"]
-    p50 = _time(of).at(size)
+    took = _time(of).at(size)
     known = _within(of, size)
-    return Need("one daemon", 1, held, 2 * held, queries * p50 / 1e3, p50, known)
+    return Need("one daemon", 1, held, 2 * held, queries * took / 1e3, took, known)
 
 
 def _postgres(runs: Sequence[Mapping[str, Any]], size: int, queries: float, primaries: int) -> Need:
     """Return what primaries with two standbys each need; memory for what queries go through."""
     disk, servers = 3 * _room(runs).at(size), 3 * primaries
-    p50 = _time(runs).at(min(size, CORPUS))
-    cores = queries * p50 / 1e3 + primaries
+    took = _time(runs).at(min(size, CORPUS))
+    cores = queries * took / 1e3 + primaries
     design = "PostgreSQL" if primaries == 1 else "PostgreSQL, placed"
-    return Need(design, servers, disk * _hot(runs[-1]), disk, cores, p50, _within(runs, size))
+    return Need(design, servers, disk * _hot(runs[-1]), disk, cores, took, _within(runs, size))
 
 
 def _qdrant(runs: Mapping[str, Sequence[Mapping[str, Any]]], size: int, queries: float) -> Need:
@@ -175,12 +176,13 @@ def _payload() -> int:
     return sum(len(json.dumps(point.payload)) for point in points) // corpus.size
 
 
-def _p50(run: Mapping[str, Any]) -> float:
-    return float(run["discover_ms"][UNFILTERED]["1"]["p50"])
+def _cpu(run: Mapping[str, Any]) -> float:
+    """Return the processor time of a query, here and at the server, in milliseconds."""
+    return float(sum(run["discover_ms"][UNFILTERED]["cpu_ms"].values()))
 
 
 def _time(runs: Sequence[Mapping[str, Any]]) -> Line:
-    return Line.through([(run["records"], _p50(run)) for run in runs])
+    return Line.through([(run["records"], _cpu(run)) for run in runs])
 
 
 def _held(run: Mapping[str, Any]) -> float:
@@ -205,11 +207,11 @@ def _within(runs: Sequence[Mapping[str, Any]], size: int) -> bool:
 
 def row(size: int, need: Need, prices: Prices) -> str:
     """Return a line of the table."""
-    p50 = "" if math.isnan(need.p50_ms) else f"{need.p50_ms:.0f}"
+    took = "" if math.isnan(need.query_ms) else f"{need.query_ms:.0f}"
     how = "between measured" if need.measured else "extrapolated"
     return (
         f"| {size:,} | {need.design} | {need.servers} | {_shown(need.memory)} |"
-        f" {_shown(need.disk)} | {need.cores:.1f} | {p50} | {need.cost(prices):,.0f} | {how} |"
+        f" {_shown(need.disk)} | {need.cores:.1f} | {took} | {need.cost(prices):,.0f} | {how} |"
     )
 
 

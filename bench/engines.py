@@ -9,9 +9,10 @@ ledger: ingest is the backend's share of it, and that of the index in memory.
 
 Sixteen clients are sixteen threads of this process, as in a front end's worker pool; they share its
 interpreter lock, and the machine with the server. An edit takes one artifact's place with another,
-which holds a new word, and asks for that word until it is found. `same` is the share of queries
-that are answered with the same ids in the same order, and scores within 1e-4, as by the exact local
-index.
+which holds a new word, and asks for that word until it is found. `cpu_ms` is the processor time of
+a query of one client, which other work on the machine does not move much. `same` is the share of
+queries that are answered with the same ids in the same order, and scores within 1e-4, as by the
+exact local index.
 
 PostgreSQL is a server of its own on a Unix socket, with the settings in backends.py; Qdrant
 is its client's local mode, which is no server: it tells of the adapter, not of the engine. Writes
@@ -198,7 +199,7 @@ def remote(
     served = [snapshot()]
     ask = asked.asker(lambda: served[0])
     same = {name: _share(exact[name], answers(asked, ask, where)) for name, where in ASKED.items()}
-    measured = discovered(asked, ask)
+    measured = discovered(asked, ask, engine.cpu)
 
     def change(number: int, word: int, part: Any) -> None:
         fence = backend.lease(CORPUS, ORIGIN.holder)
@@ -247,16 +248,23 @@ def _edit(
 # -- what is measured ----------------------------------------------------------------------------
 
 
-def discovered(asked: Asked, ask: Ask) -> dict[str, Any]:
-    """Ask by one client and by sixteen, with a filter and without."""
+def discovered(asked: Asked, ask: Ask, cpu: Callable[[], float] = lambda: 0.0) -> dict[str, Any]:
+    """Ask by one client and by sixteen, with a filter and without; `cpu` is a server's."""
     for text in list(asked.vectors)[:20]:
         ask(text, {})
         ask(text, FILTER)
     found: dict[str, Any] = {}
     for name, where in ASKED.items():
+        before = time.process_time(), cpu()
         found[name] = {"1": _by_clients(asked, ask, where, 1)}
+        own, there = time.process_time() - before[0], cpu() - before[1]
+        found[name]["cpu_ms"] = {"here": _each(own, asked), "server": _each(there, asked)}
         found[name][str(CLIENTS)] = _by_clients(asked, ask, where, CLIENTS)
     return {"discover_ms": found}
+
+
+def _each(seconds: float, asked: Asked) -> float:
+    return round(seconds * 1e3 / len(asked.vectors), 2)
 
 
 def _by_clients(asked: Asked, ask: Ask, where: Mapping[str, Any], clients: int) -> dict[str, Any]:
