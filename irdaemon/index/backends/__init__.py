@@ -17,6 +17,7 @@ from irdaemon.index.backends.state import BackendAdmin
 _ENGINES: Mapping[str, tuple[str, str]] = {
     "postgresql": ("irdaemon.index.backends.postgres", "postgres"),
     "postgres": ("irdaemon.index.backends.postgres", "postgres"),
+    "qdrant": ("irdaemon.index.backends.qdrant", "qdrant"),
 }
 
 
