@@ -123,7 +123,7 @@ def local_index(corpus: Synthetic) -> tuple[CorpusIndex, dict[str, Any]]:
         lexical=lexical,
         dense=make_dense(rows),
         columns=Columns(rows),
-        names=Names(rows, lexical),
+        names=Names.of(rows, lexical),
         last_reconcile=1.0,
     )
     index.field_names()
@@ -170,7 +170,7 @@ def _local(corpus: Synthetic, index: CorpusIndex, asked: Asked) -> dict[str, Any
             lexical=lexical,
             dense=make_dense(rows, index.dense.graph),
             columns=Columns.of(rows, before.columns),
-            names=Names(rows, lexical),
+            names=Names.of(rows, lexical),
         )
         served[0] = Snapshot(served[0].generation + 1, {CORPUS: after}, known)
 
