@@ -108,7 +108,7 @@ class MemoryBackend:
             lexical=lexical,
             dense=Dense(rows),
             columns=Columns(rows),
-            names=Names(rows, lexical),
+            names=Names.of(rows, lexical),
             whole=Whole(totals, 0),
         )
 
