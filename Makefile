@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-quality bench-daily bench-learn bench-library peer peer-library release-check clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines peer peer-library release-check clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -11,10 +11,12 @@ help:
 	@echo "make lint   ruff, its format, and mypy (strict)"
 	@echo "make bench  measure against floors and the peer in half an hour, write bench/results/"
 	@echo "make bench-large  measure a million records and 100,000 documents, and soak for ten minutes"
+	@echo "make bench-build  measure first builds of real-sized skills (ARGS=\"--data DIR\")"
 	@echo "make bench-quality  measure answers on labelled sets, beside the peer \`ir\`"
 	@echo "make bench-daily  measure what a labelled day of prompts is answered, by group"
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
 	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
+	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
@@ -44,6 +46,9 @@ bench: .venv/.installed peer
 bench-large: .venv/.tested peer
 	@$(BIN)/python bench/all.py --large $(ARGS)
 
+bench-build: .venv/.installed peer
+	@$(BIN)/python bench/build.py $(ARGS)
+
 bench-quality: .venv/.installed peer
 	@$(BIN)/python bench/quality.py $(ARGS)
 
@@ -55,6 +60,10 @@ bench-library: .venv/.installed
 
 bench-learn: .venv/.installed
 	@$(BIN)/python bench/learn.py $(ARGS)
+
+# One thread for each product of matrices, as in the daemon.
+bench-engines: .venv/.tested
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python bench/engines.py $(ARGS) && $(BIN)/python bench/capacity.py
 
 # From the source distribution to an answer, without a directory of this checkout on any path.
 release-check: .venv/.releasing

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import Daemon, daemon, figures, keep, timed, write_skills
+from common import daemon, figures, keep, timed, write_skills
 
 from irclient import Client, Query
 
@@ -40,7 +40,7 @@ def main() -> None:
                 "skills": count,
                 "edit_to_found_ms": figures(edits(client, paths, fresh=False)),
                 "fresh_search_ms": figures(edits(client, paths, fresh=True)),
-                **storm(running, client, paths[:STORM], queries),
+                **storm(client, paths[:STORM], queries),
             }
     keep("freshness", row)
 
@@ -65,13 +65,13 @@ def _until_found(client: Client, query: Query) -> None:
             raise SystemExit("a fresh answer missed a change made before it")
 
 
-def storm(running: Daemon, client: Client, paths: list[Path], queries: list[str]) -> dict[str, Any]:
+def storm(client: Client, paths: list[Path], queries: list[str]) -> dict[str, Any]:
     """Rewrite many skills at once; return how long it takes, and the queries meanwhile."""
     quiet = [_asked(client, queries, number) for number in range(200)]
     for path in paths:
-        text = path.read_text("utf-8").replace("Handle", "Handle stormword", 1)
+        text = path.read_text("utf-8").rstrip("\n")
         path.unlink()
-        path.write_text(text, "utf-8")
+        path.write_text(f"{text} stormword\n", "utf-8")
     ended = time.perf_counter()
     meanwhile = []
     while True:

@@ -24,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from common import RESULTS, figures, keep, timed, vocabulary
 from numpy.typing import NDArray
+from synthetic import DIM, WORDS, clustered, noise, zipf
 
 from irdaemon.discovery.discover import Models, search
 from irdaemon.embed import QueryVector
@@ -37,8 +38,6 @@ from irdaemon.types import Query
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 GRAPHED = 100_000
 QUERIES = 60
-WORDS = 40
-DIM = 256
 CHANGES = 12
 
 
@@ -63,9 +62,9 @@ def measure(size: int, graphed: int) -> dict[str, Any]:
     lexical = Lexical.of(rows)
     built = time.perf_counter() - started
     index = indexed(rows, lexical)
-    texts = [" ".join(words[i] for i in _zipf(chance, 6, len(words))) for _ in range(QUERIES)]
+    texts = [" ".join(words[i] for i in zipf(chance, 6, len(words))) for _ in range(QUERIES)]
     near = rows.vectors.array[chance.integers(0, size, QUERIES)]
-    vectors = dict(zip(texts, near + _noise(chance, near), strict=True))
+    vectors = dict(zip(texts, near + noise(chance, near), strict=True))
     row: dict[str, Any] = {
         "records": size,
         "postings_built_s": round(built, 3),
@@ -87,7 +86,7 @@ def measure(size: int, graphed: int) -> dict[str, Any]:
 
 def synthetic(chance: np.random.Generator, size: int, n_terms: int) -> Rows:
     """Return rows of random records, one an artifact."""
-    ids = _zipf(chance, size * WORDS, n_terms).astype(np.int32).reshape(size, WORDS)
+    ids = zipf(chance, size * WORDS, n_terms).astype(np.int32).reshape(size, WORDS)
     ids.sort(axis=1)
     while (repeats := ids[:, 1:] == ids[:, :-1]).any():
         ids[:, 1:][repeats] = chance.integers(0, n_terms, int(repeats.sum()))
@@ -102,7 +101,7 @@ def synthetic(chance: np.random.Generator, size: int, n_terms: int) -> Rows:
         for n in range(size)
     ]
     rows = Rows.built(artifacts, records, DIM, {})
-    rows.vectors.array[:] = _vectors(chance, size)
+    rows.vectors.array[:] = clustered(chance, size, max(8, size // 200))
     rows.embedded[:] = True
     return rows
 
@@ -180,25 +179,6 @@ def _recall(exact: CorpusIndex, approximate: CorpusIndex, vectors: dict[str, Any
         best = found[np.argsort(-approximate.dense.scores_of(vector, found))[:10]]
         shares.append(len(wanted & set(best.tolist())) / 10)
     return round(float(np.mean(shares)), 4)
-
-
-def _zipf(chance: np.random.Generator, count: int, n_terms: int) -> NDArray[np.int64]:
-    weights = 1 / (np.arange(n_terms) + 10)
-    edges = np.cumsum(weights / weights.sum())
-    return np.minimum(np.searchsorted(edges, chance.random(count)), n_terms - 1)
-
-
-def _vectors(chance: np.random.Generator, size: int) -> NDArray[np.float32]:
-    """Return unit vectors in clusters, as those of texts are."""
-    centres = chance.standard_normal((max(8, size // 200), DIM)).astype(np.float32)
-    made = centres[chance.integers(0, len(centres), size)]
-    made += 0.7 * chance.standard_normal((size, DIM), np.float32)
-    made /= np.linalg.norm(made, axis=1, keepdims=True)
-    return made
-
-
-def _noise(chance: np.random.Generator, like: NDArray[np.float32]) -> NDArray[np.float32]:
-    return (0.02 * chance.standard_normal(like.shape)).astype(np.float32)
 
 
 def drawn(results: list[dict[str, Any]]) -> str:

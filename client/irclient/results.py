@@ -334,7 +334,10 @@ class CorpusStatus(Result):
     (indexed by hand, and not yet), `degraded`, `embedding`, `re-embedding` or `ready`;
     `problems` are `{path, reason}`; `skipped` counts what was passed over, by reason; `reindex`
     is what has it scanned by itself: `change`, `interval`, or `manual` for nothing. `writable`:
-    whether clients may write documents into its roots.
+    whether clients may write documents into its roots. `copy` tells of the copy that a backend has,
+    None where none has: `{backend, state, generation, holder, reason, since, behind_s}`; `state` is
+    `level`, `sending`, `refused` (another daemon writes it) or `degraded` (it cannot be written, or
+    read by a front end); `since` is None where it is level.
     """
 
     name: str
@@ -351,6 +354,7 @@ class CorpusStatus(Result):
     skipped: Mapping[str, int] = field(default_factory=dict)
     writable: bool = False
     reindex: str = "change"
+    copy: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +383,8 @@ class Status(Result):
     noted, and `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked for.
     `demo` is true where the corpora are examples. `minutes` are the last sixty of them, oldest
     first: `{since, queries: [count, ...], p50: [milliseconds or None, ...]}`. `model` is the
-    language model that is configured, None where none is.
+    language model that is configured, None where none is. `backends` are those that a front end
+    answers from, `{backend, problem, since}`; None of a daemon that has a ledger.
     """
 
     version: str = ""
@@ -392,6 +397,7 @@ class Status(Result):
     demo: bool = False
     waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=_OPTIONAL)
     model: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    backends: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
     generation: int = 0
     ledger: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     usage: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)

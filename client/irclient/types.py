@@ -265,7 +265,8 @@ class Disclosure(Plain):
     """The payload of one artifact at one level.
 
     `note` is empty, or why `body` is missing or not what was indexed (`pointer_unreadable`,
-    `changed`; `gone`, of a hit whose artifact is held no more). `stale` is true when the file no
+    `changed`; `gone`, of a hit whose artifact is held no more; `as_indexed`, where a front end has
+    the text and not the file). `stale` is true when the file no
     longer holds the content that was indexed: then `indexed_digest` and `current_digest` (SHA-256,
     hex; "" where unknown) differ. `files_omitted` counts the files that a full bundle left out.
     `passage` is the expanded text around what matched, of the records `passage_records`;

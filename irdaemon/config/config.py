@@ -16,6 +16,7 @@ from typing import Any
 import platformdirs
 
 from irclient.types import FUSIONS
+from irdaemon.config.backends import LOCAL, Backend, checked_backend, is_shared
 from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, quiet_hours
@@ -171,11 +172,19 @@ def _wrong_in_web(key: str, value: Any) -> str:
     return ""
 
 
+def _wrong_in_index(key: str, value: Any) -> str:
+    """Return what is wrong with a value of [index], "" where nothing is."""
+    if key == "backend_password_env" and value and not _VARIABLE.fullmatch(value):
+        return f"{key} must be the name of a variable; the password itself stays in the environment"
+    return ""
+
+
 def _nothing_wrong(key: str, value: Any) -> str:
     return ""
 
 
 _WRONG_IN: Mapping[str, Callable[[str, Any], str]] = {
+    "index": _wrong_in_index,
     "search": _wrong_in_search,
     "schedule": _wrong_in_schedule,
     "models": _wrong_in_models,
@@ -232,7 +241,7 @@ def parse_config(text: str, path: str) -> Config:
         clients=parse_clients(where.typed("", "client", data.get("client", []), list), where),
         **sections,
     )
-    _check_models(config, where)
+    _check_corpora(config, where)
     return config
 
 
@@ -241,7 +250,7 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
     types = {f.name: type(f.default) for f in fields(kind)}
     for key, value in table.items():
         where.check_key(name, key, tuple(types))
-        if types[key] is tuple:
+        if types[key] is tuple or (name, key) == ("index", "backend"):
             continue
         if isinstance(where.typed(name, key, value, types[key]), (int, float)) and not (
             0 <= value < float("inf")
@@ -254,6 +263,8 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
         raise where.error(name, "", "endpoint and model belong together", "set both, or neither")
     if table.get("shared"):
         table = {**table, "shared": where.absolute(table["shared"])}
+    if name == "index" and "backend" in table:
+        table = {**table, "backend": checked_backend(name, table["backend"], where)}
     listed = _host_names if name == "web" else _paths
     lists = {key: listed(name, key, table[key], where) for key in table if types[key] is tuple}
     return kind(**{**table, **lists})
@@ -284,10 +295,17 @@ def _selector(table: str, value: Any, where: ConfigText) -> str:
     return name
 
 
-def _check_models(config: Config, where: ConfigText) -> None:
-    """Raise ConfigError where a corpus asks for a model that is not configured, or not for it."""
+def _backend(table: str, value: Any, where: ConfigText) -> Backend | None:
+    return None if value is None else checked_backend(table, value, where)
+
+
+def _check_corpora(config: Config, where: ConfigText) -> None:
+    """Raise ConfigError where a corpus asks for what is not configured, or not for it."""
     for each in config.corpora:
         table = f"corpora.{each.name}"
+        if each.backend not in (None, LOCAL) and not is_shared(each.kind, each.share):
+            message = f"a corpus of {each.kind} that is not shared has no backend"
+            raise where.error(table, "backend", message, "add share = true, or leave backend out")
         key = "selector" if each.selector else "synopsis" if each.synopsis else ""
         if key and not config.models.endpoint:
             cure = 'add [models] with endpoint = "http://127.0.0.1:11434/v1" and model'
@@ -335,6 +353,8 @@ def _corpus(name: str, data: Any, where: ConfigText) -> CorpusConfig:
         reindex=_reindex(table, values, where),
         selector=_selector(table, values.pop("selector", ""), where),
         synopsis=where.typed(table, "synopsis", values.pop("synopsis", False), bool),
+        backend=_backend(table, values.pop("backend", None), where),
+        share=_switch(table, "share", values.pop("share", None), where),
         options=values,
         lines={key: where.line_of(table, key) for key in ("", *values)},
         problem=problem,

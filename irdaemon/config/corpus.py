@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from irclient.errors import IRError, QueryError
+from irdaemon.config.backends import BackendAddress, is_shared
 from irdaemon.config.config import (
     CORPUS_KEYS,
     KNOWN_KINDS,
@@ -70,7 +71,8 @@ class Corpus:
     documents, of `document_bytes` at most. `reindex` is what has it scanned by itself. `selector`
     is "llm" where a model chooses among its hits; `synopsis` is whether the synopsis that a model
     wrote of an artifact stands before its surfaces. `edge_extractor` finds the links of an
-    artifact, None: as `irdaemon.strategy.edges` does.
+    artifact, None: as `irdaemon.strategy.edges` does. `backend` is the engine that gets a copy of
+    it, None for none.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Corpus:
     selector: str = ""
     synopsis: bool = False
     edge_extractor: EdgeExtractor | None = None
+    backend: BackendAddress | None = None
 
     @cached_property
     def recipe(self) -> str:
@@ -227,7 +230,12 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         given.reindex,
         given.selector,
         given.synopsis,
+        backend=_backend(given, config),
     )
+
+
+def _backend(given: CorpusConfig, config: Config) -> BackendAddress | None:
+    return config.index.address(given.backend) if is_shared(given.kind, given.share) else None
 
 
 def _written_to(given: CorpusConfig, config: Config) -> tuple[str, tuple[str, ...], int]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, is_dataclass
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
+from irdaemon.config.backends import LOCAL, Backend, BackendAddress, addressed
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.reindex import Reindex
 from irdaemon.runtime.model_endpoint import KEY_ENV, ModelEndpoint
@@ -20,7 +21,7 @@ KNOWN_KINDS = tuple("skills agents commands rules plugins mcp_tools packages ses
 # What every corpus' table may hold; further keys are options of its source.
 CORPUS_KEYS = (
     "kind", "roots", "strategy", "embedder", "cases", "enabled", "redact", "follow_links",
-    "writable", "reindex", "reindex_minutes", "selector", "synopsis",
+    "writable", "reindex", "reindex_minutes", "selector", "synopsis", "backend", "share",
 )  # fmt: skip
 
 
@@ -32,10 +33,11 @@ class CorpusConfig:
     secrets are taken out ("": as its kind has it); `follow_links` whether a link may lead out of
     the roots (None: as its kind has it); `writable` whether clients may write documents there.
     `reindex` is what has it scanned by itself. `selector` is "llm" where a model chooses among its
-    hits, `synopsis` whether a model writes a synopsis of each artifact. `options` are the keys that
-    only its source knows; `lines` holds the line of each, "" for the table itself, for errors that
-    are found later. `problem` is a control character that makes it unusable, "" for none: the other
-    corpora are served.
+    hits, `synopsis` whether a model writes a synopsis of each artifact. `backend` is where else it
+    lies, or "local" (None: as [index] says), `share` whether it may lie elsewhere (None: as its
+    kind has it). `options` are the keys that only its source knows; `lines` holds the line of each,
+    "" for the table itself, for errors that are found later. `problem` is a control character that
+    makes it unusable, "" for none: the other corpora are served.
     """
 
     name: str
@@ -51,6 +53,8 @@ class CorpusConfig:
     reindex: Reindex = field(default_factory=Reindex)
     selector: str = ""
     synopsis: bool = False
+    backend: Backend | None = None
+    share: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
@@ -61,11 +65,21 @@ class IndexConfig:
     """How the index is built and kept.
 
     `hnsw_above`: vectors from which an HNSW graph helps; 0 for never. `idle_minutes`: after so long
-    without a query the embedder's model is let go until the next; 0 for never.
+    without a query the embedder's model is let go until the next; 0 for never. `backend`: an engine
+    that gets a copy of every corpus, for front ends to search: "local" for none,
+    "postgresql://HOST/DATABASE" or "qdrant://HOST:PORT", or a list of those, among which corpora
+    are divided (docs/backends.md). `backend_password_env`: the environment's variable with its
+    password or key.
     """
 
     hnsw_above: int = 50_000
     idle_minutes: float = 0.0
+    backend: Backend = LOCAL
+    backend_password_env: str = ""
+
+    def address(self, own: Backend | None = None) -> BackendAddress | None:
+        """Return the engine of a corpus that says `own`, None for what all have; None for none."""
+        return addressed(self.backend if own is None else own, self.backend_password_env)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +282,11 @@ class Config:
     models: ModelsConfig = field(default_factory=ModelsConfig)
     usage: UsageConfig = field(default_factory=UsageConfig)
     web: WebConfig = field(default_factory=WebConfig)
+
+    def backends(self) -> tuple[BackendAddress, ...]:
+        """Return the engines that are named for all corpora or for one, each once."""
+        named = (self.index.address(), *(self.index.address(each.backend) for each in self.corpora))
+        return tuple(dict.fromkeys(each for each in named if each is not None))
 
     @property
     def ledger_path(self) -> str:

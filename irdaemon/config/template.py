@@ -39,6 +39,8 @@ _EXAMPLE = """
 # writable = true       # clients may write documents there, where [documents] has write = true
 # selector = "llm"      # the model of [models] chooses among its hits
 # synopsis = true       # the model of [models] writes a synopsis of each document
+# backend = "local"     # where else it lies, if not where [index] says
+# share = false         # it never lies elsewhere; sessions do only with share = true
 """
 
 _CLIENT = """

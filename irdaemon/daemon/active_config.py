@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from irdaemon.config.backends import LOCAL
 from irdaemon.config.config import Config, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, make_corpus, newly_found, waited_for, wanted
 from irdaemon.config.reindex import ALWAYS, quiet_hours
@@ -51,7 +52,8 @@ class ActiveConfig:
         self._own, self.demo = config, self._fallback is not None and not wanted(config)
         if not self.demo:
             return config
-        config = replace(config, corpora=load_config(self._fallback).corpora)
+        index = replace(config.index, backend=LOCAL)  # nobody else wants the examples
+        config = replace(config, corpora=load_config(self._fallback).corpora, index=index)
         self._examples = frozenset(each.name for each in config.corpora)
         return config
 

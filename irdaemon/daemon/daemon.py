@@ -12,10 +12,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,14 +22,16 @@ from irclient.errors import IRError
 from irdaemon import __version__
 from irdaemon.config.corpus import Corpus
 from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
+from irdaemon.daemon.copying import Copying
 from irdaemon.daemon.early_model import EarlyModel
 from irdaemon.daemon.liveness import Heartbeat, dead, stuck
-from irdaemon.daemon.lock import Lock
 from irdaemon.daemon.logs import log_event
 from irdaemon.daemon.pace import Pace
+from irdaemon.daemon.place import ServingPlace
 from irdaemon.daemon.resources import ResourceLimits, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
+from irdaemon.daemon.signals import NotedSignals
 from irdaemon.daemon.supervisor import SupervisorThread
 from irdaemon.daemon.synopsis_thread import synopsis_thread
 from irdaemon.daemon.web_process import WebProcess
@@ -68,10 +69,7 @@ class Daemon:
         self._socket = socket
         self._started = time.monotonic()
         config = settings.config
-        self._locks: tuple[Lock, ...] = (
-            Lock.take(os.path.join(config.state_dir, "lock")),
-            Lock.take(os.path.join(os.path.dirname(socket), "lock")),
-        )
+        self._place = ServingPlace(config.state_dir, socket)
         os.umask(0o077)
         set_open_files(config.limits)
         self.engine, lost = opened(config.ledger_path, self._engine_on, time.time())
@@ -89,10 +87,10 @@ class Daemon:
         self._supervisor.sleep_s = self._sleep_s
         self._web = WebProcess(config.web)
         self._synopses = synopsis_thread(self.engine, config.models)
-        self._signals: list[int] = []
+        self._copying = Copying(self.engine)
+        self._signals = NotedSignals()
         self._stopping = False
-        self._reported = self._kept_at = 0.0
-        self._misplaced = ""
+        self._reported = 0.0
         self._loop = RequestLoop(self.engine, settings.rules, config.serve.max_message_bytes)
         self.engine.state.notify = self._publish
         self._listener = Listener(self._loop, config, socket)
@@ -110,6 +108,8 @@ class Daemon:
         if not self._stopping:  # a job that was stopped has not failed
             log_event(topic, data)
         self._loop.publish(topic, data)
+        if topic == "generation":
+            self._copying.wake()
 
     # -- what the engine needs of its host -------------------------------------------------------
 
@@ -186,7 +186,7 @@ class Daemon:
     def run(self) -> bool:
         """Serve until asked to stop; return False where it ended otherwise."""
         died: tuple[str, ...] = ()
-        with self._signals_noted():
+        with self._signals.noted(self._loop.wakeup_fd):
             try:
                 self._start()
                 while not (died := dead(self._heartbeats())) and not self._is_to_stop():
@@ -215,28 +215,8 @@ class Daemon:
 
     def _tick(self) -> None:
         self._loop.tick(self._tick_s)
-        self._keep_place()
+        self._place.keep(self._listener, time.monotonic())
         self._report()
-
-    def _keep_place(self) -> None:
-        """Once a second, put back locks and sockets that were removed.
-
-        Raises AlreadyRunning where another daemon has taken their place: this one must end.
-        """
-        now = time.monotonic()
-        if now - self._kept_at < _TICK_S:
-            return
-        self._kept_at = now
-        try:
-            self._locks = tuple(lock.kept() for lock in self._locks)
-            self._listener.restore()
-            self._misplaced = ""
-        except AlreadyRunning:
-            raise
-        except IRError as error:  # a full disk, say: peers that are connected are still answered
-            if error.message != self._misplaced:
-                log.error("a lock or a socket was removed, and cannot be put back: %s", error)
-            self._misplaced = error.message
 
     def _sleep_s(self) -> float:
         """Return for how long a thread may sleep that nothing wakes."""
@@ -281,6 +261,7 @@ class Daemon:
             self._supervisor.stop,
             self._web.stop,
             self._stop_synopses,
+            self._copying.stop,
             self._watcher.stop,
             self._schedule.stop,
             self._listener.close,
@@ -312,26 +293,11 @@ class Daemon:
 
     # -- signals ---------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def _signals_noted(self) -> Iterator[None]:
-        """Note signals in a list that the loop reads; a byte to the server ends its waiting."""
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda received, frame: self._signals.append(received))
-        signal.set_wakeup_fd(self._loop.wakeup_fd, warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(-1)
-
     def _is_to_stop(self) -> bool:
         if self._idle():
             log.info("no request for idle_exit_minutes: stopping")
             return True
-        while self._signals:
-            if self._signals.pop(0) != signal.SIGHUP:
-                return True
-            self._on_hangup()
-        return False
+        return self._signals.ask_to_stop(self._on_hangup)
 
     def _idle(self) -> bool:
         """Return whether to stop because no request has come for long."""
@@ -350,6 +316,7 @@ class Daemon:
     def _look_around(self) -> None:
         """See to what has nothing to do with requests, every two seconds."""
         self._web.tick(time.monotonic())
+        self._copying.tick()
         self._find_corpora()
 
     def _find_corpora(self) -> None:

@@ -40,6 +40,10 @@ class Embedders:
             self._by_name[name] = self._by_id[embedder.id] = embedder
         return self._by_name[name]
 
+    def by_id(self, embedder_id: str) -> Embedder | None:
+        """Return the embedder of an id, where one was made by its name."""
+        return self._by_id.get(embedder_id)
+
     def _made(self, name: str) -> Embedder:
         return OnDemand(partial(make_embedder, name))
 

@@ -44,6 +44,8 @@ class Publisher:
         state, ledger = self._state, self._state.ledger
         state.embedders.try_absent_again()
         chosen = {corpus.name: corpus for corpus in corpora}
+        if any(corpus.backend for corpus in chosen.values()):
+            ledger.identity()  # by which backends know it
         for corpus in chosen.values():
             self._declare(corpus)
         indexes = {name: self._index(corpus) for name, corpus in chosen.items()}
@@ -84,12 +86,12 @@ class Publisher:
             self._images.drop(name)
 
     def publish_if_due(self, corpus: Corpus) -> None:
-        """Publish during a long job, but spend no more than a fifth of the time on it."""
+        """Publish during a long job, but spend no more than a tenth of the time on it."""
         if time.monotonic() >= self._due_at:
             started = time.monotonic()
             self.publish(corpus)
             took = time.monotonic() - started
-            self._due_at = started + max(_PUBLISHED_EVERY_S, 5 * took)
+            self._due_at = started + max(_PUBLISHED_EVERY_S, 10 * took)
 
     def publish(self, corpus: Corpus, graph: Graph | None = None) -> None:
         """Replace the snapshot by one with this corpus as the ledger has it now.

@@ -110,7 +110,7 @@ class State:
         self.corruption: Corruption | None = None
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
-            self.embedders.vector, Rereading.by(_reranker(options.reranker)), options.tuning
+            self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
         )
         # What takes long over a synopsis may still be quick to choose.
         self.model, self.synopsis_model = _resting(options.model), _resting(options.model)
@@ -128,6 +128,8 @@ class State:
         # and artifact, session, or "" for all.
         self.imported_uses: dict[str, tuple[Use, ...]] = {}
         self.unlearned: deque[tuple[str, str, str]] = deque()
+        # How the copies are that backends have: an `engine.replication.KnownCopy` by corpus.
+        self.copies: Mapping[str, Any] = {}
         # Labelled cases that a calibration which is waiting is to take, by corpus.
         self.labels: dict[str, tuple[Case, ...]] = {}
 
@@ -232,7 +234,7 @@ def _resting(endpoint: ModelEndpoint | None) -> RestingModel | None:
     return RestingModel(endpoint.completed) if endpoint else None
 
 
-def _reranker(name: str) -> Reranker:
+def reranker_named(name: str) -> Reranker:
     """Return the reranker of that name; one whose error explains why where it cannot be used."""
     if not name:
         return NOT_CONFIGURED

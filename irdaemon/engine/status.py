@@ -59,7 +59,7 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
         **_of_corpus(state, ledger, corpus, index),
         "embedder": corpus.embedder,
         "served_by": index.embedder,
-        "floors": {mode: _floor(floor) for mode, floor in index.floors.items()},
+        "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
         "recipe": corpus.recipe,
         "fields": sorted(index.columns.names()),
         "surfaces": sorted({index.rows.kind_of(at) for at in index.rows.positions()}),
@@ -96,7 +96,20 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
         "skipped": _skipped(state, ledger, corpus.name),
         "writable": bool(corpus.managed or corpus.writable),
         "reindex": corpus.reindex.on,
+        **_copy(state, index),
     }
+
+
+def _copy(state: State, index: CorpusIndex) -> dict[str, Any]:
+    """Return how the copy of a corpus is that a backend has, and for how long it is not level."""
+    known = state.copies.get(index.corpus)
+    if known is None:
+        return {}
+    facts = known.facts
+    newer = facts.state == "level" and known.level_with is not index
+    behind_s = 0.0 if facts.since is None else round(max(0.0, state.clock() - facts.since), 1)
+    plain = {**facts.to_dict(), "behind_s": behind_s}
+    return {"copy": {**plain, "state": "sending"} if newer else plain}
 
 
 def _skipped(state: State, ledger: Ledger, name: str) -> dict[str, int]:
@@ -165,7 +178,8 @@ def _overlong(ledger: Ledger, corpus: Corpus) -> int:
     return ledger.entries.skipped(corpus.name).get("oversized_line", 0) if reads_lines else 0
 
 
-def _floor(floor: Floor) -> dict[str, Any]:
+def floor_facts(floor: Floor) -> dict[str, Any]:
+    """Return what is told of a floor."""
     names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
     return {**{name: getattr(floor, name) for name in names}, "applied": trusted(floor)}
 

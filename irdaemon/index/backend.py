@@ -212,6 +212,10 @@ class IndexBackend(Protocol):
         """Wait until a corpus can be searched at a generation; return the one there is then."""
         ...
 
+    def newest(self, corpus: str) -> int:
+        """Return the generation that was written last, whether it can be searched yet or not."""
+        ...
+
     # -- for whoever writes ----------------------------------------------------------------------
 
     def lease(self, corpus: str, holder: str) -> int:

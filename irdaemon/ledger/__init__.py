@@ -171,9 +171,15 @@ class Ledger:
         return int(row[0]) if row else 0
 
     def identity(self) -> int:
-        """Return the number that this ledger has and no other, made at the first call."""
-        with self._store.transaction():
-            self._store.run("INSERT OR IGNORE INTO counters VALUES ('identity', ?)", randbits(62))
+        """Return the number that this ledger has and no other, made at the first call.
+
+        Of a view that is only read, 0 before that.
+        """
+        if not self.read_only:
+            with self._store.transaction():
+                self._store.run(
+                    "INSERT OR IGNORE INTO counters VALUES ('identity', ?)", randbits(62)
+                )
         row = self._store.one("SELECT value FROM counters WHERE name = 'identity'")
         return int(row[0]) if row else 0
 
@@ -182,6 +188,7 @@ class Ledger:
         with self._store.transaction():
             self._store.run("UPDATE counters SET value = ? WHERE name = 'generation'", generation)
             self.terms.adopt(vocabulary)
+        self.identity()
 
     def next_generation(self) -> int:
         """Count one more published snapshot and return its number."""

@@ -53,9 +53,20 @@ def restore(file: str, ledger_path: str) -> str | None:
     try:
         with closing(opened_to_read(file)) as source:
             copy = copied(source, directory)
+        _as_another(copy)
         return replaced(ledger_path, copy)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{file}: {error}", _NOTHING) from error
+
+
+def _as_another(path: str) -> None:
+    """Have a ledger be given an identity anew.
+
+    What goes on from an older moment numbers other rows alike, and must not be taken for what it
+    was by those that have copies of it.
+    """
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM counters WHERE name = 'identity'")
 
 
 def check_backup(file: str) -> None:

@@ -88,14 +88,16 @@ class Entries:
 
     def known_under(self, corpus: str, top: str) -> int:
         """Count the known entries at or under a path."""
-        row = self._store.one(f"SELECT count(*) FROM entries WHERE {_UNDER}", *_under(corpus, top))
+        condition, values = _under(corpus, top)
+        row = self._store.one(f"SELECT count(*) FROM entries WHERE {condition}", *values)
         return int(row[0]) if row else 0
 
     def _known(self, corpus: str, scan: Scan) -> Iterable[KnownEntry]:
         rows: dict[str, tuple[Any, ...]] = {}
         for top in scan.covered:
+            condition, values = _under(corpus, top)
             for row in self._store.all(
-                f"SELECT {_COLUMNS} FROM entries WHERE {_UNDER}", *_under(corpus, top)
+                f"SELECT {_COLUMNS} FROM entries WHERE {condition}", *values
             ):
                 rows[row[0]] = row
         known = {key: KnownEntry(*row) for key, row in rows.items()}
@@ -299,13 +301,18 @@ class Entries:
 
 
 _COLUMNS = "key, path, stamp, racy, recipe, cursor"
-# Paths under a top sort between "top/" and "top0", the character after the slash.
-_UNDER = "corpus = ? AND (? = '' OR path = ? OR (path >= ? AND path < ?))"
+# Paths under a top sort between "top/" and "top0", the character after the slash; the first two
+# comparisons are what the index is searched by.
+_UNDER = "corpus = ? AND path >= ? AND path < ? AND (path = ? OR path >= ?)"
+_EVERYWHERE = "corpus = ?"
 
 
-def _under(corpus: str, top: str) -> tuple[str, ...]:
+def _under(corpus: str, top: str) -> tuple[str, tuple[str, ...]]:
+    """Return the condition for the entries at or under a path, and its values."""
+    if not top:
+        return _EVERYWHERE, (corpus,)
     stem = top.rstrip("/")
-    return corpus, top, top, stem + "/", stem + "0"
+    return _UNDER, (corpus, top, stem + "0", top, stem + "/")
 
 
 def is_authoritative(path: str, scan: Scan) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from irdaemon.ledger.store import Store
 from irdaemon.ledger.vocabulary import Vocabulary
 
+_AT_ONCE = 500
 # No id lies far beyond the number of terms, but where the ledger is damaged.
 _IN_ORDER = (
     "SELECT term, id FROM terms WHERE id BETWEEN 0 AND (SELECT 2 * count(*) FROM terms) ORDER BY id"
@@ -47,15 +48,27 @@ class Terms:
 
     def ids(self, terms: Iterable[str]) -> list[int]:
         """Return the ids of terms, new ones included, inside the caller's transaction."""
-        table, wanted = self.table(), list(terms)
-        new = dict.fromkeys(term for term in wanted if table.find(term) is None)
-        if new:
-            self._add(new)
-        return [table[term] for term in wanted]
+        table, terms = self.table(), list(terms)
+        numbers = table.find_all(terms)
+        if None in numbers:
+            self._add(dict.fromkeys(term for term in terms if term not in table))
+            numbers = table.find_all(terms)
+        return numbers
 
     def pack(self) -> None:
         """Keep the table in as little memory as can be, until many terms are looked up again."""
         self.table().pack()
+
+    def words(self, ids: Collection[int]) -> dict[str, int]:
+        """Return the words of some ids, with these, without reading the others; no blank ones."""
+        wanted, found = sorted(ids), dict[str, int]()
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = wanted[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            found.update(
+                self._store.all(f"SELECT term, id FROM terms WHERE id IN ({marks})", *part)
+            )
+        return {word: number for word, number in found.items() if not word.startswith(_BLANK)}
 
     def adopt(self, vocabulary: Mapping[str, int]) -> None:
         """Take over the ids of another ledger, while there are none here."""

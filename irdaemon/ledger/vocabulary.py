@@ -7,7 +7,7 @@ up since that was made is in a dict beside it, so that a long build finds its wo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -141,6 +141,16 @@ class Vocabulary(Mapping[str, int]):
             return None
         beside[word] = number
         return number
+
+    def find_all(self, words: Sequence[str]) -> list[Any]:
+        """Return what `find` does for each of many words, most of which are at hand."""
+        numbers = list(map(self._parts[1].get, words))
+        if None not in numbers:
+            return numbers
+        return [
+            self.find(word) if number is None else number
+            for word, number in zip(words, numbers, strict=True)
+        ]
 
     def add(self, word: str) -> int:
         """Give a new word the next number."""

@@ -22,6 +22,23 @@ def until(deadline: float) -> Iterator[None]:
         _deadline.reset(before)
 
 
+@contextlib.contextmanager
+def answering_within(seconds: float, what: str) -> Iterator[None]:
+    """Give the work inside so many seconds, or what is left of its request's time if that is less.
+
+    Raises Unavailable naming what did not answer in that time.
+    """
+    patience = time.monotonic() + seconds
+    try:
+        with until(min(patience, _deadline.get())):
+            yield
+    except Unavailable as error:
+        if error.message != too_late().message or _deadline.get() < patience:
+            raise
+        message = f"{what} did not answer within {seconds:g} s"
+        raise Unavailable(message, "see what it does, and the network to it") from error
+
+
 def check_clock() -> None:
     """Raise Unavailable where the deadline of this request has passed."""
     if time.monotonic() > _deadline.get():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from irclient.errors import QueryError, Unavailable
 from irclient.results import FoundDocument, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
 from irdaemon.disclosure.references import check_form
-from irdaemon.discovery.discover import Trace
+from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.embed import Embedder
@@ -46,6 +47,7 @@ from irdaemon.usage.given import given_uses
 from irdaemon.usage.offers import NotedAnswer
 
 if TYPE_CHECKING:
+    from irdaemon.engine.front import FrontEngine
     from irdaemon.evaluate import Case
 
 log = logging.getLogger(__name__)
@@ -62,12 +64,13 @@ _MOST_TOKENS = 100_000_000
 _SLOW_MS = 200.0
 
 
-def ping(engine: Engine, args: Args) -> Any:
+def ping(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return who answers."""
     return PingReply(__version__, wire.PROTOCOL, os.getpid())
 
 
-def _query(args: Args) -> Query:
+def query_of(args: Args) -> Query:
+    """Return the query that the arguments of a request are. Raises QueryError."""
     try:
         return Query.from_dict({"text": "", **args})
     except TypeError as error:
@@ -76,21 +79,21 @@ def _query(args: Args) -> Query:
 
 def discover(engine: Engine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
-    query, traces = _query(args), list[Trace]()
+    query, traces = query_of(args), list[Trace]()
     with lapped() as laps:
         found = engine.discover(query, visible=args.get(VISIBLE), traced=traces.append)
-        answer = _watched(engine, found, query, laps)
-    answer = engine.impressions.unseen(answer, _session(args))
+        answer = _counted(engine, watched(found, query, laps))
+    answer = engine.impressions.unseen(answer, session_of(args))
     _note(engine, args, "discover", answer, traces)
     return answer
 
 
 def search(engine: Engine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
-    query, traces = _query(args), list[Trace]()
+    query, traces = query_of(args), list[Trace]()
     with lapped() as laps:
-        found = engine.search(query, traced=traces.append)
-        answer = _watched(engine, found, query, laps)
+        answer = engine.search(query, traced=traces.append)
+        answer = _counted(engine, watched(answer, query, laps))
     _note(engine, args, "search", answer, traces)
     return answer
 
@@ -100,16 +103,18 @@ def _note(engine: Engine, args: Args, op: str, answer: Selection, traces: list[T
     if engine.usage is None or not args.get("noted", True):
         return
     at, variant = engine.state.clock(), args.get("variant", "")[:_VARIANT_CHARS]
-    noted = NotedAnswer(at, op, _session(args), variant, answer)
+    noted = NotedAnswer(at, op, session_of(args), variant, answer)
     engine.usage.note(noted.with_trace(traces[-1]) if traces else noted)
 
 
-def _watched(engine: Engine, answer: Selection, query: Query, laps: Laps) -> Selection:
-    """Count an answer, and log a slow one by its stages, not by its words.
-
-    Logs hold no text of a client's.
-    """
+def _counted(engine: Engine, answer: Selection) -> Selection:
+    """Count an answer in its minute."""
     engine.state.answered.note(answer.took_ms, engine.state.clock())
+    return answer
+
+
+def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
+    """Log a slow query by its stages, not by its words: logs hold no text of a client's."""
     if answer.took_ms >= _SLOW_MS:
         stages = ", ".join(f"{name} {lap.ms:.1f}" for name, lap in laps.items())
         size = f"{len(query.text)} characters, {query.mode}"
@@ -120,15 +125,15 @@ def _watched(engine: Engine, answer: Selection, query: Query, laps: Laps) -> Sel
 def explain(engine: Engine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with lapped() as laps:
-        explained = engine.explain(_query(args), args.get("item", ""))
-    explained["stages"] = _stages(laps)
+        explained = engine.explain(query_of(args), args.get("item", ""))
+    explained["stages"] = stages_of(laps)
     if "item" in explained and not args.get(PASSING):
         taught = effect(engine.state, explained["query"], explained["item"]["reference"])
         explained["item"].update({"learned": taught} if taught else {})
     return explained
 
 
-def _stages(laps: Laps) -> list[dict[str, Any]]:
+def stages_of(laps: Laps) -> list[dict[str, Any]]:
     """Return the stages of one query as they began, without the sum of them."""
     return [
         {"stage": name, "at_ms": round(lap.at_ms, 3), "ms": round(lap.ms, 3), "n": lap.n}
@@ -147,7 +152,7 @@ def evaluate(engine: Engine, args: Args) -> Any:
         curve=args.get("curve", False),
         grid=Grid.from_dict(args.get("grid", {})),
     )
-    measured = engine.evaluate(_cases(args), _query(args), wanted)
+    measured = engine.evaluate(_cases(args), query_of(args), wanted)
     if not args.get(PASSING):
         engine.state.evaluations.keep(measured)
     return measured
@@ -172,14 +177,14 @@ def _cases(args: Args) -> list[Case]:
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 
-def disclose(engine: Engine, args: Args) -> Any:
+def disclose(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return the payload of artifacts."""
     references = [str(each) for each in args.get("references", ())]
     level, expand = args.get("level", "body"), args.get("expand", "none")
     return engine.disclose(references, level, expand)
 
 
-def records(engine: Engine, args: Args) -> Any:
+def records(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return the records of an artifact."""
     return engine.records(args.get("reference", ""))
 
@@ -197,7 +202,7 @@ def artifacts(engine: Engine, args: Args) -> Any:
     )
 
 
-def status(engine: Engine, args: Args) -> Any:
+def status(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return how the daemon and its corpora are."""
     return engine.status(args.get("profile", False))
 
@@ -222,7 +227,7 @@ def coverage(engine: Engine, args: Args) -> Any:
     return engine.coverage(args.get("corpus"))
 
 
-def info(engine: Engine, args: Args) -> Any:
+def info(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return what is known of a corpus."""
     return engine.info(args.get("corpus", ""))
 
@@ -245,15 +250,16 @@ def hint(engine: Engine, args: Args) -> Any:
     return [engine.request(job) for job in jobs]
 
 
-def _session(args: Args) -> ClientSession:
+def session_of(args: Args) -> ClientSession:
+    """Return the session that a client names in a request."""
     return ClientSession(args.get(CLIENT, ""), args.get("session", ""))
 
 
-def impressions(engine: Engine, args: Args) -> Any:
+def impressions(engine: Engine | FrontEngine, args: Args) -> Any:
     """Note what a session was shown; return all that it was."""
-    session, references = _session(args), [str(each) for each in args.get("references", ())]
+    session, references = session_of(args), [str(each) for each in args.get("references", ())]
     for reference in references:
-        check_form(reference, engine.corpora)
+        check_form(reference, engine.snapshot.corpora)
     engine.impressions.note(session, references)
     return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
 
@@ -336,7 +342,7 @@ def reload(engine: Engine, args: Args) -> Any:
     return engine.host.reload()
 
 
-def wait(engine: Engine, args: Args) -> Any:
+def wait(engine: Engine | FrontEngine, args: Args) -> Any:
     """Wait for a generation; return the one there is, and whether that was reached."""
     wait_ms = args.get("wait_ms", 1000.0)
     check_wait(wait_ms)
@@ -348,11 +354,16 @@ def wait(engine: Engine, args: Args) -> Any:
 # -- a client's own documents --------------------------------------------------------------------
 
 _CONTRACTS = ("bm25", "full")
-_NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
+NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 
 
 def discover_in(engine: Engine, args: Args) -> Any:
     """Rank documents of the client's own: those it sends, or those it registered."""
+    return found_in(args, lambda: _embedder(engine), engine.state.models)
+
+
+def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> list[FoundDocument]:
+    """Rank documents of the client's own, by an embedder where it asks for that."""
     contract, top_k = args.get("contract", "bm25"), args.get("top_k", 4)
     if contract not in _CONTRACTS:
         raise QueryError(
@@ -365,8 +376,8 @@ def discover_in(engine: Engine, args: Args) -> Any:
     if contract == "bm25":
         ranking = inmemory.ranked(documents.bm25(), query, top_k)
     else:
-        snapshot = documents.analysed(lambda: _embedder(engine))
-        ranking = analysed.ranked(snapshot, query, top_k, engine.state.models)
+        snapshot = documents.analysed(embedder)
+        ranking = analysed.ranked(snapshot, query, top_k, models)
     found = ((at, documents.documents[at], score) for at, score in ranking)
     return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
 
@@ -387,14 +398,14 @@ def _registered(args: Args) -> ClientDocuments:
 def _embedder(engine: Engine) -> Embedder:
     """Return the embedder that most corpora have; it is there already."""
     names = Counter(corpus.embedder for corpus in engine.corpora.values()).most_common(1)
-    return engine.state.embedders.named(names[0][0]) if names else _NO_EMBEDDER
+    return engine.state.embedders.named(names[0][0]) if names else NO_EMBEDDER
 
 
-def register_docs(engine: Engine, args: Args) -> Any:
+def register_docs(engine: Engine | FrontEngine, args: Args) -> Any:
     """Keep documents for as long as the client's connection lives; return their handle."""
     return _registered(args).register(_document_set(args.get("docs", [])))
 
 
-def drop_docs(engine: Engine, args: Args) -> Any:
+def drop_docs(engine: Engine | FrontEngine, args: Args) -> Any:
     """Forget documents that were registered; return how many."""
     return _registered(args).drop(args.get("handle", ""))

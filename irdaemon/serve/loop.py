@@ -14,7 +14,7 @@ import socket as unix
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import zmq
 
@@ -26,8 +26,19 @@ from irdaemon.serve.access import Scope
 from irdaemon.serve.documents import ClientDocuments, DocumentStore, Sender
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
 from irdaemon.serve.limits import Rates
-from irdaemon.serve.ops import WITH_DOCUMENTS, Cost, ServeRules, cost, handle, read_request
+from irdaemon.serve.ops import (
+    WITH_DOCUMENTS,
+    Cost,
+    ServeRules,
+    cost,
+    front_cost,
+    handle,
+    read_request,
+)
 from irdaemon.serve.workers import Task, WorkerPools
+
+if TYPE_CHECKING:
+    from irdaemon.engine.front import FrontEngine
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +51,8 @@ _WORKERS: Mapping[Cost, int] = {
     # These do nothing but wait, for the writer or for a model.
     "waiting": 16,
     "model": 8,
+    # Nor these, for a backend.
+    "remote": 16,
 }
 _HANDLED_AT_ONCE = 64
 # Replies kept for a client that does not read them; later ones are dropped. libzmq learns what was
@@ -56,7 +69,7 @@ class RequestLoop:
     `requested_at` is when, on the monotonic clock, the last request came.
     """
 
-    def __init__(self, engine: Engine, rules: ServeRules, max_message_bytes: int):
+    def __init__(self, engine: Engine | FrontEngine, rules: ServeRules, max_message_bytes: int):
         self.rules = rules
         self.requested_at = time.monotonic()
         self.context: Context = zmq.Context()
@@ -179,7 +192,7 @@ class RequestLoop:
             request, scope = read_request(data, rules, caller.peer)
         except IRError as error:
             return _reply(caller, wire.pack_error(0, error))
-        pool = cost(request, self._engine.may_ask_model(request.args))
+        pool = self._cost(request)
         documents = self._documents_of(caller, request, scope)
         if pool == "quick":
             return _reply(caller, handle(self._engine, request, scope, rules.serve, documents))
@@ -193,6 +206,12 @@ class RequestLoop:
 
         task = Task(request, run, lambda reply: _reply(caller, reply), deadline)
         self._pools.add(pool, task)
+
+    def _cost(self, request: wire.Request) -> Cost:
+        engine = self._engine
+        if isinstance(engine, Engine):
+            return cost(request, engine.may_ask_model(request.args))
+        return front_cost(request)
 
     def _documents_of(
         self, caller: Caller, request: wire.Request, scope: Scope

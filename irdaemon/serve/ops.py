@@ -7,15 +7,17 @@ the bytes of its reply, in the loop or on a worker. Neither knows a socket.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from irclient import ops, wire
-from irclient.errors import InternalError, IRError, QueryError
+from irclient.errors import InternalError, IRError, NotFound, QueryError
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.config import ServeConfig
@@ -23,52 +25,62 @@ from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve import directories, handlers, rules, writing
+from irdaemon.serve import directories, front, handlers, rules, writing
 from irdaemon.serve.access import Peer, Scope, Scopes, visible_corpora
 from irdaemon.serve.documents import ClientDocuments
 from irdaemon.serve.limits import check_reply, check_request, of_message
 from irdaemon.serve.rules import Args, Filter, Rule
 
+if TYPE_CHECKING:
+    from irdaemon.engine.front import FrontEngine
+
 log = logging.getLogger(__name__)
 
 # quick: answered by the loop. By workers: heavy may read all records or a client's documents, slow
 # reads files or the ledger, walking walks whole trees, waiting mostly waits for the writer, model
-# waits for a model's reply.
-Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model"]
+# waits for a model's reply, remote for a backend.
+Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model", "remote"]
 
 
 @dataclass(frozen=True, slots=True)
 class ServedOp:
-    """What the daemon adds to an operation."""
+    """What the daemon adds to an operation; `front` runs it in a front end, None: not there."""
 
     run: Callable[[Engine, Args], Any]
     cost: Cost
     rule: Rule
     filter: Filter | None = None
+    front: Callable[[FrontEngine, Args], Any] | None = None
 
 
 OPS: Mapping[str, ServedOp] = {
-    "ping": ServedOp(handlers.ping, "quick", rules.as_given),
-    "discover": ServedOp(handlers.discover, "quick", rules.query_and_related, rules.own_hits),
-    "search": ServedOp(handlers.search, "quick", rules.query, rules.own_hits),
-    "explain": ServedOp(handlers.explain, "slow", rules.query_and_item),
+    "ping": ServedOp(handlers.ping, "quick", rules.as_given, front=handlers.ping),
+    "discover": ServedOp(
+        handlers.discover, "quick", rules.query_and_related, rules.own_hits, front=front.discover
+    ),
+    "search": ServedOp(handlers.search, "quick", rules.query, rules.own_hits, front=front.search),
+    "explain": ServedOp(handlers.explain, "slow", rules.query_and_item, front=front.explain),
     "eval": ServedOp(handlers.evaluate, "slow", rules.query_and_cases),
     "evaluation": ServedOp(handlers.evaluation, "slow", rules.owner_only),
     "calibrate": ServedOp(handlers.calibrate, "slow", rules.owner_only),
-    "disclose": ServedOp(handlers.disclose, "slow", rules.disclosed),
-    "records": ServedOp(handlers.records, "slow", rules.recorded),
+    "disclose": ServedOp(handlers.disclose, "slow", rules.disclosed, front=handlers.disclose),
+    "records": ServedOp(handlers.records, "slow", rules.recorded, front=handlers.records),
     "artifacts": ServedOp(handlers.artifacts, "slow", rules.listed_corpus),
-    "status": ServedOp(handlers.status, "slow", rules.as_given, rules.own_status),
+    "status": ServedOp(
+        handlers.status, "slow", rules.as_given, rules.own_status, front=handlers.status
+    ),
     "failures": ServedOp(handlers.failures, "slow", rules.any_corpus, rules.own_rows),
     "secrets": ServedOp(handlers.secrets, "slow", rules.any_corpus, rules.own_rows),
     "audit": ServedOp(handlers.audit, "slow", rules.audited_corpus, rules.own_rows),
     "coverage": ServedOp(handlers.coverage, "walking", rules.listed_corpus, rules.own_rows),
-    "info": ServedOp(handlers.info, "slow", rules.one_corpus),
+    "info": ServedOp(handlers.info, "slow", rules.one_corpus, front=handlers.info),
     "build": ServedOp(handlers.build, "quick", rules.built_corpus),
     "maintain": ServedOp(handlers.maintain, "slow", rules.built_corpus),
     # Resolving a path may touch a slow disk.
     "hint": ServedOp(handlers.hint, "slow", rules.no_hint),
-    "impressions": ServedOp(handlers.impressions, "quick", rules.referenced),
+    "impressions": ServedOp(
+        handlers.impressions, "quick", rules.referenced, front=handlers.impressions
+    ),
     "usage": ServedOp(handlers.usage, "slow", rules.owner_only),
     "uses": ServedOp(handlers.uses, "slow", rules.owner_only),
     "usage_forget": ServedOp(handlers.usage_forget, "slow", rules.owner_only),
@@ -80,12 +92,14 @@ OPS: Mapping[str, ServedOp] = {
     "add": ServedOp(handlers.add, "slow", rules.no_configuration),
     "preview": ServedOp(directories.preview, "walking", rules.no_configuration),
     "rm": ServedOp(handlers.rm, "slow", rules.no_configuration),
-    "reload": ServedOp(handlers.reload, "slow", rules.no_configuration),
-    "wait": ServedOp(handlers.wait, "waiting", rules.as_given),
+    "reload": ServedOp(handlers.reload, "slow", rules.no_configuration, front=front.reload),
+    "wait": ServedOp(handlers.wait, "waiting", rules.as_given, front=handlers.wait),
     # A client's own documents: what it may see of the corpora does not matter.
-    "discover_in": ServedOp(handlers.discover_in, "heavy", rules.as_given),
-    "register_docs": ServedOp(handlers.register_docs, "heavy", rules.as_given),
-    "drop_docs": ServedOp(handlers.drop_docs, "quick", rules.as_given),
+    "discover_in": ServedOp(handlers.discover_in, "heavy", rules.as_given, front=front.discover_in),
+    "register_docs": ServedOp(
+        handlers.register_docs, "heavy", rules.as_given, front=handlers.register_docs
+    ),
+    "drop_docs": ServedOp(handlers.drop_docs, "quick", rules.as_given, front=handlers.drop_docs),
     "doc_add": ServedOp(writing.doc_add, "waiting", rules.written),
     "doc_update": ServedOp(writing.doc_update, "waiting", rules.written),
     "doc_remove": ServedOp(writing.doc_remove, "waiting", rules.written),
@@ -113,7 +127,7 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
 
 
 def handle(
-    engine: Engine,
+    engine: Engine | FrontEngine,
     request: wire.Request,
     scope: Scope,
     serve: ServeConfig,
@@ -129,11 +143,14 @@ def handle(
         _check_args(request)
         check_request(request, serve)
         given = {name: each for name, each in request.args.items() if name != rules.VISIBLE}
-        args = narrowed(scope, op, given, engine.snapshot.corpora)
-        # Whatever the request has there.
-        args = {**args, handlers.CLIENT: scope.client, handlers.DOCUMENTS: documents}
-        check_clock()
-        reply = wire.pack_result(request.id, shown(scope, op, op.run(engine, args)))
+        run = _bound(engine, request.op, op)
+        with _limited(scope, engine):
+            args = narrowed(scope, op, given, engine.snapshot.corpora)
+            # Whatever the request has there.
+            args = {**args, handlers.CLIENT: scope.client, handlers.DOCUMENTS: documents}
+            check_clock()
+            result = run(args)
+        reply = wire.pack_result(request.id, shown(scope, op, result))
         check_reply(reply, serve)
     except IRError as error:
         return wire.pack_error(request.id, error)
@@ -143,6 +160,32 @@ def handle(
         failed = InternalError(f"the daemon failed (fault {fault})", "its log has the details")
         return wire.pack_error(request.id, failed)
     return reply
+
+
+def _bound(engine: Engine | FrontEngine, name: str, op: ServedOp) -> Callable[[Args], Any]:
+    """Return what runs an operation. Raises Unavailable for what a front end does not have."""
+    if isinstance(engine, Engine):
+        return partial(op.run, engine)
+    if op.front is None:
+        raise engine.elsewhere(name)
+    return partial(op.front, engine)
+
+
+@contextlib.contextmanager
+def _limited(scope: Scope, engine: Engine | FrontEngine) -> Iterator[None]:
+    """Have backends give nothing but the corpora of a client's scope to what runs inside.
+
+    Raises Unavailable for a corpus that may be in a backend which a front end never reached.
+    """
+    if isinstance(engine, Engine):
+        yield
+        return
+    with engine.limited_to(scope.corpora):
+        try:
+            yield
+        except NotFound:
+            engine.backends.check_heard()
+            raise
 
 
 def narrowed(scope: Scope, op: ServedOp, args: Args, corpora: Collection[str]) -> Args:
@@ -177,6 +220,15 @@ def _check_args(request: wire.Request) -> None:
         wrong_bool = isinstance(value, bool) and kind is not bool
         if wrong_bool or not isinstance(value, kind):
             raise QueryError(f"{request.op}: {name} is of the wrong type ({value!r:.60})")
+
+
+def front_cost(request: wire.Request) -> Cost:
+    """Return the cost class of a request to a front end: what asks a backend waits for that."""
+    op, found = OPS.get(request.op), cost(request)
+    if op is None or op.front is None:
+        return "quick"
+    asks = found in ("slow", "heavy") or request.op in ("discover", "search")
+    return "remote" if asks and found != "waiting" and request.op not in WITH_DOCUMENTS else found
 
 
 def cost(request: wire.Request, may_ask_model: bool = False) -> Cost:

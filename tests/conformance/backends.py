@@ -19,4 +19,10 @@ def in_postgres(request):
         yield made
 
 
-BACKENDS = {"memory": in_memory, "postgres": in_postgres}
+@contextmanager
+def in_qdrant(request):
+    with closing(make_backend("qdrant://:memory:")) as made:
+        yield made
+
+
+BACKENDS = {"memory": in_memory, "postgres": in_postgres, "qdrant": in_qdrant}

@@ -4,6 +4,7 @@ import threading
 import time
 from dataclasses import replace
 
+import msgpack
 import numpy as np
 
 from irclient.errors import NotFound
@@ -148,7 +149,7 @@ class MemoryBackend:
             sent.digest,
             {},
             sent.indexed_at,
-            [{"surface_index": each.row[2], "text": each.text} for each in records],
+            [_stored_record(each) for each in records],
         )
 
     def wait(self, corpus, generation, timeout_s):
@@ -156,6 +157,9 @@ class MemoryBackend:
             self.changed.wait_for(
                 lambda: self._of(corpus).totals.generation >= generation, timeout_s
             )
+        return self._of(corpus).totals.generation
+
+    def newest(self, corpus):
         return self._of(corpus).totals.generation
 
     # -- writing ---------------------------------------------------------------------------------
@@ -206,6 +210,18 @@ class MemoryBackend:
 
     def close(self):
         pass
+
+
+def _stored_record(sent):
+    record_id, granularity = sent.label
+    return {
+        "record_id": record_id,
+        "kind": sent.row[1],
+        "granularity": granularity,
+        "surface_index": sent.row[2],
+        "text": sent.text,
+        "metadata": msgpack.unpackb(sent.row[4]),
+    }
 
 
 def _changed(before, delta):

@@ -43,9 +43,24 @@ def _lines(state: Mapping[str, Any]) -> Iterator[str]:
     yield from _figures("irdaemon_stage_total", "counter", totals)
     if "health" in state:
         yield from _health(state["health"])
+    yield from _copies(state)
     for quantile in ("p50", "p95"):
         stages = [(_label("stage", n), f[quantile]) for n, f in state.get("profile", {}).items()]
         yield from _gauge(f"irdaemon_stage_{quantile}_ms", stages)
+
+
+def _copies(state: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how the copies in backends are, and which backends of a front end answer (1) or not."""
+    held = [(_label("corpus", c["name"]), c["copy"]) for c in state["corpora"] if c.get("copy")]
+    level = [(corpus, int(copy["state"] == "level")) for corpus, copy in held]
+    yield from _gauge("irdaemon_copy_level", level)
+    for name in ("generation", "behind_s"):
+        yield from _gauge(f"irdaemon_copy_{name}", [(label, copy[name]) for label, copy in held])
+    heard = [
+        (_label("backend", each["backend"]), int(not each["problem"]))
+        for each in state.get("backends") or ()
+    ]
+    yield from _gauge("irdaemon_backend_answers", heard)
 
 
 def _health(health: Mapping[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import os
 import time
 
 from irclient.terminal.columns import TableColumn, fitted, paragraph, table
+from irclient.terminal.copies import backends
 from irclient.terminal.health import health
 from irclient.terminal.width import UNCUT
 
@@ -46,7 +47,7 @@ def status(state: dict[str, Any], width: int = UNCUT) -> str:
     above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
     below = [*ledger(state.get("ledger", {})), *use(state.get("usage")), *health(state)]
     below += [*behind(state["corpora"]), *skipped(state["corpora"])]
-    below += [*waiting(state.get("waiting_for", ())), *model(state.get("model"))]
+    below += [*waiting(state.get("waiting_for", ())), *model(state.get("model")), *backends(state)]
     parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
     parts += [paragraph(line, width) for line in below]
     if "profile" in state:

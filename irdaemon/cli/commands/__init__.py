@@ -4,6 +4,7 @@
 HEADINGS = {
     "start": "run it",
     "check": "the ledger",
+    "backend": "engines elsewhere",
     "init": "set it up",
     "doctor": "find what is wrong",
     "mcp": "the rest",
@@ -18,6 +19,7 @@ COMMANDS = (
     "backup",
     "restore",
     "compact",
+    "backend",
     "init",
     "config",
     "fetch",

@@ -35,7 +35,9 @@ HELP = "start the daemon, in the foreground or detached"
 ABOUT = """
 Start the daemon and serve until stopped; with --detach in the background, where
 it is restarted when it crashes. If one is running already, nothing happens; one
-of another version is stopped first with --detach.
+of another version is stopped first with --detach. With --serve-only it is a
+front end: it answers from the backend that the configuration names, watches
+nothing and has no ledger, and any number of them may run beside each other.
 """
 EXAMPLES = """
 # in the foreground, with the log on the terminal
@@ -46,6 +48,9 @@ irdaemon start --detach --wait
 
 # with another configuration
 irdaemon start --config ./irdaemon.toml --verbose
+
+# a front end of what another daemon writes into a backend
+irdaemon start --serve-only
 """
 
 _READY_WITHIN_S = 30.0
@@ -60,6 +65,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--wait", action="store_true", help="with --detach: return once everything is indexed"
+    )
+    parser.add_argument(
+        "--serve-only",
+        action="store_true",
+        help="answer from the configured backend; watch nothing, write nothing",
     )
     parser.add_argument("--config", metavar="FILE", help="read this configuration")
     parser.add_argument(
@@ -86,18 +96,36 @@ def start_here(options: argparse.Namespace) -> int:
         os.environ.setdefault(name, "1")
     memory.tune_allocator()
     os.umask(0o077)  # before the log is made
+    if options.serve_only:
+        return serve_only(options)
     model = _early_model(options)
     from irdaemon.daemon.active_config import ActiveConfig
     from irdaemon.daemon.daemon import Daemon
 
     settings = ActiveConfig(options.config, options.fallback)
     make_private(settings.config.state_dir)
+    _begin_log(options)
+    return DONE if Daemon(settings, socket_path(), model).run() else INTERNAL
+
+
+def serve_only(options: argparse.Namespace) -> int:
+    """Serve what a backend holds in this process until stopped."""
+    from irdaemon.config.config import load_config
+    from irdaemon.daemon.front_process import FrontProcess
+
+    if options.fallback:
+        raise QueryError("--fallback does not go with --serve-only", "leave one of them out")
+    make_private(load_config(options.config).state_dir)
+    _begin_log(options)
+    return DONE if FrontProcess(options.config, socket_path()).run() else INTERNAL
+
+
+def _begin_log(options: argparse.Namespace) -> None:
     try:
         logs.set_up(options.log, options.verbose)
     except OSError as error:
         message = f"{options.log} cannot be written: {error.strerror}"
         raise QueryError(message, "name another file with --log") from error
-    return DONE if Daemon(settings, socket_path(), model).run() else INTERNAL
 
 
 def _early_model(options: argparse.Namespace) -> EarlyModel | None:
@@ -171,6 +199,7 @@ def _command(options: argparse.Namespace, log: str) -> list[str]:
     for name in ("config", "fallback"):
         if value := getattr(options, name):
             command += [f"--{name}", os.path.abspath(value)]
+    command += ["--serve-only"] if options.serve_only else []
     return command + (["--verbose"] if options.verbose else [])
 
 

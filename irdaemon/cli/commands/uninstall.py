@@ -35,8 +35,9 @@ Take out of this machine what was set up: what `irc install` wrote into the
 settings of agents, the service, the running daemon, and the data (the ledger,
 the log, the configuration, keys and tokens). All of it is listed first, and
 nothing is done until you agree. Managed documents stay, and where they are is
-said; --documents takes them out too. Entries in projects stay: irc uninstall
-AGENT --project takes those out.
+said; --documents takes them out too. Copies of corpora in a backend stay, and
+where they are is said: irc rm removes one while the daemon runs. Entries in
+projects stay: irc uninstall AGENT --project takes those out.
 """
 EXAMPLES = """
 # list it, ask, take it out
@@ -70,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
     """List what there is, ask, and take it out."""
     documents = list(_documents())
     removals = [*_agents(), *_daemon(), *(() if options.keep_data else _data())]
+    for address in _backends():
+        note(f"left: what was copied to {address} (irc rm CORPUS removes a corpus there, too)")
     if options.documents:
         removals += documents
     else:
@@ -146,6 +149,14 @@ def _documents() -> Iterator[Removal]:
     for what, path in (("documents", managed), ("trash", trash_beside(resolved(managed)))):
         if os.path.isdir(path):
             yield Removal(f"{what}: {path}", partial(shutil.rmtree, path))
+
+
+def _backends() -> list[str]:
+    """Return where copies of corpora lie that are not on this machine."""
+    try:
+        return [address.shown for address in load_config().backends()]
+    except ConfigError:
+        return []
 
 
 def _data() -> Iterator[Removal]:

@@ -6,8 +6,8 @@ import importlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
-from urllib.parse import parse_qsl
 
+from irdaemon.config.backends import BackendAddress, shown
 from irdaemon.config.checking import ConfigError
 from irdaemon.index.backend import IndexBackend
 from irdaemon.index.backends.placement import PlacedBackend
@@ -17,6 +17,7 @@ from irdaemon.index.backends.state import BackendAdmin
 _ENGINES: Mapping[str, tuple[str, str]] = {
     "postgresql": ("irdaemon.index.backends.postgres", "postgres"),
     "postgres": ("irdaemon.index.backends.postgres", "postgres"),
+    "qdrant": ("irdaemon.index.backends.qdrant", "qdrant"),
 }
 
 
@@ -76,15 +77,6 @@ def backend_module(url: str) -> BackendModule:
         ) from error
 
 
-def shown(url: str) -> str:
-    """Return a URL without what may be secret in it: password, fragment, and all but the hosts."""
-    scheme, _, rest = url.partition("://")
-    place, _, query = rest.partition("#")[0].partition("?")
-    # A password may hold signs that were not written as they should be.
-    if "@" in rest and "@" not in place:
-        return f"{scheme}://..."
-    before, at, behind = place.rpartition("@")
-    user = before.split(":")[0].split("/")[0]
-    hosts = [(name, value) for name, value in parse_qsl(query) if name in ("host", "port")]
-    more = "?" + "&".join(f"{name}={value}" for name, value in hosts) if hosts else ""
-    return f"{scheme}://{user}{at}{behind}{more}"
+def open_backend(address: BackendAddress) -> IndexBackend:
+    """Return the backend that a configuration names. Raises ConfigError."""
+    return make_backend(address.urls, address.password_env)

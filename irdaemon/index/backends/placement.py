@@ -76,6 +76,10 @@ class PlacedBackend:
         """Wait until a corpus can be searched at a generation; return the one there is then."""
         return self._read(corpus, lambda server: server.wait(corpus, generation, timeout_s))
 
+    def newest(self, corpus: str) -> int:
+        """Return the generation that was written last."""
+        return self._read(corpus, lambda server: server.newest(corpus))
+
     # -- for whoever writes ----------------------------------------------------------------------
 
     def lease(self, corpus: str, holder: str) -> int:

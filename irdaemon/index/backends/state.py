@@ -41,7 +41,8 @@ class BackendState:
 class CorpusSize:
     """What a corpus takes: rows, and bytes on the server; `changed` in Unix seconds.
 
-    `postings` is what the server estimates. `graph` is whether its vectors are in one.
+    `postings` is what the server estimates; it and the bytes are 0 where the server tells nothing
+    of them. `graph` is whether its vectors are in one.
     """
 
     corpus: str

@@ -314,6 +314,11 @@ DAEMON_LINES = {
     "backup": [[NAME]],
     "restore": [[NAME]],
     "compact": [["--config", f"{NAME}.toml"]],
+    "backend": [
+        ["check", NAME],
+        ["stats", f"mysql://{NAME}"],
+        ["check", "--config", f"{NAME}.toml"],
+    ],
     "init": [["--config", NAME], ["--config", NAME]],
     "config": [["get", NAME], ["set", f"'{NAME}'", "1"], ["--config", NAME, "path"]],
     "fetch": [[NAME], [f"model2vec:{NAME}"]],

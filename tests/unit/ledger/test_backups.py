@@ -156,3 +156,12 @@ def test_another_programs_database_is_not_restored(made, tmp_path):
         db.execute("CREATE TABLE bookmarks(url)")
     with pytest.raises(BackupError, match="no ledger"):
         restore(other, made.ledger.path)
+
+
+def test_a_ledger_that_was_restored_has_an_identity_of_its_own(made, file):
+    before = made.ledger.identity()
+    back_up(made.ledger.path, file)
+    made.ledger.close()
+    restore(file, made.ledger.path)
+    with closing(Ledger(made.ledger.path)) as restored:
+        assert restored.identity() != before

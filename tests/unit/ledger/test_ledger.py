@@ -275,3 +275,26 @@ def test_failures_can_be_told_a_few_at_a_time():
 def test_a_ledger_in_memory_sorts_in_memory_too():
     in_memory = 2
     assert Ledger(":memory:")._store.one("PRAGMA temp_store") == (in_memory,)
+
+
+def test_a_ledger_has_a_number_of_its_own_which_a_view_does_not_make(tmp_path):
+    made = Ledger(str(tmp_path / "one.sqlite"))
+    with made.reading() as view:
+        assert view.identity() == 0
+    number = made.identity()
+    assert number == made.identity() != Ledger(str(tmp_path / "two.sqlite")).identity()
+    with made.reading() as view:
+        assert view.identity() == number
+    made.close()
+
+
+def test_the_words_of_some_terms_are_given_without_the_others_and_without_blanks():
+    store = ledger()
+    store.entries.put("c", upsert("e", {"a": "one two three"}), 1.0)
+    table = store.terms.table()
+    some = {word: table[word] for word in ("one", "three")}
+    assert store.terms.words(some.values()) == some
+    assert store.terms.words([10_000]) == store.terms.words([]) == {}
+    store.entries.forget("c", ["e"])
+    store.forget_unused_terms()
+    assert store.terms.words(some.values()) == {}

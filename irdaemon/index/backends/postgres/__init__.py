@@ -105,6 +105,10 @@ class PostgresBackend:
             time.sleep(min(pause_s, left))
             pause_s = min(2 * pause_s, _POLLED_S[1])
 
+    def newest(self, corpus: str) -> int:
+        """Return the generation that the primary has."""
+        return self._write(lambda c: asking.generation(c, corpus))
+
     # -- for whoever writes ----------------------------------------------------------------------
 
     def lease(self, corpus: str, holder: str) -> int:

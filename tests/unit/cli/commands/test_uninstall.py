@@ -124,3 +124,10 @@ def test_a_linked_directory_of_documents_is_left_alone(home, capsys):
     assert main(["uninstall", "--documents", "--yes"]) == 0
     assert "is a link, and is left alone" in capsys.readouterr().err
     assert (home / "notes/mine.md").exists()
+
+
+def test_copies_in_a_backend_are_left_and_it_is_said_where_they_are(home, capsys):
+    file = home / ".config/irdaemon/irdaemon.toml"
+    file.write_text("[index]\nbackend = 'postgresql://ann@db.example/ir?sslmode=require'\n")
+    assert main(["uninstall", "--yes"]) == 0
+    assert "left: what was copied to postgresql://ann@db.example/ir (" in capsys.readouterr().err

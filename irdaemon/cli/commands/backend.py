@@ -1,0 +1,148 @@
+"""`irdaemon backend`: look after the engines that corpora are copied into."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from irclient.errors import Unavailable
+from irclient.terminal.columns import paragraph, table
+from irclient.terminal.exits import DONE, UNHEALTHY
+from irclient.terminal.output import note, printed
+from irclient.terminal.width import terminal
+
+if TYPE_CHECKING:
+    from irdaemon.index.backends.state import BackendAdmin
+
+HELP = "look after the engines that corpora are copied into"
+ABOUT = """
+Look after the engines that corpora are copied into ([index] backend, or that of
+a corpus): whether each of their hosts answers and has what is needed, and what
+the corpora take there. `migrate` makes the tables, or brings them to the format
+of this version; it needs a role that owns them, whose URL can be given. Exit
+code 5 where something is not as it should be, or a server does not answer.
+"""
+EXAMPLES = """
+# can it be searched, and written?
+irdaemon backend check
+
+# make its tables, as their owner
+irdaemon backend migrate postgresql://owner@db.example/irdaemon
+
+# what each corpus takes
+irdaemon backend stats --json
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to do, and with which backend."""
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="ACTION", help="what to do"
+    )
+    check = actions.add_parser("check", help="look at every host")
+    migrate = actions.add_parser("migrate", help="make its tables, or bring them up to date")
+    stats = actions.add_parser("stats", help="print what each corpus takes")
+    for each in (check, migrate, stats):
+        each.add_argument(
+            "url", nargs="?", metavar="URL", help="this one, not those of the configuration"
+        )
+        each.add_argument("--config", metavar="FILE", help="read this configuration")
+        each.add_argument("--json", action="store_true", help="print data as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one of the actions with every backend; 5 where one of them is not well."""
+    actions: Mapping[str, Callable[[str, BackendAdmin], tuple[bool, dict[str, Any]]]] = {
+        "check": _check,
+        "migrate": _migrate,
+        "stats": _stats,
+    }
+    found, well = [], True
+    for name, admin in _admins(options):
+        try:
+            good, told = actions[options.action](name, admin)
+        except Unavailable as error:
+            note(f"irdaemon: {error.message}")
+            if error.hint:
+                note(f"          {error.hint}")
+            good, told = False, {"backend": name, "problem": error.message}
+        well = well and good
+        found.append(told)
+    texts = {"check": _hosts_text, "migrate": _formats_text, "stats": _sizes_text}
+    printed(options, found, texts[options.action])
+    return DONE if well else UNHEALTHY
+
+
+def _admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
+    """Yield what each backend is looked after with, by how it is shown. Raises ConfigError."""
+    from irdaemon.config.backends import checked_url, shown
+    from irdaemon.config.checking import ConfigError
+    from irdaemon.config.config import load_config
+    from irdaemon.index.backends import make_admin
+
+    config = load_config(options.config)
+    variable = config.index.backend_password_env
+    if options.url:
+        yield shown(options.url), make_admin(checked_url(options.url), variable)
+        return
+    addresses = config.backends()
+    if not addresses:
+        raise ConfigError(
+            f"{config.path} names no backend",
+            '[index] backend = "postgresql://HOST/DATABASE", or give a URL',
+        )
+    for url in dict.fromkeys(url for each in addresses for url in each.urls):
+        yield shown(url), make_admin(url, variable)
+
+
+def _check(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+    state = admin.check()
+    return state.ok, {"backend": name, "ok": state.ok, "hosts": [asdict(h) for h in state.hosts]}
+
+
+def _migrate(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+    return True, {"backend": name, "format": admin.migrate()}
+
+
+def _stats(name: str, admin: BackendAdmin) -> tuple[bool, dict[str, Any]]:
+    return True, {"backend": name, "corpora": [asdict(each) for each in admin.stats()]}
+
+
+# -- for a person --------------------------------------------------------------------------------
+
+
+def _hosts_text(found: Sequence[Mapping[str, Any]]) -> str:
+    lines: list[str] = []
+    for backend in found:
+        for host in backend.get("hosts", ()):
+            lines.append(f"{host['host']}:")
+            for each in host["lines"]:
+                lines.append(f"  {'ok   ' if each['ok'] else 'wrong'}  {each['text']}")
+                lines += [f"         -> {each['hint']}"] if each["hint"] and not each["ok"] else []
+    return "\n".join(paragraph(line, terminal().width) for line in lines)
+
+
+def _formats_text(found: Sequence[Mapping[str, Any]]) -> str:
+    made = [each for each in found if "format" in each]
+    return "\n".join(f"{each['backend']}: format {each['format']}" for each in made)
+
+
+def _sizes_text(found: Sequence[Mapping[str, Any]]) -> str:
+    heads = ("corpus", "artifacts", "records", "vectors", "postings", "MB", "generation", "changed")
+    parts = []
+    for backend in found:
+        rows = [
+            [
+                *(each[name] for name in ("corpus", "artifacts", "records", "vectors", "postings")),
+                round(each["size"] / 1e6, 1),
+                each["generation"],
+                time.strftime("%Y-%m-%d %H:%M", time.localtime(each["changed"])),
+            ]
+            for each in backend.get("corpora", ())
+        ]
+        if "corpora" in backend:
+            parts += [f"{backend['backend']}:", table(heads, rows) if rows else "no corpus yet"]
+    return "\n".join(parts)

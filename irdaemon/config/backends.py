@@ -1,0 +1,120 @@
+"""Where the index of a corpus lies: in this daemon's memory, and in an engine for others to search.
+
+An engine is named by its URL, or by those of several servers among which corpora are divided. No
+password stands in a URL: the file is read by programs and shown on screens.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from irdaemon.config.checking import ConfigError, ConfigText
+
+LOCAL = "local"
+SCHEMES = ("postgresql", "postgres", "qdrant")
+# What is a person's own leaves this machine only where that person says so.
+_UNSHARED = ("sessions",)
+_HINT = (
+    "leave it out: a file named by PGPASSFILE has it, or a variable of the environment"
+    ' ([index] backend_password_env = "NAME")'
+)
+_SECRET = ("password", "passwd", "sslpassword", "api_key", "api-key", "apikey", "token")
+_HOST = r"(\[[0-9a-fA-F:.]+\]|[^:@\[\],]*)(:[0-9]*)?"
+_HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
+
+
+# "local", a URL, or several.
+Backend = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BackendAddress:
+    """An engine: the URLs of its servers, and the variable that holds their password, "" for none.
+
+    Two with the same servers are equal, in whatever order those are named.
+    """
+
+    urls: tuple[str, ...]
+    password_env: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Return the URLs for a person, without what may be a secret; see `shown`."""
+        return ", ".join(map(shown, self.urls))
+
+
+def shown(url: str) -> str:
+    """Return a URL without what may be secret in it: password, fragment, and all but the hosts."""
+    scheme, _, rest = url.partition("://")
+    place, _, query = rest.partition("#")[0].partition("?")
+    # A password may hold signs that were not written as they should be.
+    if "@" in rest and "@" not in place:
+        return f"{scheme}://..."
+    before, at, behind = place.rpartition("@")
+    user = before.split(":")[0].split("/")[0]
+    hosts = [(name, value) for name, value in parse_qsl(query) if name in ("host", "port")]
+    more = "?" + "&".join(f"{name}={value}" for name, value in hosts) if hosts else ""
+    return f"{scheme}://{user}{at}{behind}{more}"
+
+
+def wrong_in_backend(value: Any) -> tuple[str, str]:
+    """Return what is wrong with a value of `backend`, and a hint; "" where nothing is.
+
+    The message repeats no password.
+    """
+    urls = value if isinstance(value, list) else [value]
+    if value == LOCAL:
+        return "", ""
+    if not urls or not all(isinstance(each, str) for each in urls):
+        return f"backend must be {LOCAL!r}, a URL or a list of URLs", f'backend = "{LOCAL}"'
+    if len(set(urls)) < len(urls):
+        return "backend names a server twice", "leave one out"
+    return next((wrong for url in urls if (wrong := _wrong_in_url(url))[0]), ("", ""))
+
+
+def _wrong_in_url(url: str) -> tuple[str, str]:
+    known = f"backends: {LOCAL}, postgresql://HOST/DATABASE, qdrant://HOST:PORT"
+    scheme, _, rest = url.partition("://")
+    if scheme not in SCHEMES or not rest:
+        return f"no backend has the scheme {scheme!r}", known
+    place, _, query = rest.partition("#")[0].partition("?")
+    user, _, behind = place.rpartition("@")
+    named = {name.casefold() for name, _ in parse_qsl(query, keep_blank_values=True)}
+    if ":" in user or named & set(_SECRET):
+        return f"the URL of a backend has a password in it ({shown(url)})", _HINT
+    # What is no host may be a password with characters that would have to be written otherwise.
+    if not _HOSTS.fullmatch(behind.partition("/")[0]):
+        return "the URL of a backend names no hosts that can be read", known
+    return "", ""
+
+
+def checked_backend(table: str, value: Any, where: ConfigText) -> Backend:
+    """Return a value of `backend`. Raises ConfigError."""
+    wrong, hint = wrong_in_backend(value)
+    if wrong:
+        raise where.error(table, "backend", wrong, hint)
+    return tuple(value) if isinstance(value, list) else str(value)
+
+
+def checked_url(url: str) -> str:
+    """Return the URL of one backend. Raises ConfigError, which repeats no password."""
+    wrong, hint = _wrong_in_url(url)
+    if wrong:
+        raise ConfigError(wrong, hint)
+    return url
+
+
+def is_shared(kind: str, share: bool | None) -> bool:
+    """Return whether a corpus may lie elsewhere; `share` is what its table says, None: nothing."""
+    return kind not in _UNSHARED if share is None else share
+
+
+def addressed(value: Backend, password_env: str = "") -> BackendAddress | None:
+    """Return the engine that a valid value of `backend` names; None for this daemon alone."""
+    if value == LOCAL:
+        return None
+    urls = (value,) if isinstance(value, str) else tuple(sorted(value))
+    return BackendAddress(urls, password_env)
