@@ -90,6 +90,8 @@ def main() -> None:
     parser.add_argument("--disk-price", type=float, default=0.1)
     options = parser.parse_args()
     runs = measured()
+    if not {"local", "postgres"} <= runs.keys():
+        raise SystemExit("nothing was measured yet: make bench-engines")
     for line in compared(runs):
         print(line)
     prices = Prices(options.memory_price, options.core_price, options.disk_price)

@@ -168,9 +168,9 @@ def _local(corpus: Synthetic, index: CorpusIndex, asked: Asked) -> dict[str, Any
             before,
             rows=rows,
             lexical=lexical,
-            dense=make_dense(rows, index.dense.graph),
+            dense=make_dense(rows, before.dense.graph, before.dense),
             columns=Columns.of(rows, before.columns),
-            names=Names.of(rows, lexical),
+            names=Names.of(rows, lexical, before.names),
         )
         served[0] = Snapshot(served[0].generation + 1, {CORPUS: after}, known)
 

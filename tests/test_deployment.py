@@ -1,12 +1,12 @@
 """The files of deploy/: they are what they name, pinned, and without a secret in them."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
+from irdaemon.config.config import parse_config
 from irdaemon.index.backends import make_backend
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
@@ -56,7 +56,8 @@ def test_what_is_mounted_from_here_is_here(composed):
 
 
 @pytest.mark.parametrize("path", sorted(DEPLOY.rglob("*.toml")), ids=str)
-def test_every_configuration_names_a_backend_that_there_is(path, monkeypatch):
+def test_every_configuration_is_valid_and_names_a_backend_that_there_is(path, monkeypatch):
     monkeypatch.setenv("IRDAEMON_BACKEND_PASSWORD", "secret")
-    index = tomllib.loads(path.read_text())["index"]
-    make_backend(index["backend"], index["backend_password_env"]).close()
+    index = parse_config(path.read_text(), str(path)).index
+    assert isinstance(index.backend, str)
+    make_backend(index.backend, index.backend_password_env).close()
