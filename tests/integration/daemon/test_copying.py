@@ -1,5 +1,7 @@
 """The thread that copies corpora: it ticks, is woken, goes on after a fault, and ends."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -14,6 +16,12 @@ from irdaemon.strategy import WholeText
 from tests.support.corpora import engine, mapped
 from tests.support.memory_backend import MemoryBackend
 from tests.support.running import until
+
+PROGRAM = """
+import sys
+import irdaemon.cli.commands.start, irdaemon.daemon.active_config, irdaemon.daemon.daemon
+print(*sys.modules)
+"""
 
 
 class Ticking:
@@ -100,3 +108,12 @@ def test_a_holder_is_told_by_user_machine_and_ledger(monkeypatch):
     monkeypatch.setattr("platform.node", lambda: "laptop")
     assert holder(0x1234ABCDEF) == "ann@laptop (ledger abcdef)"
     assert holder(1) != holder(2)
+
+
+def test_a_daemon_without_a_backend_imports_none_of_what_those_need():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "irdaemon.daemon.daemon" in loaded
+    heavy = ("psycopg", "qdrant_client", "irdaemon.index.backends", "irdaemon.engine.replication")
+    front = ("irdaemon.engine.front", "irdaemon.daemon.front_process", "irdaemon.index.deltas")
+    assert loaded.isdisjoint((*heavy, *front, "irdaemon.disclosure.stored"))

@@ -84,3 +84,18 @@ def test_terms_are_known_by_the_same_ids_after_their_memory_was_given_back(tmp_p
     ledger.give_back()
     assert ledger.terms.ids([*terms, "new"]) == [*ids, 5_000]
     ledger.close()
+
+
+def test_many_words_are_found_as_each_is_and_are_at_hand_from_then_on():
+    words = Vocabulary(f"word{number}" for number in range(3_000))
+    words.add("added")
+    asked = ["word7", "added", "unknown", "word7", "word2999"]
+    assert words.find_all(asked) == [words.find(word) for word in asked] == [7, 3000, None, 7, 2999]
+    assert words.find_all(asked) == [7, 3000, None, 7, 2999]
+
+
+def test_a_term_that_is_new_twice_in_one_record_gets_one_id():
+    held = Ledger(":memory:")
+    with held.transaction():
+        assert held.terms.ids(["a", "b", "a", "c"]) == [0, 1, 0, 2]
+    assert dict(held.terms.table()) == {"a": 0, "b": 1, "c": 2}

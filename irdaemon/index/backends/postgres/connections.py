@@ -167,7 +167,7 @@ class Connections:
 
     def open(self, until: float) -> BoundedConnection:
         """Return a new connection, before anything about its schema is known."""
-        errors: list[psycopg.Error] = []
+        errors: dict[str, psycopg.Error] = {}
         for host, attributes in self._attempts():
             if errors and time.monotonic() >= until:
                 break
@@ -175,8 +175,10 @@ class Connections:
                 return _connected(host, attributes, until)
             except psycopg.Error as error:
                 self._down[str(host)] = time.monotonic() + _DOWN_FOR_S
-                errors.append(error)
-        raise errors[-1]
+                errors[str(host)] = error
+        if len(errors) > 1:
+            raise psycopg.OperationalError("; ".join(f"{h}: {e}" for h, e in errors.items()))
+        raise next(iter(errors.values()))
 
     def close(self) -> None:
         """Close those that are idle."""

@@ -159,6 +159,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @SCHEMA@, pg_tem
 DECLARE part text := 'vectors_' || of_space; size int;
 BEGIN
     SELECT dim INTO STRICT size FROM irdaemon.spaces WHERE space = of_space;
+    -- pgvector's graphs hold no longer vectors; these are searched exactly.
+    IF size NOT BETWEEN 1 AND 2000 THEN
+        RETURN;
+    END IF;
     EXECUTE format('CREATE INDEX IF NOT EXISTS %I ON irdaemon.%I USING hnsw'
                    ' ((vector::vector(%s)) vector_ip_ops) WITH (m = 16, ef_construction = 128)',
                    part || '_hnsw', part, size);

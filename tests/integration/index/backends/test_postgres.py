@@ -155,6 +155,20 @@ def test_through_a_graph_the_nearest_are_found_and_with_a_filter_exactly(connect
     ]
 
 
+@pytest.mark.parametrize("dim", [0, 1, 1_900, 2_001, 4_000])
+def test_vectors_of_any_length_are_kept(connect, monkeypatch, dim):
+    backend = connect("writer")
+    monkeypatch.setattr(backend, "_hnsw_above", 2)
+    corpus = MadeCorpus()
+    items = [corpus.add([{1: 1.0}]) for _ in range(3)]
+    delta = corpus.delta(backend.lease("c", HOLDER), items)
+    vectors = [vector_of(at, dim).tobytes() if dim else None for at in range(3)]
+    records = [r._replace(vector=v) for r, v in zip(delta.records, vectors, strict=True)]
+    backend.apply(replace(delta, totals=replace(delta.totals, dim=dim), records=records))
+    asked = vector_of(1, dim) if dim else None
+    assert backend.found("c", wanted([1], asked)).vectors == vectors
+
+
 def test_clients_see_nothing_of_corpora_out_of_their_scope(connect, server, database):
     writer, reader = connect("writer"), connect("reader")
     for name in ("mine", "others"):

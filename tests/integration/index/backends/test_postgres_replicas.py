@@ -52,6 +52,10 @@ def test_reads_go_to_a_standby_which_has_what_was_acknowledged_and_can_be_waited
         assert len(owners(eventually(lambda: backend.found("c", wanted([1]))))) == 4
         assert not is_read_from_standby(backend)
         assert not make_admin(url_of([primary, standby], database, "writer")).check().ok
+        primary.kill()
+        with pytest.raises(Unavailable) as error:
+            backend.lease("c", HOLDER)
+        assert all(str(each.directory) in error.value.message for each in (primary, standby))
 
 
 def check_waiting(primary, standby, backend, corpus, fence):
