@@ -1,4 +1,4 @@
-"""Ask the labelled sets of an index in memory and of its copies in backends: are answers equal?
+"""Compare the answers of an index in memory with those of its copies, on the labelled sets.
 
     python bench/conformance.py [--data DIR] [--queries 200] [--qdrant-queries 20]
 
@@ -21,8 +21,6 @@ from common import ROOT, keep
 sys.path.insert(0, str(ROOT))
 
 from quality import SETS, read_set
-from tests.support.copied import Copied
-from tests.support.postgres import shared_server
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery import discover as discovery
@@ -32,6 +30,8 @@ from irdaemon.index.backends import make_backend
 from irdaemon.ledger import Ledger
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText
+from tests.support.copied import Copied
+from tests.support.postgres import shared_server
 
 BACKENDS = ("postgres", "qdrant")
 

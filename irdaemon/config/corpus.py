@@ -72,7 +72,7 @@ class Corpus:
     is "llm" where a model chooses among its hits; `synopsis` is whether the synopsis that a model
     wrote of an artifact stands before its surfaces. `edge_extractor` finds the links of an
     artifact, None: as `irdaemon.strategy.edges` does. `backend` is the engine that gets a copy of
-    it, None for none.
+    it, None for none; `learns` is whether use may teach its artifacts, whose words a copy has.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Corpus:
     synopsis: bool = False
     edge_extractor: EdgeExtractor | None = None
     backend: BackendAddress | None = None
+    learns: bool = True
 
     @cached_property
     def recipe(self) -> str:
@@ -231,6 +232,7 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
         given.selector,
         given.synopsis,
         backend=_backend(given, config),
+        learns=given.share is True or _backend(given, config) is None,
     )
 
 

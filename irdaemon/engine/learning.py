@@ -192,6 +192,9 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
     """Take in uses from elsewhere, forget what was taught by what is gone, and learn anew."""
     state, name = context.state, corpus.name
     ledger = state.ledger
+    if not corpus.learns:
+        state.imported_uses.pop(name, None)
+        return "use teaches nothing of what is copied elsewhere, unless it says share = true"
     ledger.learned.import_uses(name, state.imported_uses.pop(name, ()))
     if _is_incomplete(state):
         return "not all transcripts were read for what was used"
@@ -228,12 +231,14 @@ def unlearn(context: JobContext) -> str:
 
 def learnable(state: State) -> list[str]:
     """Return the names of the corpora of whose artifacts something can be learned."""
-    return [name for name, corpus in state.corpora.items() if corpus.kind not in _NOT_LEARNED]
+    learning = (each for each in state.corpora.values() if each.learns)
+    return [each.name for each in learning if each.kind not in _NOT_LEARNED]
 
 
 def _is_incomplete(state: State) -> bool:
     """Return whether transcripts are still to be read again: what lacks now has not gone."""
-    sessions = [name for name in state.corpora if name not in learnable(state)]
+    corpora = state.corpora.values()
+    sessions = [each.name for each in corpora if each.kind in _NOT_LEARNED]
     return state.usage is not None and any(map(state.usage.must_read_all, sessions))
 
 

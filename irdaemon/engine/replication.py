@@ -233,7 +233,7 @@ class Replication:
         held = copy.held
         if held is None or space != copy.space:
             with self._answering(copy):
-                held = held_by(self._backend(copy), index, origin)
+                held = held_by(self._backend(copy), index, origin, len(served.snapshot.vocabulary))
                 if held.generation and _is_level(self._backend(copy), index, held, origin):
                     copy.space = space
                     return held.generation

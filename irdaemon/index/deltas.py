@@ -84,15 +84,20 @@ def totals_of(index: CorpusIndex, origin: CopyOrigin, generation: int) -> Totals
     )
 
 
-def held_by(backend: IndexBackend, index: CorpusIndex, origin: CopyOrigin) -> CopyState:
-    """Ask a backend what it has of a corpus; nothing, where that is of another ledger or space."""
+def held_by(
+    backend: IndexBackend, index: CorpusIndex, origin: CopyOrigin, n_terms: int
+) -> CopyState:
+    """Ask a backend what it has of a corpus; nothing, where that is of another ledger or space.
+
+    `n_terms` is how many term ids the ledger has given out, those of words that went among them.
+    """
     there = backend.totals().get(index.corpus)
     wanted = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
     if there is None or (there.ledger, there.embedder, there.dim) != wanted:
         return CopyState()
-    counted = index.lexical.df
-    known = backend.frequencies(index.corpus, np.flatnonzero(counted).tolist())
-    df = np.zeros(max(len(counted), max(known, default=-1) + 1), np.int64)
+    size = max(n_terms, len(index.lexical.df))
+    known = backend.frequencies(index.corpus, range(size))
+    df = np.zeros(size, np.int64)
     df[list(known)] = list(known.values())
     numbers = np.fromiter(backend.numbers(index.corpus), np.int64)
     return CopyState(there.generation, numbers, df, frozenset(backend.without_vector(index.corpus)))

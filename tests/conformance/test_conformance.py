@@ -146,7 +146,9 @@ def test_any_sequence_of_changes_equals_a_fresh_copy(backend):
         for query in ("merge a branch", "potato soup", f"item{1000 * step + 3}"):
             here, there = map(answered, made.both(query))
             assert here == there
-    fresh = held_by(made.backend, made.engine.snapshot.corpora["m"], made.origin("m"))
+    snapshot = made.engine.snapshot
+    n_terms = len(snapshot.vocabulary)
+    fresh = held_by(made.backend, snapshot.corpora["m"], made.origin("m"), n_terms)
     known = made.held["m"]
     assert fresh.generation == known.generation
     assert fresh.numbers.tolist() == known.numbers.tolist()
@@ -179,6 +181,18 @@ def test_what_was_lost_of_a_copy_is_sent_whole(copied):
     copied.copy()
     here, there = map(answered, copied.both("merge a branch"))
     assert here == there
+
+
+def test_what_went_while_it_was_not_known_what_a_copy_has_is_not_counted_there_any_more(backend):
+    live = items(range(20))
+    made = Copied(engine(mapped(live, "m")), backend)
+    made.scan()
+    term = made.engine.snapshot.vocabulary["item7"]
+    assert made.backend.frequencies("m", [term]) == {term: 1}
+    del live["n/item-7"]
+    made.held.clear()
+    made.scan()
+    assert not made.backend.frequencies("m", [term])
 
 
 def test_one_writer_at_a_time_and_the_second_is_told_of_the_first(copied):

@@ -48,7 +48,7 @@ class Copied:
         snapshot, ledger = self.engine.snapshot, self.engine.ledger
         index, origin = snapshot.corpora[name], self.origin(name)
         if name not in self.held:
-            self.held[name] = held_by(self.backend, index, origin)
+            self.held[name] = held_by(self.backend, index, origin, len(snapshot.vocabulary))
         fence = self.backend.lease(name, HOLDER)
         totals = totals_of(index, origin, snapshot.generation)
         terms = {number: word for word, number in ledger.terms.table().items()}

@@ -59,6 +59,18 @@ def test_sessions_are_sent_only_where_their_corpus_says_so(tmp_path, monkeypatch
     assert found["sessions"] is None
 
 
+def test_what_is_copied_learns_from_use_only_where_its_corpus_says_that_it_is_shared():
+    def learns(text):
+        config = parse_config(text, "/etc/x/irdaemon.toml")
+        return [make_corpus(each, config).learns for each in config.corpora]
+
+    copied = f"[index]\nbackend = '{SERVER}'\n{NOTES}"
+    assert learns(NOTES) == [True]
+    assert learns(copied) == [False]
+    assert learns(f"{copied}share = true\n") == [True]
+    assert learns(f"{copied}share = false\n") == [True]
+
+
 def test_any_corpus_may_be_kept_here():
     assert backends(f"[index]\nbackend = '{SERVER}'\n{NOTES}share = false\n") == {"notes": None}
 

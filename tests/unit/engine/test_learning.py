@@ -141,3 +141,15 @@ def test_a_change_during_learning_is_served_and_keeps_what_was_learned(made):
     made.drain()
     assert first(made, "my submarine") == "tool3"
     assert first(made, "renamed") == "tool3"
+
+
+def test_a_corpus_that_is_not_to_learn_forgets_what_use_taught_and_learns_no_more(
+    made,
+):
+    done(made, made.state.learn_from("m", uses()))
+    assert made.ledger.learned.of("m")
+    made.reconfigure([replace(made.corpora["m"], learns=False)])
+    made.drain()
+    assert not made.ledger.learned.of("m")
+    assert "share = true" in done(made, made.state.learn_from("m", uses()))
+    assert not made.ledger.learned.of("m")
