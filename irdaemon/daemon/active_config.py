@@ -52,7 +52,7 @@ class ActiveConfig:
         self._own, self.demo = config, self._fallback is not None and not wanted(config)
         if not self.demo:
             return config
-        index = replace(config.index, backend=LOCAL)  # nobody else wants the examples
+        index = replace(config.index, backend=LOCAL)  # no other process wants the examples
         config = replace(config, corpora=load_config(self._fallback).corpora, index=index)
         self._examples = frozenset(each.name for each in config.corpora)
         return config

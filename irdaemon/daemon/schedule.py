@@ -81,7 +81,7 @@ class Schedule:
     def reconcile_all(self) -> None:
         """Request a whole scan of what follows changes, so that a missed event is made good.
 
-        Where nobody asks anything, or on a battery, every other one is left out.
+        Where no request comes, or on a battery, every other one is left out.
         """
         if self._leaves_out():
             return

@@ -47,7 +47,7 @@ def maintain(state: State, name: str | None = None, dry_run: bool = False) -> li
 
 
 def put_off(state: State) -> str:
-    """Return until when upkeep waits that nobody waits for, "" where it may be done now."""
+    """Return until when upkeep waits that no request waits for, "" where it may be done now."""
     options = state.options
     if options.on_battery():
         return "put off while the machine is on its battery"

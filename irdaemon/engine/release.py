@@ -1,7 +1,7 @@
-"""Memory that nothing needs for now is given back: after long work, and where nobody asks.
+"""Memory that nothing needs for now is given back: after long work, and while no request comes.
 
 After work: the words that were analysed, the vocabulary's own dict, SQLite's pages, and what the
-allocator keeps. Where nobody asks: the pages of images and models, which the system keeps in its
+allocator keeps. Without requests: the pages of images and models, which the system keeps in its
 cache as long as it has room, so that the next answer takes a few milliseconds more at the most.
 """
 

@@ -95,8 +95,8 @@ class _Copy:
 class Replication:
     """Copy what a state serves into the backends of its corpora; belongs to one thread.
 
-    `holder` is who writes, for leases and for whoever is refused one; `open_backend` makes the
-    client of a backend, which connects when it is needed.
+    `holder` names the writer, in leases and to processes that are refused one; `open_backend` makes
+    the client of a backend, which connects when it is needed.
     """
 
     state: State
@@ -160,7 +160,7 @@ class Replication:
         return self._backends[copy.address]
 
     def _drop(self, copy: _Copy) -> None:
-        """Remove a copy that this daemon wrote and that nobody is to have any more."""
+        """Remove a copy that this daemon wrote and that is not to be there any more."""
         with self._answering(copy):
             try:
                 self._backend(copy).drop(

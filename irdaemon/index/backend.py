@@ -175,7 +175,7 @@ class IndexBackend(Protocol):
     not. Any thread may use it.
     """
 
-    # -- for whoever searches --------------------------------------------------------------------
+    # -- searching -----------------------------------------------------------------------------
 
     def totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
@@ -216,7 +216,7 @@ class IndexBackend(Protocol):
         """Return the generation that was written last, whether it can be searched yet or not."""
         ...
 
-    # -- for whoever writes ----------------------------------------------------------------------
+    # -- writing -------------------------------------------------------------------------------
 
     def lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus, for 15 s; return its fence, which grows.

@@ -178,7 +178,7 @@ class MemoryBackend:
             self.leases[corpus] = (own, fence, 0.0)
 
     def _check_fence(self, corpus, fence):
-        own, newest, _ = self.leases.get(corpus, ("nobody", 0, 0.0))
+        own, newest, _ = self.leases.get(corpus, ("no process", 0, 0.0))
         if fence != newest:
             raise LeaseLost(f"{corpus!r} is written by {own}")
 

@@ -58,7 +58,7 @@ _LOOKS_EVERY_S = 1.0
 class _Server(uvicorn.Server):
     """A server that lets more wait to be accepted than it accepts at a time.
 
-    One that nobody asks anything looks once a second whether it is to end, not ten times.
+    One without requests looks once a second whether it is to end, not ten times.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

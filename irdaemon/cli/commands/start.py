@@ -134,7 +134,7 @@ def _early_model(options: argparse.Namespace) -> EarlyModel | None:
     from irdaemon.daemon.early_model import EarlyModel
     from irdaemon.embed import EMBEDDERS
 
-    with contextlib.suppress(IRError):  # whoever needs the configuration says what is wrong
+    with contextlib.suppress(IRError):  # what needs the configuration says what is wrong
         name = load_config(options.config).embedder
         if name in EMBEDDERS:
             model = EarlyModel(name)

@@ -36,7 +36,7 @@ class PlacedBackend:
     def __repr__(self) -> str:
         return f"PlacedBackend({', '.join(self.servers)})"
 
-    # -- for whoever searches --------------------------------------------------------------------
+    # -- searching -----------------------------------------------------------------------------
 
     def totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
@@ -80,7 +80,7 @@ class PlacedBackend:
         """Return the generation that was written last."""
         return self._read(corpus, lambda server: server.newest(corpus))
 
-    # -- for whoever writes ----------------------------------------------------------------------
+    # -- writing -------------------------------------------------------------------------------
 
     def lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus; return its fence. Raises LeaseLost."""

@@ -57,7 +57,7 @@ class CorpusSize:
 
 
 class BackendAdmin(Protocol):
-    """The work of whoever looks after a backend. Every method raises Unavailable."""
+    """The work of an operator of a backend. Every method raises Unavailable."""
 
     def check(self) -> BackendState:
         """Look at every host: whether it answers, and can be searched and written."""

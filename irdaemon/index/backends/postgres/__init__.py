@@ -56,7 +56,7 @@ class PostgresBackend:
     def __repr__(self) -> str:
         return f"PostgresBackend({self.server})"
 
-    # -- for whoever searches --------------------------------------------------------------------
+    # -- searching -----------------------------------------------------------------------------
 
     def totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
@@ -109,7 +109,7 @@ class PostgresBackend:
         """Return the generation that the primary has."""
         return self._write(lambda c: asking.generation(c, corpus))
 
-    # -- for whoever writes ----------------------------------------------------------------------
+    # -- writing -------------------------------------------------------------------------------
 
     def lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus; return its fence. Raises LeaseLost."""

@@ -64,7 +64,7 @@ def _lost(connection: Connection, corpus: str) -> LeaseLost:
         (corpus,),
     ).fetchone()
     if row is None:
-        return LeaseLost(f"nobody has the lease of corpus {corpus!r}", "take it before writing")
+        return LeaseLost(f"no process has the lease of corpus {corpus!r}", "take it before writing")
     holder, left = row
     return LeaseLost(
         f"corpus {corpus!r} is written by {holder}",

@@ -46,7 +46,7 @@ class QdrantBackend:
         self._server = server
         self._states = States(server, clock)
 
-    # -- for whoever searches --------------------------------------------------------------------
+    # -- searching -----------------------------------------------------------------------------
 
     def totals(self) -> Mapping[str, Totals]:
         """Return what is known of every corpus there is, by name."""
@@ -118,7 +118,7 @@ class QdrantBackend:
         """Return the generation that was written last, which every reader has then."""
         return self._states.known(corpus).generation
 
-    # -- for whoever writes ----------------------------------------------------------------------
+    # -- writing -------------------------------------------------------------------------------
 
     def lease(self, corpus: str, holder: str) -> int:
         """Take or renew the lease to write a corpus, for 15 s; return its fence, which grows."""

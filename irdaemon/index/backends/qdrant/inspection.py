@@ -17,7 +17,7 @@ LEAST_VERSION = (1, 17)
 
 
 class QdrantAdmin:
-    """The work of whoever looks after corpora in Qdrant."""
+    """The work of an operator of corpora in Qdrant."""
 
     def __init__(self, server: QdrantServer):
         self._server = server

@@ -227,7 +227,7 @@ def count_points(delta: IndexDelta, attempt: int) -> Iterator[Any]:
 
 
 def word_points(corpus: str, epoch: int, words: Mapping[str, int]) -> Iterator[Any]:
-    """Yield the points of words, which whoever writes them makes the same."""
+    """Yield the points of words, which every writer makes the same."""
     for word, term in words.items():
         plain = word.removeprefix("=")
         payload = {
@@ -246,7 +246,7 @@ def word_id(corpus: str, epoch: int, word: str) -> str:
 
 
 def value_points(corpus: str, epoch: int, values: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the points of the values of fields, which whoever writes them makes the same."""
+    """Yield the points of the values of fields, which every writer makes the same."""
     for key, value in values.items():
         name = key.partition("\0")[0]
         payload = {"what": "value", "field": name, "value": packed(value)}

@@ -153,7 +153,7 @@ def unknown(corpus: str) -> NotFound:
 def lost(state: CorpusState) -> LeaseLost:
     """Return the error that names who writes a corpus."""
     return LeaseLost(
-        f"{state.corpus!r} is written by {state.holder or 'nobody'}",
+        f"{state.corpus!r} is written by {state.holder or 'no process'}",
         f"stop that daemon, or wait {LEASE_S:.0f} s after its end",
     )
 
