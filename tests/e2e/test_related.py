@@ -79,8 +79,7 @@ def test_an_abstention_has_nothing_beside_it_and_its_exit_code(served):
 
 def test_a_package_that_is_gone_is_named_no_more(served):
     (served.path / "code/pypdf/pyproject.toml").unlink()
-    with served.client() as client:
-        (hit,) = client.discover(
-            Query(FORM, corpora=("skills", "packages"), related=True, fresh=True)
-        ).results
+    asked = Query(FORM, corpora=("skills", "packages"), related=True, fresh=True, wait_ms=20_000)
+    with served.client(timeout=30) as client:
+        (hit,) = client.discover(asked).results
         assert [each.kind for each in hit.related] == ["session"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Files"]
 
 OPTIONS = {"pattern": str | list, "exclude": str | list, "gitignore": bool, "max_bytes": int}
-_NO_PATTERNS: Mapping[str, GitIgnoreSpec] = MappingProxyType({})
+_NO_PATTERNS: Mapping[str, GitIgnoreSpec] = {}
 _TEXTS = (
     "**/*.md", "**/*.markdown", "**/*.mdx", "**/*.rst", "**/*.txt", "**/*.adoc", "**/*.asciidoc",
     "**/*.org", "**/README",

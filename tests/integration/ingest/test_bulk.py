@@ -1,6 +1,7 @@
 """Entries that child processes read: the ledger is the one that a build in one process gives."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from irdaemon.config.config import parse_config
+from irdaemon.config.corpus import make_corpus
 from irdaemon.ingest import bulk
 from irdaemon.ingest.reconcile import ScanObserver, reconcile
 from irdaemon.ingest.scan import ScanRequest
@@ -84,6 +87,15 @@ def test_processes_give_the_ledger_that_one_gives(root):
     assert (str(report), everything(watched.ledger)) == fresh(root)
     assert report.failed == 1
     assert TOKEN not in str(everything(watched.ledger))
+
+
+@pytest.mark.parametrize("kind", sorted(bulk._KINDS))
+def test_a_corpus_of_every_kind_that_is_read_in_bulk_can_be_handed_over(kind, tmp_path):
+    text = f"[corpora.c]\nkind = '{kind}'\nroots = ['{tmp_path}']\n"
+    config = parse_config(text, "/etc/x/irdaemon.toml")
+    (corpus,) = (make_corpus(each, config) for each in config.corpora)
+    corpus.source.scan()
+    assert pickle.loads(pickle.dumps(corpus)).recipe == corpus.recipe
 
 
 def test_a_second_look_reads_nothing_and_what_has_changed_replaces_what_was(root):
