@@ -41,12 +41,24 @@ def items(numbers):
     return {f"n/item-{number}": item(number) for number in numbers}
 
 
-@pytest.fixture
-def copied(backend):
-    corpora = mapped(items(range(150)), "m"), mapped(items(range(300, 340)), "l")
-    made = Copied(engine(*corpora), backend)
+def two_corpora(backend):
+    made = Copied(
+        engine(mapped(items(range(150)), "m"), mapped(items(range(300, 340)), "l")), backend
+    )
     made.scan()
     return made
+
+
+@pytest.fixture
+def copied(backend):
+    """Give a copy of two corpora."""
+    return two_corpora(backend)
+
+
+@pytest.fixture(scope="module")
+def asked(lasting_backend):
+    """Give a copy of two corpora that is not to be changed."""
+    return two_corpora(lasting_backend)
 
 
 QUERIES = [
@@ -65,16 +77,16 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("run", [discovery.discover, discovery.search])
-def test_every_query_is_answered_with_the_same_hits_scores_order_and_silence(copied, query, run):
-    here, there = map(answered, copied.both(query, run))
+def test_every_query_is_answered_with_the_same_hits_scores_order_and_silence(asked, query, run):
+    here, there = map(answered, asked.both(query, run))
     assert here == there
 
 
 @pytest.mark.parametrize("fusion", sorted(FUSIONS))
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "dense"])
-def test_every_mode_and_fusion_gives_the_same_ranking(copied, mode, fusion):
+def test_every_mode_and_fusion_gives_the_same_ranking(asked, mode, fusion):
     query = Query("merge a branch and a docker image", mode=mode, fusion=fusion, k=40)
-    here, there = map(answered, copied.both(query, discovery.search))
+    here, there = map(answered, asked.both(query, discovery.search))
     assert here == there
 
 
@@ -95,9 +107,9 @@ FILTERS = [
 
 @pytest.mark.parametrize("where", FILTERS)
 @pytest.mark.parametrize("text", ["merge a branch", "item3 potato soup"])
-def test_a_filter_never_loses_a_match_and_lets_nothing_else_through(copied, text, where):
+def test_a_filter_never_loses_a_match_and_lets_nothing_else_through(asked, text, where):
     query = Query(text, where=where, k=200, select=SelectSpec(min_score=None))
-    here, there = copied.both(query, discovery.search)
+    here, there = asked.both(query, discovery.search)
     assert answered(here) == answered(there)
     ranked = here.merged.rankings
     assert [each.retrieved.eligible for each in ranked] == [
@@ -126,8 +138,8 @@ def test_several_passages_and_numbers_of_bm25_of_its_own_give_the_same(copied):
     assert here == there
 
 
-def test_what_a_filter_leaves_nothing_of_is_said_to_be_filtered_out(copied):
-    here, there = copied.both(Query("merge a branch", where={"number": -1}))
+def test_what_a_filter_leaves_nothing_of_is_said_to_be_filtered_out(asked):
+    here, there = asked.both(Query("merge a branch", where={"number": -1}))
     assert here.selection.reason == there.selection.reason == "filtered_out"
 
 
@@ -231,24 +243,24 @@ def test_a_corpus_that_was_dropped_is_unknown(copied):
         copied.backend.numbers("l")
 
 
-def test_the_text_of_artifacts_and_records_is_as_it_was_stored(copied):
-    stored = copied.backend.stored("m", ["n/item-3", "n/none"])
+def test_the_text_of_artifacts_and_records_is_as_it_was_stored(asked):
+    stored = asked.backend.stored("m", ["n/item-3", "n/none"])
     assert set(stored) == {"n/item-3"}
-    ledger = copied.engine.ledger
+    ledger = asked.engine.ledger
     assert stored["n/item-3"].body == (ledger.artifacts.get("m", "n/item-3").body or "")
     texts = [each["text"] for each in stored["n/item-3"].records]
     assert texts == [each["text"] for each in ledger.artifacts.records_of("m", "n/item-3")]
 
 
-def test_a_generation_can_be_waited_for(copied):
-    generation = copied.backend.totals()["m"].generation
-    assert copied.backend.wait("m", generation, 5) == generation
-    assert copied.backend.wait("m", generation + 1, 0.01) == generation
+def test_a_generation_can_be_waited_for(asked):
+    generation = asked.backend.totals()["m"].generation
+    assert asked.backend.wait("m", generation, 5) == generation
+    assert asked.backend.wait("m", generation + 1, 0.01) == generation
 
 
 @pytest.mark.parametrize("wanted", ["m/n/item-3", "m/n/item-140"])
-def test_why_and_why_not_are_explained_the_same(copied, wanted):
-    here, there = copied.explained("merge a branch into another", wanted)
+def test_why_and_why_not_are_explained_the_same(asked, wanted):
+    here, there = asked.explained("merge a branch into another", wanted)
     assert here["item"] == there["item"]
     assert [each["candidates"] for each in here["corpora"]] == [
         each["candidates"] for each in there["corpora"]
