@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+# For each place its term, its record and its value.
+Places = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
 _NONE = (np.empty(0, np.int32), np.empty(0, np.float32))
 
 
@@ -26,6 +29,28 @@ class Postings:
         order = _by_term(term_ids)
         starts = np.concatenate([[0], np.cumsum(np.bincount(term_ids))])
         return cls(starts, records[order], values[order])
+
+    @classmethod
+    def in_parts(cls, parts: Callable[[], Iterable[Places]]) -> Postings:
+        """Build them from parts of neighbouring records, ascending, which are gone through twice.
+
+        Sorting a part at a time takes a fraction of the memory that sorting all at once does.
+        """
+        counts = counted(term_ids for term_ids, _, _ in parts())
+        n_terms = len(counts)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        records = np.empty(int(starts[-1]), np.int32)
+        values = np.empty(len(records), np.float32)
+        free = starts[:-1].copy()
+        for term_ids, of, given in parts():
+            order = _by_term(term_ids)
+            held = np.bincount(term_ids, minlength=n_terms)
+            first = np.concatenate([np.zeros(1, np.int64), np.cumsum(held)[:-1]])
+            ordered = term_ids[order]
+            places = free[ordered] + np.arange(len(ordered)) - first[ordered]
+            records[places], values[places] = of[order], given[order]
+            free += held
+        return cls(starts, records, values)
 
     def of_term(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the records that hold a term, ascending, and their values."""
@@ -69,6 +94,16 @@ class SomePostings(Postings):
             return _NONE
         held = slice(int(self.starts[place]), int(self.starts[place + 1]))
         return self.records[held], self.values[held]
+
+
+def counted(parts: Iterable[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Return how often each term occurs in all parts together, by id."""
+    counts = np.zeros(0, np.int64)
+    for term_ids in parts:
+        held = np.bincount(term_ids, minlength=len(counts))
+        held[: len(counts)] += counts
+        counts = held
+    return counts
 
 
 def _by_term(term_ids: NDArray[np.int32]) -> NDArray[np.int64]:

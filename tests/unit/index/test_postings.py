@@ -37,3 +37,25 @@ def test_each_term_gives_just_its_records_ascending_with_their_values(held):
 def test_without_records_no_term_has_any():
     records, values = postings({}).of_term(0)
     assert (len(records), len(values)) == (0, 0)
+
+
+@given(places, st.integers(1, 9))
+def test_made_in_parts_they_are_the_same(held, at_once):
+    each = sorted(held, key=lambda place: place[1])
+
+    def parts():
+        for start in range(0, 9, at_once):
+            part = [place for place in each if start <= place[1] < start + at_once]
+            yield (
+                np.array([term for term, _ in part], np.int32),
+                np.array([record for _, record in part], np.int32),
+                np.array([held[place] for place in part], np.float32),
+            )
+
+    whole, made = postings(held), Postings.in_parts(parts)
+    for one, other in (
+        (whole.starts, made.starts),
+        (whole.records, made.records),
+        (whole.values, made.values),
+    ):
+        assert one.tolist() == other.tolist()
