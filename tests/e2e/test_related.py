@@ -34,6 +34,8 @@ def served(home):
         home.path / "code/pypdf/pyproject.toml",
         '[project]\nname = "PyPDF"\ndescription = "read pdf files"\n',
     )
+    # Of a root in which nothing is left what was there is kept, as of one that is not mounted.
+    write(home.path / "code/lathe/pyproject.toml", '[project]\nname = "lathe"\n')
     session = Session(timestamp="2026-09-01T10:00:00Z").user("u1", "the tax form of this year")
     session.calls("a1", "Skill", {"skill": "pdf-forms"}).says("a2", "Filled in.", "end_turn")
     session.read(home.path / "sessions")
