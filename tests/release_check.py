@@ -26,8 +26,14 @@ for name in names:
 print(package.__version__, package.__path__[0])
 """
 
-# The MCP server, the page, and the programs that read PDFs and images in processes of their own.
-WITH_EXTRAS = ("irclient.mcp.", "irclient.web.", "irdaemon.source.files.extract_")
+# The MCP server, the page, backends, and the programs that read PDFs and images in their own processes.
+WITH_EXTRAS = (
+    "irclient.mcp.",
+    "irclient.web.",
+    "irdaemon.source.files.extract_",
+    "irdaemon.index.backends.postgres",
+    "irdaemon.index.backends.qdrant",
+)
 
 UNIT_TEXT = """
 from irdaemon.daemon import service
