@@ -26,7 +26,7 @@ for name in names:
 print(package.__version__, package.__path__[0])
 """
 
-# The MCP server, the page, backends, and the programs that read PDFs and images in their own processes.
+# The MCP server, the page, the backends, and the programs that read PDFs and images elsewhere.
 WITH_EXTRAS = (
     "irclient.mcp.",
     "irclient.web.",
