@@ -32,6 +32,7 @@ import numpy as np
 from backends import OPENED, Engine
 from common import figures, keep, timed
 from numpy.typing import NDArray
+from scale import indexed
 from synthetic import DIM, PARTS, SentArtifacts, SentRecords, Synthetic, added_word, noise, zipf
 
 from irdaemon.discovery.discover import Models, search
@@ -116,16 +117,7 @@ def local_index(corpus: Synthetic) -> tuple[CorpusIndex, dict[str, Any]]:
         rows = rows._append(made)
     lexical = Lexical.of(rows)
     took = time.perf_counter() - started
-    index = CorpusIndex(
-        corpus=CORPUS,
-        embedder="e",
-        rows=rows,
-        lexical=lexical,
-        dense=make_dense(rows),
-        columns=Columns(rows),
-        names=Names.of(rows, lexical),
-        last_reconcile=1.0,
-    )
+    index = indexed(rows, lexical)
     index.field_names()
     held = resident() - before
     return index, {"laid_out_per_s": round(corpus.size / took), "memory": held}

@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import Any
 
 from irclient.errors import IRError
-from irdaemon import __version__
 from irdaemon.config.corpus import Corpus
 from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
 from irdaemon.daemon.copying import Copying
@@ -28,7 +27,7 @@ from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.logs import log_event
 from irdaemon.daemon.pace import Pace
 from irdaemon.daemon.place import ServingPlace
-from irdaemon.daemon.resources import ResourceLimits, set_open_files
+from irdaemon.daemon.resources import ResourceLimits, process_facts, set_open_files
 from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
 from irdaemon.daemon.signals import NotedSignals
@@ -44,7 +43,7 @@ from irdaemon.engine.maintenance import scan_is_due
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
-from irdaemon.runtime.memory import resident, settle
+from irdaemon.runtime.memory import settle
 from irdaemon.runtime.tracebacks import where
 from irdaemon.serve.listen import Listener
 from irdaemon.serve.loop import RequestLoop
@@ -116,12 +115,7 @@ class Daemon:
     def facts(self) -> Mapping[str, Any]:
         """Return what the status reports of this process and of its watches."""
         return {
-            "version": __version__,
-            "pid": os.getpid(),
-            "uptime_s": round(time.monotonic() - self._started, 1),
-            "rss_bytes": resident(),
-            "socket": self._socket,
-            "config": self._settings.config.path,
+            **process_facts(self._started, self._socket, self._settings.config.path),
             "watch": [
                 {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
                 for w in self._watcher.status()

@@ -14,19 +14,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irclient.errors import IRError
-from irdaemon import __version__
 from irdaemon.config.backends import shown
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import Config, load_config
 from irdaemon.daemon.active_config import engine_options
 from irdaemon.daemon.place import ServingPlace
-from irdaemon.daemon.resources import set_open_files
+from irdaemon.daemon.resources import process_facts, set_open_files
 from irdaemon.daemon.sdnotify import notify
 from irdaemon.daemon.signals import NotedSignals
 from irdaemon.engine.front import FrontEngine
 from irdaemon.index.backend import IndexBackend
 from irdaemon.index.backends import make_backend
-from irdaemon.runtime.memory import resident
 from irdaemon.runtime.tracebacks import where
 from irdaemon.serve.listen import Listener, rules_of
 from irdaemon.serve.loop import RequestLoop
@@ -90,14 +88,7 @@ class FrontProcess:
 
     def facts(self) -> Mapping[str, Any]:
         """Return what the status reports of this process."""
-        return {
-            "version": __version__,
-            "pid": os.getpid(),
-            "uptime_s": round(time.monotonic() - self._started, 1),
-            "rss_bytes": resident(),
-            "socket": self._socket,
-            "config": self._config.path,
-        }
+        return process_facts(self._started, self._socket, self._config.path)
 
     def reload(self) -> None:
         """Read again who may ask for what, and how much; other changes need a restart."""

@@ -1,13 +1,16 @@
-"""Resource limits: keep the process within them, and report which are exceeded."""
+"""The process: its facts, and its resource limits, which it keeps within or reports as exceeded."""
 
 from __future__ import annotations
 
 import logging
 import os
 import resource
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from irdaemon import __version__
 from irdaemon.config.config import LimitsConfig
 from irdaemon.runtime.memory import MB, resident
 
@@ -75,6 +78,18 @@ def set_open_files(limits: LimitsConfig) -> None:
     if limits.open_files:
         allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
+def process_facts(started: float, socket: str, config: str) -> dict[str, Any]:
+    """Return what the status reports of this process; `started` is by the monotonic clock."""
+    return {
+        "version": __version__,
+        "pid": os.getpid(),
+        "uptime_s": round(time.monotonic() - started, 1),
+        "rss_bytes": resident(),
+        "socket": socket,
+        "config": config,
+    }
 
 
 class ResourceLimits:
