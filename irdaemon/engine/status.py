@@ -25,6 +25,8 @@ _QUARANTINED_SHOWN = 20
 
 def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
     """Return generation, queue and the state of every corpus; with `profile`, of every stage."""
+    # The queue comes first: what ended before it was counted is in the snapshot that is read next.
+    queued, queue_s = state.work.queued, _queue_age(state)
     corpora, snapshot = state.served
     return {
         **({"profile": summary()} if profile else {}),
@@ -33,8 +35,8 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         "generation": snapshot.generation,
         "ledger": _of_ledger(state, ledger),
         **({"usage": state.usage.facts()} if state.usage else {}),
-        "queue": state.work.queued,
-        "queue_s": _queue_age(state),
+        "queue": queued,
+        "queue_s": queue_s,
         "health": health_of(state, ledger).to_dict(),
         "minutes": state.answered.to_dict(state.clock()),
         "jobs": [progress.to_dict() for progress in state.work.running()],
@@ -70,7 +72,7 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
 def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
     rows, unembedded = index.rows, index.unembedded
-    reconciled, _ = ledger.corpora.state_of(corpus.name)
+    reconciled = _scanned_at(ledger, index)
     problems = _problems(state, ledger, corpus)
     target, usable = state.embedders.named(corpus.embedder), not state.why_no_embedder(corpus)
     switching = usable and target.id != index.embedder
@@ -98,6 +100,12 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
         "reindex": corpus.reindex.on,
         **_copy(state, index),
     }
+
+
+def _scanned_at(ledger: Ledger, index: CorpusIndex) -> float | None:
+    """Return when the scan ended that the index is of; None while a new ledger is still filled."""
+    known, _ = ledger.corpora.state_of(index.corpus)
+    return None if known is None else index.last_reconcile
 
 
 def _copy(state: State, index: CorpusIndex) -> dict[str, Any]:

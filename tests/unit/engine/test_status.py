@@ -96,3 +96,22 @@ def test_whoever_asks_while_corpora_are_taken_up_is_told_of_those_before(monkeyp
     made.step()
     assert told == [["m"]]
     assert [each["name"] for each in made.status()["corpora"]] == ["m", "l"]
+
+
+@pytest.mark.parametrize("requested", ["before", "meanwhile"])
+def test_a_scan_that_ends_while_the_status_is_made_is_not_said_to_have_found_nothing(
+    monkeypatch, requested
+):
+    made, scan = engine(mapped(TOOLS, "tools")), Job("reconcile", "tools")
+    if requested == "before":
+        made.request(scan)
+
+    def described(state):
+        if requested == "meanwhile":
+            made.request(scan)
+        made.drain()
+
+    monkeypatch.setattr("irdaemon.engine.status.described", described)
+    told = made.status()
+    (corpus,) = told["corpora"]
+    assert corpus["artifacts"] == 3 or told["queue"] or corpus["last_reconcile"] is None
