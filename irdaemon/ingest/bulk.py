@@ -62,6 +62,7 @@ class BulkReader:
         self._at = self._next = 0
         self._optouts = OptOuts()
         self._parallel = _idle.pop() if _idle else Parallel(COMMAND, workers)
+        self._parallel.count = workers
 
     def read(self) -> list[tuple[Entry, Read]]:
         """Return the next entries with what reading them gave; none where that takes longer."""
@@ -111,12 +112,14 @@ class BulkReader:
 def bulk_reader(corpus: Corpus, delta: Delta, from_start: bool, workers: int) -> BulkReader | None:
     """Return what reads the stale entries of a corpus in child processes.
 
-    None where they are few, where `workers` is 0, or where only this process can read them.
+    None where they are few, where `workers` is 0, or where only this process can read them. In a
+    first build one more process reads: storing waits for reading half of its time.
     """
     if not workers or len(delta.stale) < FEWEST or not _can_be_read_elsewhere(corpus):
         return None
     known = {} if from_start else delta.known
-    return BulkReader(corpus, [(entry, known.get(entry.key)) for entry in delta.stale], workers)
+    stale = [(entry, known.get(entry.key)) for entry in delta.stale]
+    return BulkReader(corpus, stale, workers if delta.known else workers + 1)
 
 
 def _can_be_read_elsewhere(corpus: Corpus) -> bool:

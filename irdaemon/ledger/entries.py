@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from irdaemon.ledger.rows import (
     KnownEntry,
     Learned,
     Record,
+    TabledTerms,
     Upsert,
     pack,
     storable,
@@ -32,6 +33,7 @@ from irdaemon.types import Entry, Scan
 # A file written this shortly before its stamp was taken may change again under the same stamp.
 RACY_NS = 2_000_000_000
 HELD_ELSEWHERE = "held_by_another_entry"
+_AT_ONCE = 500
 
 
 class Entries:
@@ -101,10 +103,23 @@ class Entries:
             ):
                 rows[row[0]] = row
         known = {key: KnownEntry(*row) for key, row in rows.items()}
-        for entry in scan.entries:
-            if entry.key not in known and (elsewhere := self.known(corpus, entry.key)):
-                known[entry.key] = elsewhere
+        new = [entry.key for entry in scan.entries if entry.key not in known]
+        known.update((each.key, each) for each in self._elsewhere(corpus, new))
         return known.values()
+
+    def _elsewhere(self, corpus: str, keys: Sequence[str]) -> Iterator[KnownEntry]:
+        """Yield what is remembered of entries, wherever they lay."""
+        for start in range(0, len(keys), _AT_ONCE):
+            part = keys[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            yield from (
+                KnownEntry(*row)
+                for row in self._store.all(
+                    f"SELECT {_COLUMNS} FROM entries WHERE corpus = ? AND key IN ({marks})",
+                    corpus,
+                    *part,
+                )
+            )
 
     # -- storing ---------------------------------------------------------------------------------
 
@@ -124,8 +139,9 @@ class Entries:
             )
             skipped = json.loads(known[1]) if known and upsert.partial else {}
             number = self._put_entry(corpus, upsert, Counter(skipped), len(held), now)
-            self._secrets.put(number, upsert.secrets, partial=upsert.partial)
-            self._projects.put(number, upsert.projects, partial=upsert.partial)
+            added = upsert.partial or not known  # of a new entry there is nothing to replace
+            self._secrets.put(number, upsert.secrets, added=added)
+            self._projects.put(number, upsert.projects, added=added)
             before = self._versions(number) if known else {}
             mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
             changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
@@ -240,10 +256,7 @@ class Entries:
     def _record_row(
         self, record: Record, learned: Learned | None, common: str
     ) -> tuple[object, ...]:
-        own = (
-            self._packed_ids(record.terms),
-            np.array(list(record.terms.values()), np.float32).tobytes(),
-        )
+        own = self._packed_counts(record.terms)
         text = storable(record.text)
         return (
             record.record_id,
@@ -254,6 +267,13 @@ class Entries:
             pack(record.metadata),
             *self._learned.counted_in(text, own, learned, common),
         )
+
+    def _packed_counts(self, terms: Mapping[str, int] | TabledTerms) -> tuple[bytes, bytes]:
+        """Return the ids of terms (int32), new ones included, and their counts (float32)."""
+        if isinstance(terms, TabledTerms):
+            places = np.frombuffer(terms.places, np.int32)
+            return self._terms.ids_of_table(terms.table)[places].tobytes(), terms.counts
+        return self._packed_ids(terms), np.array(list(terms.values()), np.float32).tobytes()
 
     def _packed_ids(self, terms: Iterable[str]) -> bytes:
         return np.array(self._terms.ids(terms), np.int32).tobytes()

@@ -14,9 +14,9 @@ class Projects:
     def __init__(self, store: Store):
         self._store = store
 
-    def put(self, entry: int, projects: Mapping[str, bool], *, partial: bool) -> None:
-        """Note the projects of an entry, in the caller's transaction."""
-        if not partial:
+    def put(self, entry: int, projects: Mapping[str, bool], *, added: bool) -> None:
+        """Note the projects of an entry, in the caller's transaction: `added` to the known ones."""
+        if not added:
             self._store.run("DELETE FROM projects WHERE entry = ?", entry)
         self._store.run_many(
             "INSERT OR REPLACE INTO projects(entry, path, opted_out) VALUES (?, ?, ?)",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -38,6 +37,18 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
+class TabledTerms:
+    """Term counts whose terms stand in a table that is shared with other records.
+
+    `places` (int32) are those of the terms in the `table`, `counts` (float32) what each counts.
+    """
+
+    table: Sequence[str]
+    places: bytes
+    counts: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A surface ready to store: its text, its term counts, and the digest that keys its vector."""
 
@@ -47,7 +58,7 @@ class Record:
     surface_index: int
     text: str
     metadata: Mapping[str, Any]
-    terms: Counter[str]
+    terms: Mapping[str, int] | TabledTerms
 
     @property
     def digest(self) -> bytes:

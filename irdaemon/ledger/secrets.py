@@ -14,9 +14,9 @@ class Secrets:
     def __init__(self, store: Store):
         self._store = store
 
-    def put(self, entry: int, secrets: Iterable[Secret], *, partial: bool) -> None:
-        """Note an entry's secrets, in the caller's transaction; `partial` adds to those known."""
-        if not partial:
+    def put(self, entry: int, secrets: Iterable[Secret], *, added: bool) -> None:
+        """Note an entry's secrets, in the caller's transaction: `added` to those that are known."""
+        if not added:
             self._store.run("DELETE FROM secrets WHERE entry = ?", entry)
         self._store.run_many(
             "INSERT OR IGNORE INTO secrets(entry, path, line, kind) VALUES (?, ?, ?, ?)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -89,6 +89,8 @@ class Store:
 
     def run_many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> int:
         """Run a statement once per row inside the caller's transaction; count rows changed."""
+        if isinstance(rows, Sized) and not rows:
+            return 0
         return self._db.executemany(statement, rows).rowcount
 
     def give_back(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ _IN_ORDER = (
     "SELECT term, id FROM terms WHERE id BETWEEN 0 AND (SELECT 2 * count(*) FROM terms) ORDER BY id"
 )
 _BLANK = "\0"  # no analysis gives a term that begins so
+# A table of terms, their ids, and how many transactions had been lost when they were looked up.
+_NO_TABLE: tuple[Sequence[str], NDArray[np.int32], int] = (), np.empty(0, np.int32), -1
 
 
 class Terms:
@@ -25,6 +27,7 @@ class Terms:
         self._store = store
         self._table = Vocabulary()
         self._lost = -1
+        self._of_table = _NO_TABLE
 
     def table(self) -> Vocabulary:
         """Return the term -> id table."""
@@ -51,12 +54,22 @@ class Terms:
         table, terms = self.table(), list(terms)
         numbers = table.find_all(terms)
         if None in numbers:
-            self._add(dict.fromkeys(term for term in terms if term not in table))
+            found = zip(terms, numbers, strict=True)
+            self._add(dict.fromkeys(term for term, number in found if number is None))
             numbers = table.find_all(terms)
         return numbers
 
+    def ids_of_table(self, terms: Sequence[str]) -> NDArray[np.int32]:
+        """Return the ids of a table's terms, as `ids` does; of the last table without a look."""
+        last, ids, lost = self._of_table
+        if last is not terms or lost != self._store.lost_transactions:
+            ids = np.array(self.ids(terms), np.int32)
+            self._of_table = terms, ids, self._store.lost_transactions
+        return ids
+
     def pack(self) -> None:
         """Keep the table in as little memory as can be, until many terms are looked up again."""
+        self._of_table = _NO_TABLE
         self.table().pack()
 
     def words(self, ids: Collection[int]) -> dict[str, int]:

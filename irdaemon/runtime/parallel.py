@@ -49,11 +49,14 @@ class _Working:
 
 
 class Parallel:
-    """Have requests answered by child processes, `count` at most. One thread uses it."""
+    """Have requests answered by child processes, `count` at most. One thread uses it.
+
+    A lower `count` ends no child that is there.
+    """
 
     def __init__(self, command: Sequence[str], count: int):
         self._command = command
-        self._count = count
+        self.count = count
         self._working: list[_Working] = []
         self._waiting: deque[_Request] = deque()
         self._answered = False
@@ -108,7 +111,7 @@ class Parallel:
     def _free(self) -> _Working | None:
         """Return the child with the fewest requests, a new one where each has some."""
         least = min(self._working, key=lambda each: len(each.asked), default=None)
-        if (least is None or least.asked) and len(self._working) < self._count:
+        if (least is None or least.asked) and len(self._working) < self.count:
             least = self._started() or least
         return least if least is not None and len(least.asked) < _AHEAD else None
 

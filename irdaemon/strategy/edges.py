@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.strategy.package import bare_name
+from irdaemon.text.cues import CueTable
 from irdaemon.types import Artifact, Edge
 
 REF, PARENT, NAMES, USED = "REF", "PARENT", "NAMES", "USED"
@@ -53,9 +55,13 @@ _CUES: Mapping[re.Pattern[str], tuple[str, ...]] = {
     ),
     _RUNS: ("uvx", "npx", "pipx run", "pnpm dlx"),
     _REQUIRED: ("require(", "from '", 'from "', "from\t"),
-    _CALLED: ("` ", "`\t"),
+    _CALLED: (
+        "` package", "` library", "` module", "` crate", "`\tpackage", "`\tlibrary", "`\tmodule",
+        "`\tcrate", "`  ", "` \t", "`\t ", "`\t\t",
+    ),
     _CALLED_SO: ("package `", "library `", "crate `"),
 }  # fmt: skip
+_CUE_TABLE = CueTable(list(_CUES.values()))
 # Words of a sentence that goes on behind a command.
 _PROSE = frozenset("a an and before first for if in into on once or the then to using with".split())
 _WITH_VALUE = ("-r", "--requirement", "-c", "--constraint", "-e", "-i", "--index-url", "-p")
@@ -123,24 +129,27 @@ def packages_named(text: str) -> tuple[str, ...]:
     Modules of Python's standard library are none.
     """
     text = text[:_READ_CHARS]
-    names = (link_name(name.rstrip(".,:")) for name in _named(text))
+    names = (link_name(name.rstrip(".,:")) for name in _named(text, _likely(text)))
     known = (name for name in names if _IS_NAME.fullmatch(name))
     return tuple(dict.fromkeys(known))[:_MOST_NAMED]
 
 
-def _named(text: str) -> Iterator[str]:
-    for found in _matches(_INSTALLS, text):
-        yield from _installed(found[1])
-    for found in _matches(_RUNS, text):
-        yield found[1].split()[-1]
+def _likely(text: str) -> set[re.Pattern[str]]:
+    """Return the patterns that may match in a text, by their cues."""
+    possible = compress(_CUES.items(), _CUE_TABLE.possible(text))
+    return {pattern for pattern, cues in possible if any(cue in text for cue in cues)}
+
+
+def _named(text: str, likely: Collection[re.Pattern[str]]) -> Iterator[str]:
+    if _INSTALLS in likely:
+        for found in _INSTALLS.finditer(text):
+            yield from _installed(found[1])
+    if _RUNS in likely:
+        yield from (found[1].split()[-1] for found in _RUNS.finditer(text))
     yield from _modules(text)
     for pattern in (_REQUIRED, _CALLED, _CALLED_SO):
-        yield from (found[1] for found in _matches(pattern, text))
-
-
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    is_likely = any(cue in text for cue in _CUES[pattern])
-    return pattern.finditer(text) if is_likely else iter(())
+        if pattern in likely:
+            yield from (found[1] for found in pattern.finditer(text))
 
 
 def _installed(words: str) -> Iterator[str]:

@@ -44,12 +44,12 @@ _WORD = re.compile(rf"[cC]\+\+|[cCfF]#(?!\w)|[{_UNSPACED}]+|(?:[^\W{_UNSPACED}]|
 # three times as much.
 _PLAIN_WORD = re.compile(r"[cC]\+\+|[cCfF]#(?!\w)|\w+")
 _ASCII_WORD = re.compile(_PLAIN_WORD.pattern, re.ASCII)
-# Where none of these stands, ASCII words are what the other characters separate.
-_SIGNED = (b"++", b"c#", b"C#", b"f#", b"F#")
+_SHARP = frozenset((b"c", b"C", b"f", b"F"))  # that, and a sharp, may be a word
 _IN_WORDS = frozenset("_+#")
 _EMOJI_FOLLOWS = "\ufe0f"  # the one mark that is common, and joins nothing
 _ASCII_BYTES = bytes(range(128))
 _SPACES = re.sub(rb"\W", b" ", bytes(range(256)))
+_ASCII_SPACES = _SPACES[:128] + bytes(range(128, 256))
 _SPECIAL = [(ord(low), ord(high)) for low, high in re.findall("(.)-(.)", _UNSPACED + _MARKS)]
 _FIRST_SPECIAL = min(low for low, _ in _SPECIAL)
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
@@ -154,20 +154,37 @@ def _form(word: str, tokens: Sequence[str]) -> str:
 def _words(text: str) -> list[str]:
     """Return the words of a text; most take a third of the time that the patterns need."""
     data = text.encode("utf-8", "surrogatepass")
-    if not text.isascii():
-        wide = set(data.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
-        if not all(map(_separates, wide)):
-            return _words_by_pattern(unicodedata.normalize("NFKC", text))
-        data = text.encode("ascii", "replace")
-    if any(sign in data for sign in _SIGNED):
-        return _ASCII_WORD.findall(data.decode("ascii"))
+    if not text.isascii() and not all(map(_separates, _wide(data))):
+        return _words_of_wide(unicodedata.normalize("NFKC", text))
+    if _has_signed(data):
+        return _ASCII_WORD.findall(text)
     return data.translate(_SPACES).decode("ascii").split()
 
 
-def _words_by_pattern(text: str) -> list[str]:
-    """Return the words of a normal text."""
-    is_special = any(map(_is_special, set(text)))
-    return (_WORD if is_special else _PLAIN_WORD).findall(text)
+def _words_of_wide(text: str) -> list[str]:
+    """Return the words of a normal text with letters beyond ASCII."""
+    data = text.encode("utf-8", "surrogatepass")
+    wide = _wide(data)
+    if any(map(_is_special, wide)):
+        return _WORD.findall(text)
+    if _has_signed(data):
+        return _PLAIN_WORD.findall(text)
+    for character in wide:
+        if not character.isalnum():
+            text = text.replace(character, " ")
+    data = text.encode("utf-8", "surrogatepass")
+    return data.translate(_ASCII_SPACES).decode("utf-8").split()
+
+
+def _has_signed(data: bytes) -> bool:
+    """Return whether `c++` or the like may stand in a text."""
+    before = (part[-1:] for part in data.split(b"#")[:-1])
+    return (b"+" in data and b"++" in data) or not _SHARP.isdisjoint(before)
+
+
+def _wide(data: bytes) -> set[str]:
+    """Return the characters beyond ASCII of a text."""
+    return set(data.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
 
 
 @cache
@@ -233,6 +250,8 @@ def _tokens_of(word: str) -> list[str]:
         return [word[i : i + 2] for i in range(max(1, len(word) - 1))]
     if len(word) > _LONGEST_WORD:
         return []  # encoded data, not language
+    if word[1:].islower() and word.isalpha() and word.isascii():  # most words: one part
+        return _stemmed([word.lower()])
     whole = word.lower()
     parts = _PART.findall(word) if word.isascii() else [p for p in word.split("_") if p]
     if len(parts) < 2:

@@ -8,7 +8,7 @@ like a prefix does (`disk-`, `task-proj-`), the token must begin one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -165,22 +165,27 @@ _RUN = r"(?![_-]{3})(?=[\w%+/=.-]{12})"
 
 
 @dataclass(frozen=True, slots=True)
-class _Finder:
+class Finder:
     """One pattern for all formats with the same mark; its groups are theirs, in order."""
 
     mark: str
     pattern: re.Pattern[str]
     formats: tuple[tuple[str, Prefixed], ...]
 
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """Return the prefixes of its formats."""
+        return tuple(prefix for prefix, _ in self.formats)
 
-def prefixed(text: str) -> Iterator[Span]:
-    """Yield the tokens in a text that begin with a known prefix."""
-    for finder in _finders():
+
+def prefixed(text: str, likely: Iterable[Finder]) -> Iterator[Span]:
+    """Yield the tokens in a text that begin with a known prefix, by the finders that may find."""
+    for finder in likely:
         if finder.mark in text:
             yield from _found(finder, text)
 
 
-def _found(finder: _Finder, text: str) -> Iterator[Span]:
+def _found(finder: Finder, text: str) -> Iterator[Span]:
     match = finder.pattern.search(text)
     while match:
         assert match.lastindex  # each alternative is one group
@@ -193,7 +198,7 @@ def _found(finder: _Finder, text: str) -> Iterator[Span]:
 
 
 @cache
-def _finders() -> tuple[_Finder, ...]:
+def finders() -> tuple[Finder, ...]:
     """Return a finder for each mark: a search for one rare character first is quick.
 
     The longest prefixes come first, for one may end with another.
@@ -202,7 +207,7 @@ def _finders() -> tuple[_Finder, ...]:
     by_mark: dict[str, list[tuple[str, Prefixed]]] = {}
     for prefix, known in sorted(every, key=lambda each: -len(each[0])):
         by_mark.setdefault(_mark(prefix), []).append((prefix, known))
-    return tuple(_Finder(mark, _pattern(mark, each), tuple(each)) for mark, each in by_mark.items())
+    return tuple(Finder(mark, _pattern(mark, each), tuple(each)) for mark, each in by_mark.items())
 
 
 def _mark(prefix: str) -> str:

@@ -1,0 +1,60 @@
+"""Which of many fixed strings may stand in a text, told by one pass over its bytes.
+
+    cues = CueTable([("pip install", "uv add"), ("npx",)])
+    cues.possible(text)  # [True, False]: neither of the first group is ruled out, the second is
+
+A string can only stand where each three bytes of it do; those of a text are marked in a table by
+their hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+_GRAM = 3
+_HASHES = 1 << 16
+# The hash of three bytes, in 16 bits: the first two as a number, times this, and the last two.
+_FACTOR = np.uint16(40_503)
+# A search for each string costs less in a shorter text.
+_SHORTEST = 1_000
+
+
+class CueTable:
+    """Groups of strings that are looked for together. Raises ValueError for one under 3 bytes."""
+
+    def __init__(self, groups: Sequence[Sequence[str]]):
+        cues = [_hashes(cue.encode()) for group in groups for cue in group]
+        if not all(map(len, cues)):
+            raise ValueError(f"a cue of fewer than {_GRAM} bytes: {groups!r:.200}")
+        longest = max(map(len, cues))
+        self._grams = np.array([np.resize(each, longest) for each in cues], np.intp)
+        self._starts = [0, *accumulate(map(len, groups))][:-1]
+        self._untold = [True] * len(groups)
+
+    def possible(self, text: str) -> list[bool]:
+        """Return for each group whether one of its strings may stand in a text.
+
+        It is False only where none does. Of a short text nothing is told: all are True.
+        """
+        if len(text) < _SHORTEST:
+            return self._untold
+        whole = _marked(text)[self._grams].all(axis=1)
+        return [bool(each) for each in np.logical_or.reduceat(whole, self._starts)]
+
+
+def _marked(text: str) -> NDArray[np.bool_]:
+    """Return a table in which the hash of each three bytes of a text is marked."""
+    marked = np.zeros(_HASHES, np.bool_)
+    marked[_hashes(text.encode("utf-8", "surrogatepass")).astype(np.intp)] = True
+    return marked
+
+
+def _hashes(data: bytes) -> NDArray[np.uint16]:
+    # Each two bytes as one number, at every place.
+    pairs = np.ndarray((max(0, len(data) - 1),), np.uint16, data, strides=(1,))
+    hashes: NDArray[np.uint16] = pairs[:-1] * _FACTOR + pairs[1:]
+    return hashes

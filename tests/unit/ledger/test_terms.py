@@ -1,0 +1,27 @@
+"""A term has one id, whichever way it is looked up, and keeps none of a transaction that was lost."""
+
+import numpy as np
+import pytest
+
+from tests.support.corpora import ledger
+
+TABLE = ["fill", "forms", "pdf"]
+
+
+def test_a_table_of_terms_has_the_ids_that_each_term_has():
+    made = ledger()
+    with made.transaction():
+        ids = made.terms.ids_of_table(TABLE)
+        assert ids.tolist() == made.terms.ids(TABLE) == [0, 1, 2]
+        assert made.terms.ids_of_table(TABLE) is ids
+
+
+def test_ids_of_a_table_that_a_lost_transaction_gave_out_are_given_out_anew():
+    made = ledger()
+    with pytest.raises(ZeroDivisionError), made.transaction():
+        made.terms.ids_of_table(TABLE)
+        raise ZeroDivisionError
+    with made.transaction():
+        assert made.terms.ids(["peel"]) == [0]
+        assert made.terms.ids_of_table(TABLE).tolist() == [1, 2, 3]
+    assert made.terms.words(np.arange(4).tolist()) == {"peel": 0, "fill": 1, "forms": 2, "pdf": 3}
