@@ -172,7 +172,6 @@ COVERED_BY = {
     "irdaemon.ledger.schema": "unit/ledger/test_ledger.py",
     "irdaemon.ledger.sqlite_errors": "unit/ledger/test_upgrade.py",
     "irdaemon.ledger.store": "unit/ledger/test_upgrade.py",
-    "irdaemon.ledger.terms": "unit/ledger/test_upgrade.py",
     "irdaemon.ledger.vectors": "unit/ledger/test_upgrade.py",
     "irdaemon.library.corpus_source": "unit/test_library.py",
     "irdaemon.library.functions": "unit/test_library.py",

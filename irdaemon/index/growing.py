@@ -79,12 +79,16 @@ class Ragged:
         ends = self.ends.buffer
         return slice(ends.item(number - 1) if number else 0, ends.item(number))
 
+    def between(self, start: int, end: int) -> slice:
+        """Return where the values of neighbouring rows lie."""
+        ends = self.ends.buffer
+        return slice(ends.item(start - 1) if start else 0, ends.item(end - 1) if end else 0)
+
     def span(self, start: int, end: int) -> tuple[slice, NDArray[np.int64]]:
         """Return where the values of neighbouring rows lie, and for each its row's number."""
-        ends = self.ends.array
-        first = int(ends[start - 1]) if start else 0
-        lengths = np.diff(ends[start:end], prepend=first)
-        return slice(first, first + int(lengths.sum())), np.repeat(np.arange(start, end), lengths)
+        place = self.between(start, end)
+        lengths = np.diff(self.ends.array[start:end], prepend=place.start)
+        return place, np.repeat(np.arange(start, end), lengths)
 
     def of_rows(self, rows: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the places of the values of several rows, and for each its place in `rows`."""

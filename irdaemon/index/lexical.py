@@ -13,14 +13,14 @@ corpus is its mean length, in steps of 2%, and when that moves on the base is bu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.index.postings import Places, Postings, counted
+from irdaemon.index.postings import Postings, counted
 from irdaemon.index.rows import Rows
 from irdaemon.types import Tuning
 
@@ -31,8 +31,8 @@ _MEAN_STEP = 1.02
 # The tail is taken into the base at this many records, or this share of all.
 _TAIL = 1_000
 _TAIL_SHARE = 0.02
-# Postings of more records than that are made in parts, of a sixteenth or more.
-_AT_ONCE, _PARTS = 4_096, 16
+# Postings of more records than that are made in parts, of a thirty-second or more.
+_AT_ONCE, _PARTS = 2_048, 32
 # numpy counts a copy of twice the size.
 _COUNTED = 1 << 20
 # Below the step of 32-bit numbers of this size: no count lies above.
@@ -188,19 +188,21 @@ def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
     step = max(_AT_ONCE, (end - start) // _PARTS)
     if end - start <= step:
         return Postings.of(*saturated_postings(rows, start, end, mean))
-
-    def parts() -> Iterator[Places]:
-        for at in range(start, end, step):
-            yield saturated_postings(rows, at, min(at + step, end), mean)
-
-    return Postings.in_parts(parts)
+    ids = rows.terms.values[0].array[rows.terms.between(start, end)]
+    parts = (
+        saturated_postings(rows, at, min(at + step, end), mean) for at in range(start, end, step)
+    )
+    return Postings.in_parts(_counted_all(ids), parts)
 
 
 def _df(rows: Rows) -> NDArray[np.int64]:
     if rows.n_records == len(rows.present):
-        ids = rows.terms.values[0].array
-        return counted(ids[at : at + _COUNTED] for at in range(0, len(ids), _COUNTED))
+        return _counted_all(rows.terms.values[0].array)
     return _counted(rows, np.flatnonzero(rows.present), 0)
+
+
+def _counted_all(ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    return counted(ids[at : at + _COUNTED] for at in range(0, len(ids), _COUNTED))
 
 
 def _updated_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:

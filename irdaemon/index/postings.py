@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,23 +31,22 @@ class Postings:
         return cls(starts, records[order], values[order])
 
     @classmethod
-    def in_parts(cls, parts: Callable[[], Iterable[Places]]) -> Postings:
-        """Build them from parts of neighbouring records, ascending, which are gone through twice.
+    def in_parts(cls, counts: NDArray[np.int64], parts: Iterable[Places]) -> Postings:
+        """Build them from parts of neighbouring records, ascending; `counts` are of all of them.
 
         Sorting a part at a time takes a fraction of the memory that sorting all at once does.
         """
-        counts = counted(term_ids for term_ids, _, _ in parts())
         n_terms = len(counts)
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         records = np.empty(int(starts[-1]), np.int32)
         values = np.empty(len(records), np.float32)
         free = starts[:-1].copy()
-        for term_ids, of, given in parts():
+        for term_ids, of, given in parts:
             order = _by_term(term_ids)
             held = np.bincount(term_ids, minlength=n_terms)
-            first = np.concatenate([np.zeros(1, np.int64), np.cumsum(held)[:-1]])
-            ordered = term_ids[order]
-            places = free[ordered] + np.arange(len(ordered)) - first[ordered]
+            # Where a term's places begin among all, less where they do in this part.
+            offset = free - np.cumsum(held) + held
+            places = offset[term_ids[order]] + np.arange(len(order))
             records[places], values[places] = of[order], given[order]
             free += held
         return cls(starts, records, values)
