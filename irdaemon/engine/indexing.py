@@ -35,7 +35,10 @@ def reconcile_corpus(context: JobContext, corpus: Corpus) -> str:
     state.work.scanned(job, report)
     context.progress.done = context.progress.todo
     _embed_few(state, corpus, above)
-    if report.changed or not job.scan.under:
+    context.progress.uneventful = report.uneventful
+    if report.uneventful:
+        context.publisher.note_scan(corpus)
+    elif report.changed or not job.scan.under:
         context.publisher.publish(corpus)
     index = state.snapshot.corpora[corpus.name]
     if index.unembedded or index.embedder != _id_of(state, corpus):

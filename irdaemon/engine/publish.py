@@ -104,15 +104,32 @@ class Publisher:
         if corpus.name not in state.corpora:
             return
         index = self._index(corpus, graph)
-        if graph_is_due(index.dense, self._graph_above):
-            state.request(Job("graph", corpus.name))
-        elif self._image_is_due(index):
-            state.request(Job("image", corpus.name))
+        self._request_due(index)
         indexes = {**state.snapshot.corpora, corpus.name: index}
         generation = state.ledger.next_generation()
         state.publish(Snapshot(generation, indexes, state.ledger.terms.table()))
         state.work.wake_waiting()
         state.notify("generation", {"generation": generation, "corpus": corpus.name})
+
+    def note_scan(self, corpus: Corpus) -> None:
+        """Have it known when a scan ended that found all as it was: no generation is counted.
+
+        But one is where what an earlier scan stored was not published, as a write had failed.
+        """
+        state, index = self._state, self._index(corpus)
+        if index.rows is not state.snapshot.corpora[corpus.name].rows:
+            self.publish(corpus)
+            return
+        self._request_due(index)
+        indexes = {**state.snapshot.corpora, corpus.name: index}
+        state.publish(replace(state.snapshot, corpora=indexes))
+        state.work.wake_waiting()
+
+    def _request_due(self, index: CorpusIndex) -> None:
+        if graph_is_due(index.dense, self._graph_above):
+            self._state.request(Job("graph", index.corpus))
+        elif self._image_is_due(index):
+            self._state.request(Job("image", index.corpus))
 
     def _index(self, corpus: Corpus, graph: Graph | None = None) -> CorpusIndex:
         state = self._state

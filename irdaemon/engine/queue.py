@@ -56,7 +56,10 @@ class Job:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a job is: `state` is queued, running, done or failed."""
+    """How far a job is: `state` is queued, running, done or failed.
+
+    `uneventful`: it was a whole scan, and found all as it was.
+    """
 
     job: Job
     state: str = "queued"
@@ -64,6 +67,7 @@ class Progress:
     todo: int = 0
     report: str = ""
     since: float = 0.0
+    uneventful: bool = False
 
     @property
     def ended(self) -> bool:

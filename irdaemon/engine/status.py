@@ -49,7 +49,10 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
 
 def health_of(state: State, ledger: Ledger) -> Health:
     """Judge how every corpus is by what was seen and what was done."""
-    facts = tuple(_facts(state, ledger, corpus) for corpus in state.corpora.values())
+    corpora, snapshot = state.served
+    facts = tuple(
+        _facts(state, ledger, corpus, snapshot.corpora[name]) for name, corpus in corpora.items()
+    )
     return health(facts, state.host.health(), state.options.policy, state.clock())
 
 
@@ -164,14 +167,14 @@ def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _facts(state: State, ledger: Ledger, corpus: Corpus) -> Facts:
+def _facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> Facts:
     """Return what a corpus' health is judged by."""
-    scanned_at, problems = ledger.corpora.state_of(corpus.name)
+    problems = ledger.corpora.state_of(corpus.name)[1]
     return Facts(
         name=corpus.name,
         roots={real: path for path, real in corpus.real_roots().items()},
         watermarks=state.work.watermarks(corpus.name),
-        scanned_at=scanned_at,
+        scanned_at=_scanned_at(ledger, index),
         problems=problems,
         failures=tuple(ledger.failures.all(corpus.name, _QUARANTINED_SHOWN)),
         missing=state.why_no_embedder(corpus),

@@ -54,7 +54,8 @@ class Report:
     `outdated`: something was stored by another recipe before. `refused` counts the new entries that
     a limit kept out, `refusal` names the limit. `missed_events` counts the changed entries that are
     old enough for an event to have reported them. `left_out` counts by reason what the source saw
-    and left out. `new_failures` are those not known before.
+    and left out. `new_failures` are those not known before. `uneventful`: a whole scan that found
+    all as the one before had left it.
     """
 
     written: int = 0
@@ -66,6 +67,7 @@ class Report:
     missed_events: int = 0
     problems: tuple[Problem, ...] = ()
     outdated: bool = False
+    uneventful: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
     new_failures: list[Failure] = field(default_factory=list)
 
@@ -119,7 +121,8 @@ def reconcile(
         _take_in(stale, store, _held(ledger, corpus, new), reported_before)
     if not request.under:
         roots = present_roots(ledger, corpus, request)
-        ledger.corpora.reconciled(corpus.name, scan.problems, roots, clock())
+        ended_otherwise = ledger.corpora.reconciled(corpus.name, scan.problems, roots, clock())
+        report.uneventful = not (ended_otherwise or report.changed)
     else:
         ledger.corpora.mended(corpus.name, scan)
     return report

@@ -7,8 +7,9 @@ file is private to its owner, and so is the directory it lies in.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from secrets import randbits
 
 import numpy as np
@@ -112,7 +113,9 @@ class Ledger:
         self.synopses = Synopses(self._store)
 
     def close(self) -> None:
-        """Close the file; nothing is pending."""
+        """Store when the last scans ended, and close the file."""
+        with suppress(sqlite3.Error):  # a file that is damaged or gone; it matters little
+            self.corpora.save_scans()
         self._store.close()
 
     @contextmanager

@@ -17,6 +17,8 @@ class Corpora:
 
     def __init__(self, store: Store):
         self._store = store
+        # When the last scan of a corpus ended, where it ended as the one that is stored.
+        self._scanned_at: dict[str, float] = {}
 
     def declare(self, name: str, kind: str, recipe: str, embedder: str) -> None:
         """Register a corpus, or note its present recipe and embedder.
@@ -76,6 +78,7 @@ class Corpora:
             erasing.note_forgotten(self._store)
             self._store.run("DELETE FROM corpora WHERE name = ?", name)
             self._store.run("DELETE FROM gone WHERE corpus = ?", name)
+        self._scanned_at.pop(name, None)
 
     def names(self) -> list[str]:
         """Return the names of the registered corpora, sorted."""
@@ -83,17 +86,39 @@ class Corpora:
 
     def reconciled(
         self, name: str, problems: Sequence[Problem], roots: Mapping[str, str], now: float
-    ) -> None:
-        """Note how a whole scan of `name` ended: its problems, its roots and their real paths."""
-        listed = json.dumps([[problem.path, problem.reason] for problem in problems])
+    ) -> bool:
+        """Note how a whole scan of `name` ended: its problems, its roots and their real paths.
+
+        Of one that ended as the last one did only the time is noted, in memory until `save_scans`,
+        so that a quiet hour writes nothing. Returns whether it ended in another way.
+        """
+        ended = json.dumps([[each.path, each.reason] for each in problems]), json.dumps(dict(roots))
+        stored = self._store.one(
+            "SELECT problems, roots FROM corpora WHERE name = ? AND last_reconcile IS NOT NULL",
+            name,
+        )
+        if stored == ended:
+            self._scanned_at[name] = now
+            return False
+        self._scanned_at.pop(name, None)
         with self._store.transaction():
             self._store.run(
                 "UPDATE corpora SET problems = ?, roots = ?, last_reconcile = ? WHERE name = ?",
-                listed,
-                json.dumps(dict(roots)),
+                *ended,
                 now,
                 name,
             )
+        return True
+
+    def save_scans(self) -> None:
+        """Store when each last scan ended."""
+        if self._scanned_at:
+            with self._store.transaction():
+                self._store.run_many(
+                    "UPDATE corpora SET last_reconcile = ? WHERE name = ?",
+                    [(at, name) for name, at in self._scanned_at.items()],
+                )
+            self._scanned_at.clear()
 
     def mended(self, name: str, scan: Scan) -> None:
         """Drop the problems of `name` that a scan of a part looked for and did not find again."""
@@ -115,7 +140,9 @@ class Corpora:
         row = self._store.one("SELECT last_reconcile, problems FROM corpora WHERE name = ?", name)
         if row is None:
             return None, ()
-        return row[0], tuple(Problem(*pair) for pair in json.loads(row[1]))
+        return self._scanned_at.get(name, row[0]), tuple(
+            Problem(*pair) for pair in json.loads(row[1])
+        )
 
     def put_floors(self, name: str, floors: Mapping[str, Floor]) -> None:
         """Keep the floors of a corpus, by mode, in place of those before."""

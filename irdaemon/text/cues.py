@@ -4,21 +4,25 @@
     cues.possible(text)  # [True, False]: neither of the first group is ruled out, the second is
 
 A string can only stand where each three bytes of it do; those of a text are marked in a table by
-their hash.
+their hash. numpy is imported at the first text that is long enough: commands that read none are to
+start without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _GRAM = 3
 _HASHES = 1 << 16
 # The hash of three bytes, in 16 bits: the first two as a number, times this, and the last two.
-_FACTOR = np.uint16(40_503)
+_FACTOR = 40_503
 # A search for each string costs less in a shorter text.
 _SHORTEST = 1_000
 
@@ -27,11 +31,9 @@ class CueTable:
     """Groups of strings that are looked for together. Raises ValueError for one under 3 bytes."""
 
     def __init__(self, groups: Sequence[Sequence[str]]):
-        cues = [_hashes(cue.encode()) for group in groups for cue in group]
-        if not all(map(len, cues)):
+        self._cues = [cue.encode() for group in groups for cue in group]
+        if any(len(cue) < _GRAM for cue in self._cues):
             raise ValueError(f"a cue of fewer than {_GRAM} bytes: {groups!r:.200}")
-        longest = max(map(len, cues))
-        self._grams = np.array([np.resize(each, longest) for each in cues], np.intp)
         self._starts = [0, *accumulate(map(len, groups))][:-1]
         self._untold = [True] * len(groups)
 
@@ -42,19 +44,34 @@ class CueTable:
         """
         if len(text) < _SHORTEST:
             return self._untold
+        import numpy as np
+
         whole = _marked(text)[self._grams].all(axis=1)
         return [bool(each) for each in np.logical_or.reduceat(whole, self._starts)]
+
+    @cached_property
+    def _grams(self) -> NDArray[np.intp]:
+        """Return the hashes of each string, a row each, filled up with its own."""
+        import numpy as np
+
+        hashes = [_hashes(cue) for cue in self._cues]
+        longest = max(map(len, hashes))
+        return np.array([np.resize(each, longest) for each in hashes])
 
 
 def _marked(text: str) -> NDArray[np.bool_]:
     """Return a table in which the hash of each three bytes of a text is marked."""
+    import numpy as np
+
     marked = np.zeros(_HASHES, np.bool_)
-    marked[_hashes(text.encode("utf-8", "surrogatepass")).astype(np.intp)] = True
+    marked[_hashes(text.encode("utf-8", "surrogatepass"))] = True
     return marked
 
 
-def _hashes(data: bytes) -> NDArray[np.uint16]:
+def _hashes(data: bytes) -> NDArray[np.intp]:
+    import numpy as np
+
     # Each two bytes as one number, at every place.
-    pairs = np.ndarray((max(0, len(data) - 1),), np.uint16, data, strides=(1,))
-    hashes: NDArray[np.uint16] = pairs[:-1] * _FACTOR + pairs[1:]
+    pairs = np.ndarray((len(data) - 1,), np.uint16, data, strides=(1,))
+    hashes: NDArray[np.intp] = (pairs[:-1] * np.uint16(_FACTOR) + pairs[1:]).astype(np.intp)
     return hashes

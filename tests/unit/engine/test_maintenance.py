@@ -9,6 +9,7 @@ from irclient.errors import NotFound
 from irdaemon.config.reindex import Reindex, quiet_hours
 from irdaemon.engine.maintenance import scan_is_due
 from irdaemon.engine.queue import Job
+from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Failure
 from tests.support.corpora import Counting, engine, mapped
 
@@ -203,3 +204,34 @@ def test_on_a_battery_what_is_due_says_that_it_waits_for_another_supply():
     found = tasks(made, dry_run=True)
     assert found["m", "scan"].due
     assert found["", "compact"].due
+
+
+def test_a_routine_scan_that_finds_all_as_it_was_writes_nothing_and_is_known():
+    clock = At()
+    made = running(corpus(Reindex()), clock=clock)
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    connection, before = made.ledger._store._db, made.snapshot
+    written = connection.total_changes
+    clock.now += HOUR
+    made.request(Job("reconcile", "m", ScanRequest(routine=True)))
+    made.drain()
+    assert connection.total_changes == written
+    assert made.snapshot.generation == before.generation
+    assert made.status()["corpora"][0]["last_reconcile"] == clock.now
+
+
+def test_what_a_scan_stored_and_a_failed_write_kept_back_is_published_by_the_next(monkeypatch):
+    source = {"a": "fill a form"}
+    made = running(replace(mapped(source), reindex=Reindex()))
+    made.request(Job("reconcile", "m"))
+    made.drain()
+    source["b"] = "peel potatoes"
+    with monkeypatch.context() as failing:
+        failing.setattr(made.writer.publisher, "publish", lambda corpus: None)
+        made.request(Job("reconcile", "m"))
+        made.drain()
+    assert held(made) == 1
+    made.request(Job("reconcile", "m", ScanRequest(routine=True)))
+    made.drain()
+    assert held(made) == 2
