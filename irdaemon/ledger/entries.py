@@ -145,6 +145,7 @@ class Entries:
             before = self._versions(number) if known else {}
             mine = [d for d in upsert.artifacts if d.artifact.artifact_id not in held]
             changed = [d for d in mine if before.get(d.artifact.artifact_id) != d.version]
+            same = [d for d in mine if before.get(d.artifact.artifact_id) == d.version]
             present = {d.artifact.artifact_id for d in mine}
             removed = [] if upsert.partial else [i for i in before if i not in present]
             replaced = [i for d in changed if (i := d.artifact.artifact_id) in before]
@@ -160,8 +161,8 @@ class Entries:
                 )
             for decomposed in changed:
                 self._put_artifact(corpus, number, decomposed, now)
-            if before:
-                self._links.bring_level(number, mine)
+            if same:
+                self._links.bring_level(number, same)
             if removed:
                 self._reread_where_held_elsewhere(corpus)
             self._store.run(
