@@ -217,5 +217,7 @@ def _updated_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:
 
 
 def _counted(rows: Rows, records: NDArray[np.int64], n_terms: int) -> NDArray[np.int64]:
-    places, _ = rows.terms.of_rows(records)
-    return np.bincount(rows.terms.values[0].array[places], minlength=n_terms)
+    """Count the terms of some records, a part of them at a time: places take much room."""
+    ids = rows.terms.values[0].array
+    parts = (records[at : at + _AT_ONCE] for at in range(0, len(records), _AT_ONCE))
+    return counted((ids[rows.terms.of_rows(part)[0]] for part in parts), n_terms)

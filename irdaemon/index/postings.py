@@ -95,9 +95,9 @@ class SomePostings(Postings):
         return self.records[held], self.values[held]
 
 
-def counted(parts: Iterable[NDArray[np.int32]]) -> NDArray[np.int64]:
-    """Return how often each term occurs in all parts together, by id."""
-    counts = np.zeros(0, np.int64)
+def counted(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray[np.int64]:
+    """Return how often each term occurs in all parts together, by id, of `n_terms` at least."""
+    counts = np.zeros(n_terms, np.int64)
     for term_ids in parts:
         held = np.bincount(term_ids, minlength=len(counts))
         held[: len(counts)] += counts

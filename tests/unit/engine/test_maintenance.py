@@ -206,7 +206,7 @@ def test_on_a_battery_what_is_due_says_that_it_waits_for_another_supply():
     assert found["", "compact"].due
 
 
-def test_a_routine_scan_that_finds_all_as_it_was_writes_nothing_and_is_known():
+def test_a_scan_that_finds_all_as_it_was_writes_nothing_and_is_known():
     clock = At()
     made = running(corpus(Reindex()), clock=clock)
     made.request(Job("reconcile", "m"))
@@ -214,7 +214,7 @@ def test_a_routine_scan_that_finds_all_as_it_was_writes_nothing_and_is_known():
     connection, before = made.ledger._store._db, made.snapshot
     written = connection.total_changes
     clock.now += HOUR
-    made.request(Job("reconcile", "m", ScanRequest(routine=True)))
+    made.request(Job("reconcile", "m"))
     made.drain()
     assert connection.total_changes == written
     assert made.snapshot.generation == before.generation
