@@ -31,6 +31,8 @@ from irclient import Client, Query
 # As in `irdaemon.daemon.pace`, and a little more.
 _NOTICED_S = 70.0
 _SCANS_AN_HOUR = 2
+# What an answer has noted of use is written in a moment, and is not the scan's.
+_NOTED_AFTER_S = 10.0
 _BARE = "import socket; one, other = socket.socketpair(); one.recv(1)"
 
 
@@ -66,6 +68,7 @@ def measured(skills: int, minutes: float, page: int = 0) -> dict[str, Any]:
         alone = _left_alone(running.process.pid, running.home, 60 * minutes)
         with running.client() as client:
             first_ms = timed(lambda: client.discover(Query(queries[1])))
+            time.sleep(_NOTED_AFTER_S)
             scan = _scan(running, client)
     share = _SCANS_AN_HOUR / 3600
     return {
