@@ -22,7 +22,7 @@ from common import kept_results
 
 USUAL: Sequence[Sequence[str]] = (
     *(("client",), ("hook",), ("start", "1000", "10000"), ("quiet",), ("freshness",)),
-    *(("latency",), ("scale", "1000", "10000", "100000")),
+    *(("together",), ("latency",), ("scale", "1000", "10000", "100000")),
 )
 REAL: Sequence[Sequence[str]] = (
     ("build", "--skills", "5000", "25000", "--notes", "0"),
