@@ -75,7 +75,7 @@ def info(state: State, ledger: Ledger, name: str) -> dict[str, Any]:
 def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> dict[str, Any]:
     """Return how much of a corpus is held, how fresh it is, and what is wrong with its roots."""
     rows, unembedded = index.rows, index.unembedded
-    reconciled = _scanned_at(ledger, index)
+    reconciled = _scanned_at(ledger.corpora.state_of(corpus.name)[0], index)
     problems = _problems(state, ledger, corpus)
     target, usable = state.embedders.named(corpus.embedder), not state.why_no_embedder(corpus)
     switching = usable and target.id != index.embedder
@@ -105,10 +105,9 @@ def _of_corpus(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex)
     }
 
 
-def _scanned_at(ledger: Ledger, index: CorpusIndex) -> float | None:
+def _scanned_at(stored: float | None, index: CorpusIndex) -> float | None:
     """Return when the scan ended that the index is of; None while a new ledger is still filled."""
-    known, _ = ledger.corpora.state_of(index.corpus)
-    return None if known is None else index.last_reconcile
+    return None if stored is None else index.last_reconcile
 
 
 def _copy(state: State, index: CorpusIndex) -> dict[str, Any]:
@@ -169,12 +168,12 @@ def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
 
 def _facts(state: State, ledger: Ledger, corpus: Corpus, index: CorpusIndex) -> Facts:
     """Return what a corpus' health is judged by."""
-    problems = ledger.corpora.state_of(corpus.name)[1]
+    stored, problems = ledger.corpora.state_of(corpus.name)
     return Facts(
         name=corpus.name,
         roots={real: path for path, real in corpus.real_roots().items()},
         watermarks=state.work.watermarks(corpus.name),
-        scanned_at=_scanned_at(ledger, index),
+        scanned_at=_scanned_at(stored, index),
         problems=problems,
         failures=tuple(ledger.failures.all(corpus.name, _QUARANTINED_SHOWN)),
         missing=state.why_no_embedder(corpus),

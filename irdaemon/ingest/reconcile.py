@@ -122,7 +122,8 @@ def reconcile(
     if not request.under:
         roots = present_roots(ledger, corpus, request)
         ended_otherwise = ledger.corpora.reconciled(corpus.name, scan.problems, roots, clock())
-        report.uneventful = not (ended_otherwise or report.changed)
+        kept_out = report.failed or report.refused
+        report.uneventful = not (ended_otherwise or report.changed or kept_out)
     else:
         ledger.corpora.mended(corpus.name, scan)
     return report
