@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines peer peer-library release-check clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines peer peer-library release-check accept clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
 	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
+	@echo "make accept  try a fresh clone on an empty HOME as a new user does (ARGS=\"--before COMMIT\" upgrades from one)"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
 run: .venv/.installed
@@ -69,6 +70,10 @@ bench-engines: .venv/.tested
 # From the source distribution to an answer, without a directory of this checkout on any path.
 release-check: .venv/.releasing
 	@$(BIN)/python tests/release_check.py
+
+# A fresh clone of the commit that is checked out: what is not committed is not tried.
+accept:
+	@$(PYTHON) tests/accept.py $(ARGS)
 
 # What the benchmarks compare with, in an environment of its own.
 peer:
