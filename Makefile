@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines peer peer-library release-check accept clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-library  ask the same of irdaemon and of Agent Library"
 	@echo "make bench-learn  measure what simulated uses teach, on labelled sets"
 	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
+	@echo "make bench-paired  compare speed with another version (ARGS=PYTHON_OF_THE_OTHER)"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
 	@echo "make accept  try a fresh clone on an empty HOME as a new user does (ARGS=\"--before COMMIT\" upgrades from one)"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
@@ -62,6 +63,9 @@ bench-library: .venv/.installed
 
 bench-learn: .venv/.installed
 	@$(BIN)/python bench/learn.py $(ARGS)
+
+bench-paired: .venv/.installed
+	@$(BIN)/python bench/paired.py $(ARGS)
 
 # One thread for each product of matrices, as in the daemon.
 bench-engines: .venv/.tested
