@@ -1,7 +1,8 @@
-"""Imports go one way along written lines: of packages, and of the modules in each."""
+"""Imports go one way along a line of rooms, and in no circle inside a room."""
 
 import ast
 import tomllib
+from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
@@ -50,21 +51,12 @@ def check_packages(package, module, path):
         assert before or mine == ".", f"packages: {package}.{module} imports {target}"
 
 
-def check_room(package, module, path):
-    """Check that a module imports only what stands left of it in its room and inner rooms."""
-    for room, line in RULES["rooms"][package].items():
-        if within(module, room) and any(imports(path)):
-            mine = place(line.split(), name_in(room, module), f"the room {room}")
-            for target in imported(package, imports(path)):
-                left = not within(target, room) or (
-                    place(line.split(), name_in(room, target), room) <= mine
-                )
-                assert left, f"room {room}: {module} imports {target}"
-
-
-def name_in(room, module):
-    """Return the name by which a room's line has a module; "." is the room itself."""
-    return module.removeprefix(room).removeprefix(".").partition(".")[0] or "."
+def check_no_circle(graph):
+    """Check that modules import each other in no circle; `graph` has what each imports."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")
 
 
 def check_apart(module, path):
@@ -93,11 +85,10 @@ def test_packages_import_only_from_their_left():
                 check_packages(package, module, path)
 
 
-def test_modules_of_a_room_import_only_from_their_left():
+def test_modules_import_each_other_in_no_circle():
     for package in PACKAGES:
-        for path, module in modules(package):
-            if module not in ("", "__main__"):
-                check_room(package, module, path)
+        files = {module: path for path, module in modules(package)}
+        check_no_circle({m: imported(package, imports(files[m])) - {m} for m in files})
 
 
 def test_rooms_that_are_kept_apart_do_not_know_each_other():
@@ -113,14 +104,10 @@ def test_what_belongs_to_the_edges_is_imported_there_only():
         check_only(module, path, of_client)
 
 
-def test_the_lines_name_just_what_there_is():
+def test_the_line_names_just_the_rooms_that_there_are():
     for package in PACKAGES:
         there = {module.partition(".")[0] or "." for _, module in modules(package)}
         assert there - {"__main__", "."} == set(RULES["packages"][package].split()) - {"."}
-        for room, line in RULES["rooms"][package].items():
-            inside = [m.removeprefix(room) for _, m in modules(package) if within(m, room)]
-            names = {m.split(".")[1] for m in inside if m}
-            assert names == set(line.split()) - {"."}, room
 
 
 def test_the_ground_floor_stays_small():
@@ -151,7 +138,6 @@ def test_packages_on_the_way_of_every_prompt_import_nothing_themselves():
     ("check", "module", "source", "said"),
     [
         (check_packages, "ledger.rows", "import irdaemon.selection.floor", "packages: .*ledger"),
-        (check_room, "ledger.rows", "from irdaemon.ledger.store import Store", "room ledger: "),
         (check_apart, "discovery.query", "import irdaemon.ingest.admit", "meet in the engine"),
         (check_only, "retrieve.fuse", "import threading", "stay at the edges"),
         (check_only, "daemon.service", "import subprocess", "started by runtime.worker"),
@@ -159,13 +145,17 @@ def test_packages_on_the_way_of_every_prompt_import_nothing_themselves():
         (check_only, "serve.loop", "from concurrent import futures", "started by runtime.worker"),
         (check_only, "watch.plant", "import os\nos.fork()", "started by runtime.worker"),
         (check_only, "cli.tools", "from os import posix_spawn", "started by runtime.worker"),
-        (check_room, "ledger.novel", "import os", "'novel' has no place on the line"),
+        (check_packages, "novel.x", "import irdaemon.types", "'novel' has no place on the line"),
     ],
 )
 def test_a_planted_violation_is_named_with_its_rule(tmp_path, check, module, source, said):
     path = tmp_path / "planted.py"
     path.write_text(source)
-    by_package = check in (check_packages, check_room)
-    words = ("irdaemon", module, path) if by_package else (module, path)
+    words = ("irdaemon", module, path) if check is check_packages else (module, path)
     with pytest.raises(AssertionError, match=said):
         check(*words)
+
+
+def test_a_planted_circle_is_named():
+    with pytest.raises(pytest.fail.Exception, match=r"ledger\.\w+ -> ledger\.\w+"):
+        check_no_circle({"ledger.rows": {"ledger.store"}, "ledger.store": {"ledger.rows"}})
