@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept clean
+.PHONY: help run test lint bench bench-large bench-build bench-quality bench-daily bench-learn bench-library bench-engines bench-paired peer peer-library release-check accept stats clean
 
 help:
 	@echo "make run    install into .venv, start the daemon, ask it something"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-engines  measure a generated corpus in memory and in other engines"
 	@echo "make bench-paired  compare speed with another version (ARGS=PYTHON_OF_THE_OTHER)"
 	@echo "make release-check  build both packages, install them into an empty environment and use them there"
+	@echo "make stats  print lines of code by room, and what a query and a changed file pass"
 	@echo "make accept  try a fresh clone on an empty HOME as a new user does (ARGS=\"--before COMMIT\" upgrades from one)"
 	@echo "make clean  undo make run and irc install; your configuration and keys stay (irdaemon uninstall)"
 
@@ -74,6 +75,9 @@ bench-engines: .venv/.tested
 # From the source distribution to an answer, without a directory of this checkout on any path.
 release-check: .venv/.releasing
 	@$(BIN)/python tests/release_check.py
+
+stats: .venv/.installed
+	@$(BIN)/python bench/stats.py $(ARGS)
 
 # A fresh clone of the commit that is checked out: what is not committed is not tried.
 accept:
