@@ -30,7 +30,6 @@ EXEMPT = {
     "irdaemon.library.evaluation.evaluate_discovery": "ir.eval.evaluate_discovery",
     "irdaemon.library.evaluation.evaluate_selection": "ir.eval.evaluate_selection",
     "irdaemon.library.evaluation.sweep_selector": "ir.eval.sweep_selector",
-    "irclient.async_client.AsyncClient.doc_add": "AddToLibrary, and how long to wait",
     "irclient.fast.arguments.Arguments.add_argument": "argparse's method of this name",
     "irclient.ops.Op.__init__": "the fields of a row, no dataclass, whose import takes long",
     "irclient.ops.methods.Operations.doc_add": "AddToLibrary, and how long to wait",
