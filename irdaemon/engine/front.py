@@ -7,17 +7,19 @@ away it is answered `unavailable`, and never that nothing applies.
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from contextvars import Context
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from irclient.errors import NotFound, Unavailable
 from irclient.types import as_query
 from irdaemon.disclosure.disclose import check_level
 from irdaemon.disclosure.expand import Expand, parse_expand
-from irdaemon.disclosure.references import check_form
+from irdaemon.disclosure.references import check_form, unknown_corpus
 from irdaemon.disclosure.stored import disclose_stored, disclose_stored_hit, named
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
@@ -28,14 +30,252 @@ from irdaemon.discovery.rounds import in_rounds
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
 from irdaemon.embed.absent import ABSENT, Absent
 from irdaemon.embed.pool import Embedders
-from irdaemon.engine import front_status as overview
-from irdaemon.engine.front_backends import FrontBackend, FrontBackends
+from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot
+from irdaemon.engine.replication import CopyFacts
 from irdaemon.engine.state import EngineOptions, reranker_named
-from irdaemon.index import Snapshot
+from irdaemon.engine.status import floor_facts
+from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.index.backend import IndexBackend, StoredText, Totals
-from irdaemon.index.backends.scope import seeing_only
+from irdaemon.index.backends import ranked_servers
+from irdaemon.index.backends.state import seeing_only
+from irdaemon.index.remote import Vocabularies, remote_index
 from irdaemon.retrieve.rerank import Rereading
+from irdaemon.runtime.deadline import answering_within
+from irdaemon.runtime.profile import summary
 from irdaemon.types import Disclosure, Hit, Query, Selection
+
+# What a front end answers to `status` and `info`: what its backends said last, as plain data.
+
+# The backends of a front end, and the corpora that they said they have.
+
+log = logging.getLogger(__name__)
+
+_ANSWERS_WITHIN_S = 5.0
+_NOT_ASKED = "it was not asked yet"
+_HINT = "it is tried again every second; irc status says since when"
+
+
+@dataclass(slots=True)
+class FrontBackend:
+    """A backend: `name` as a person is shown it, and what was heard of it last.
+
+    `problem` is why it does not answer, "" where it does, and `since` since when that is so;
+    `heard_at` is when it answered last: Unix seconds, None before the first time.
+    """
+
+    name: str
+    backend: IndexBackend
+    totals: Mapping[str, Totals] = field(default_factory=dict)
+    problem: str = _NOT_ASKED
+    since: float = 0.0
+    heard_at: float | None = None
+
+    def ask(self, now: float) -> None:
+        """Ask it what it has; where it does not answer keep what it said before."""
+        try:
+            with answering_within(_ANSWERS_WITHIN_S, self.name):
+                totals = self.backend.totals()
+        except Unavailable as error:
+            self._note(error.message, now)
+            return
+        self._note("", now)
+        self.totals, self.heard_at = totals, now
+
+    def _note(self, problem: str, now: float) -> None:
+        """Note how it is, and log it where that is another thing than before."""
+        if bool(problem) != bool(self.problem) or self.problem == _NOT_ASKED:
+            self.since = now
+            said = f"does not answer: {problem}" if problem else "answers"
+            log.log(logging.WARNING if problem else logging.INFO, "%s %s", self.name, said)
+        self.problem = problem
+
+    def unavailable(self) -> Unavailable:
+        """Return the error of what needs it while it does not answer."""
+        return Unavailable(f"{self.name} does not answer: {self.problem}", _HINT)
+
+
+class FrontBackends:
+    """What a front end knows: the snapshot of all corpora that its backends have.
+
+    A corpus that several have, as one that is being moved, is read where it belongs by its name.
+    Any thread may read and refresh.
+    """
+
+    def __init__(self, every: Sequence[FrontBackend], clock: Callable[[], float]):
+        self.every = tuple(every)
+        self.snapshot = Snapshot()
+        self._clock = clock
+        self._vocabularies = Vocabularies()
+
+    def refresh(self) -> bool:
+        """Ask every backend what it has; return whether that is other than before.
+
+        That is of all corpora, whatever the client may see whose request it is asked in.
+        """
+        for each in self.every:
+            Context().run(each.ask, self._clock())
+        before, holding = self.snapshot.corpora, self.holding()
+        indexes = {
+            name: self._index(side, side.totals[name], before.get(name))
+            for name, side in holding.items()
+        }
+        if [*map(id, indexes.values())] == [*map(id, before.values())]:
+            return False
+        generations = [side.totals[name].generation for name, side in holding.items()]
+        self.snapshot = Snapshot(max(generations, default=0), indexes)
+        return True
+
+    def holding(self) -> dict[str, FrontBackend]:
+        """Return which backend has each corpus, by its name."""
+        by_name = {side.name: side for side in self.every}
+        corpora = {corpus for side in self.every for corpus in side.totals}
+        return {corpus: self._place(corpus, by_name) for corpus in sorted(corpora)}
+
+    def _place(self, corpus: str, by_name: Mapping[str, FrontBackend]) -> FrontBackend:
+        ranked = (by_name[name] for name in ranked_servers(corpus, by_name))
+        return next(side for side in ranked if corpus in side.totals)
+
+    def _index(self, side: FrontBackend, totals: Totals, before: CorpusIndex | None) -> CorpusIndex:
+        if before is not None and before.whole is not None and before.whole.totals == totals:
+            return before
+        return remote_index(side.backend, totals, self._vocabularies)
+
+    def check_heard(self, corpora: Sequence[str] = ()) -> None:
+        """Raise Unavailable where a backend that never answered may have one of some corpora.
+
+        Without any: of all that there are.
+        """
+        if corpora and all(name in self.snapshot.corpora for name in corpora):
+            return
+        for each in self.every:
+            if each.heard_at is None:
+                raise each.unavailable()
+
+
+@dataclass(frozen=True, slots=True)
+class FrontFacts:
+    """What is known of a front end: its backends, the process, and the time in Unix seconds.
+
+    `missing` says by embedder id why queries cannot be embedded.
+    """
+
+    backends: FrontBackends
+    missing: Mapping[str, str]
+    process: Mapping[str, Any]
+    now: float
+
+
+def status(facts: FrontFacts, profile: bool) -> dict[str, Any]:
+    """Return how a front end is; it has no queue, no ledger and nothing that it watches."""
+    backends = facts.backends
+    return {
+        **({"profile": summary()} if profile else {}),
+        **facts.process,
+        "backends": [
+            {"backend": each.name, "problem": each.problem, "since": each.since}
+            for each in backends.every
+        ],
+        "generation": facts.backends.snapshot.generation,
+        "queue": 0,
+        "health": _health(facts).to_dict(),
+        "jobs": [],
+        "corpora": [
+            _of_corpus(facts, side, side.totals[name]) for name, side in backends.holding().items()
+        ],
+    }
+
+
+def info(facts: FrontFacts, name: str) -> dict[str, Any]:
+    """Return the status of a corpus with what it can be queried for. Raises NotFound."""
+    index, side = facts.backends.snapshot.corpora.get(name), facts.backends.holding().get(name)
+    if index is None or side is None:
+        raise unknown_corpus(name, facts.backends.snapshot.corpora)
+    totals = side.totals[name]
+    return {
+        **_of_corpus(facts, side, totals),
+        "embedder": totals.embedder,
+        "served_by": totals.embedder,
+        "floors": {mode: floor_facts(floor) for mode, floor in index.floors.items()},
+        "recipe": totals.recipe,
+        "fields": sorted(totals.fields),
+        "surfaces": sorted(totals.kinds),
+        "asset_types": dict(totals.asset_types),
+    }
+
+
+def _of_corpus(facts: FrontFacts, side: FrontBackend, totals: Totals) -> dict[str, Any]:
+    missing = facts.missing.get(totals.embedder, "")
+    return {
+        "name": totals.corpus,
+        "kind": totals.kind,
+        "roots": [],
+        "artifacts": totals.n_artifacts,
+        "records": totals.n_records,
+        "vectors": totals.n_embedded,
+        "failures": 0,
+        "pending": totals.n_records - totals.n_embedded,
+        "last_reconcile": totals.last_reconcile,
+        "state": _state(totals, bool(missing)),
+        "problems": [{"path": totals.embedder, "reason": missing}] if missing else [],
+        "skipped": {},
+        "writable": False,
+        "reindex": "manual" if totals.by_hand else "change",
+        "copy": {**_copy(side, totals).to_dict(), "behind_s": _behind_s(facts, side)},
+    }
+
+
+def _state(totals: Totals, missing: bool) -> str:
+    if totals.last_reconcile is None and not totals.by_hand:
+        return "building"
+    if missing or totals.degraded:
+        return "degraded"
+    return "embedding" if totals.n_embedded < totals.n_records else "ready"
+
+
+def _copy(side: FrontBackend, totals: Totals) -> CopyFacts:
+    return CopyFacts(
+        backend=side.name,
+        state="degraded" if side.problem else "level",
+        generation=totals.generation,
+        holder=totals.holder,
+        reason=side.problem,
+        since=side.since if side.problem else None,
+    )
+
+
+def _behind_s(facts: FrontFacts, side: FrontBackend) -> float:
+    return round(max(0.0, facts.now - side.since), 1) if side.problem else 0.0
+
+
+def _health(facts: FrontFacts) -> Health:
+    """Judge a front end by whether its backends answer, and queries can be embedded."""
+    corpora = tuple(
+        _corpus_health(facts, side, side.totals[name])
+        for name, side in facts.backends.holding().items()
+    )
+    away = any(each.problem for each in facts.backends.every)
+    stale = any(each.stale for each in corpora)
+    level: Level = "offline" if away else "stale" if stale else "ok"
+    return Health(level, corpora, (), ())
+
+
+def _corpus_health(facts: FrontFacts, side: FrontBackend, totals: Totals) -> CorpusHealth:
+    missing = facts.missing.get(totals.embedder, "")
+    return CorpusHealth(
+        name=totals.corpus,
+        level="offline" if side.problem else "stale" if missing else "ok",
+        changed_at=None,
+        indexed_at=None,
+        scanned_at=totals.last_reconcile,
+        embedded_at=None,
+        waiting_s=0.0,
+        offline=(UnwatchedRoot(side.name, side.problem),) if side.problem else (),
+        polled=(),
+        stale=(f"queries are not embedded: {missing}",) if missing else (),
+        missed_events=0,
+        quarantined=(),
+    )
+
 
 _POLL_S = 0.05
 _NAMED = 3
@@ -244,15 +484,15 @@ class FrontEngine:
 
     def status(self, profile: bool = False) -> dict[str, Any]:
         """Return how the process, its backends and their corpora are."""
-        return overview.status(self._facts(), profile)
+        return status(self._facts(), profile)
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of one corpus. Raises NotFound."""
         self.backends.check_heard([name])
-        return overview.info(self._facts(), name)
+        return info(self._facts(), name)
 
-    def _facts(self) -> overview.FrontFacts:
-        return overview.FrontFacts(self.backends, self.missing, self.host.facts(), self.clock())
+    def _facts(self) -> FrontFacts:
+        return FrontFacts(self.backends, self.missing, self.host.facts(), self.clock())
 
     def limited_to(self, corpora: Collection[str] | None) -> AbstractContextManager[None]:
         """Have backends give nothing of other corpora to what runs inside, None: of all."""

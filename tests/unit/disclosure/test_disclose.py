@@ -4,7 +4,8 @@ import os
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.disclosure.bundle import (
+from irdaemon.disclosure.disclose import (
+    BODY_CHARS,
     BUNDLE_CHARS,
     BUNDLE_FILES,
     LEADS_OUT,
@@ -12,8 +13,9 @@ from irdaemon.disclosure.bundle import (
     NOT_REGULAR,
     NOT_TEXT,
     TOO_LARGE,
+    check_level,
+    disclose,
 )
-from irdaemon.disclosure.disclose import BODY_CHARS, check_level, disclose
 from irdaemon.disclosure.payload import Bounds
 from irdaemon.ledger import StoredArtifact
 from tests.support.planted import GITHUB, PASSWORD

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.disclosure.bundle import bundle_of
-from irdaemon.disclosure.disclose import disclose
+from irdaemon.disclosure.disclose import bundle_of, disclose
 from irdaemon.disclosure.payload import Bounds
 from irdaemon.ledger import StoredArtifact
 from irdaemon.source import opening

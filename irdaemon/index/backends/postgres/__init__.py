@@ -9,14 +9,14 @@ from typing import TypeVar
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
 from irdaemon.index.backends.postgres import asking
 from irdaemon.index.backends.postgres.admin import PostgresAdmin
+from irdaemon.index.backends.postgres.asking import find
 from irdaemon.index.backends.postgres.connections import Connection, Connections, Server
-from irdaemon.index.backends.postgres.filters import KeptValues
-from irdaemon.index.backends.postgres.finding import find
-from irdaemon.index.backends.postgres.leases import release_lease, take_lease
-from irdaemon.index.backends.postgres.view import SpaceGone
+from irdaemon.index.backends.postgres.view import KeptValues, SpaceGone
 from irdaemon.index.backends.postgres.writing import (
     apply_delta,
     drop_corpus,
+    release_lease,
+    take_lease,
     tidy,
 )
 from irdaemon.index.backends.state import BackendAdmin

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.index.backends.postgres.packing import bytes_of, digest_of, text_of
-from irdaemon.index.backends.postgres.space import SpaceTables
+from irdaemon.index.backends.postgres.packing import SpaceTables, bytes_of, digest_of, text_of
 
 # A value by its field and a digest of it.
 Key = tuple[int, bytes]

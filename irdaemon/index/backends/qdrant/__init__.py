@@ -5,6 +5,7 @@ docs/qdrant.md says what Qdrant gives of what a backend promises, and what not.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
@@ -13,15 +14,26 @@ import msgpack
 
 from irclient.errors import Unavailable
 from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
-from irdaemon.index.backends.qdrant.attempts import CorpusWriting
-from irdaemon.index.backends.qdrant.corpus_state import CorpusState, among, both, equal
-from irdaemon.index.backends.qdrant.inspection import QdrantAdmin
-from irdaemon.index.backends.qdrant.points import unpacked
+from irdaemon.index.backends.qdrant.corpus_state import (
+    CorpusState,
+    CorpusWriting,
+    States,
+    among,
+    both,
+    equal,
+    unknown,
+)
+from irdaemon.index.backends.qdrant.points import FORMAT, unpacked
 from irdaemon.index.backends.qdrant.searching import CorpusSearch
 from irdaemon.index.backends.qdrant.server import BESIDE, QdrantServer, connected, records
-from irdaemon.index.backends.qdrant.states import States, unknown
-from irdaemon.index.backends.scope import corpora_in_scope
-from irdaemon.index.backends.state import BackendAdmin
+from irdaemon.index.backends.state import (
+    BackendAdmin,
+    BackendState,
+    CheckLine,
+    CorpusSize,
+    HostState,
+    corpora_in_scope,
+)
 
 T = TypeVar("T")
 
@@ -191,3 +203,75 @@ def _record(payload: Mapping[str, Any]) -> dict[str, Any]:
         "text": payload["text"],
         "metadata": msgpack.unpackb(metadata),
     }
+
+
+# What is done to a backend in Qdrant by hand: looking at its state, making it ready.
+
+# The first that inserts points only where there are none.
+LEAST_VERSION = (1, 17)
+
+
+class QdrantAdmin:
+    """The work of an operator of corpora in Qdrant."""
+
+    def __init__(self, server: QdrantServer):
+        self._server = server
+        self._states = States(server)
+
+    def check(self) -> BackendState:
+        """Look at the server: whether it answers, and can be searched and written."""
+        lines = [self._version()]
+        if self._server.placing.sharded:
+            lines.append(self._cluster())
+        lines.append(self._corpora())
+        host = HostState(self._server.name, tuple(lines), all(line.ok for line in lines))
+        return BackendState(self._server.name, (host,))
+
+    def migrate(self) -> int:
+        """Make the collection of states, where it is not there; return the format.
+
+        What a corpus needs is made when it is sent. Raises Unavailable.
+        """
+        self._server.states()
+        return FORMAT
+
+    def stats(self) -> tuple[CorpusSize, ...]:
+        """Return what each corpus takes; of bytes and postings the server tells nothing: 0."""
+        return tuple(_size(state) for state in self._states.all() if state.totals)
+
+    def _version(self) -> CheckLine:
+        version = str(self._server.ask(lambda client: client.info()).version)
+        number = tuple(map(int, re.findall(r"\d+", version)[:2]))
+        least = ".".join(map(str, LEAST_VERSION))
+        if number >= LEAST_VERSION:
+            return CheckLine(True, f"Qdrant {version}")
+        return CheckLine(False, f"Qdrant {version} is too old", f"{least} or later is needed")
+
+    def _cluster(self) -> CheckLine:
+        status: Any = self._server.ask(lambda client: client.cluster_status())
+        if getattr(status, "status", "") == "enabled":
+            return CheckLine(True, f"{len(status.peers)} nodes")
+        hint = "start it with QDRANT__CLUSTER__ENABLED=true, even where it is the only node"
+        return CheckLine(False, "the server does not run as a cluster: it has no shard keys", hint)
+
+    def _corpora(self) -> CheckLine:
+        try:
+            there = [state for state in self._states.all() if state.totals]
+        except Unavailable as error:
+            return CheckLine(False, error.message, error.hint)
+        return CheckLine(True, f"{len(there)} corpora")
+
+
+def _size(state: CorpusState) -> CorpusSize:
+    totals = state.known
+    return CorpusSize(
+        corpus=state.corpus,
+        generation=state.generation,
+        artifacts=totals.n_artifacts,
+        records=totals.n_records,
+        vectors=totals.n_embedded,
+        postings=0,
+        size=0,
+        graph=totals.dim > 0,
+        changed=state.changed,
+    )

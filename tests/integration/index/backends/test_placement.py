@@ -6,8 +6,7 @@ import pytest
 
 from irclient.errors import NotFound, Unavailable
 from irdaemon.index.backend import OutOfStep
-from irdaemon.index.backends import make_backend
-from irdaemon.index.backends.placement import PlacedBackend, ranked_servers
+from irdaemon.index.backends import PlacedBackend, make_backend, ranked_servers
 from tests.support.filled import HOLDER, MadeCorpus, owners, wanted
 from tests.support.memory_backend import MemoryBackend
 

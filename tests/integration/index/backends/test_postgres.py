@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from irdaemon.index.backend import LeaseLost, OutOfStep
-from irdaemon.index.backends.scope import seeing_only
+from irdaemon.index.backends.state import seeing_only
 from tests.support.filled import HOLDER, MadeCorpus, owners, vector_of, wanted, word_of
 
 TABLES = "artifacts naming records slots vectors waiting postings frequencies field_values".split()

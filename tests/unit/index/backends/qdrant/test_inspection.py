@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from irdaemon.index.backends.qdrant.inspection import QdrantAdmin
+from irdaemon.index.backends.qdrant import QdrantAdmin
 from irdaemon.index.backends.qdrant.points import FORMAT
 from tests.support.qdrant import delta, recorded
 

@@ -1,7 +1,7 @@
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon.index.backends.qdrant.states import LEASE_S, States
+from irdaemon.index.backends.qdrant.corpus_state import LEASE_S, States
 from tests.support.qdrant import recorded
 
 
