@@ -44,6 +44,9 @@ def main() -> int:
     options = parser.parse_args()
     if options.command == "compare":
         return compare_files(options.before, options.after)
+    if not (options.data / "retrieval").is_dir():
+        print(f"{options.data} holds no labelled sets; name them with --data", file=sys.stderr)
+        return 2
     lines = chain(
         rank_sets(options.data / "retrieval", options.queries),
         rank_home("daily", options.data, options.data / "daily" / "prompts.jsonl"),
