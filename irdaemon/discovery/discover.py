@@ -18,12 +18,13 @@ from irdaemon.discovery.budget import tier_of
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
 from irdaemon.discovery.parts import part_and_question
 from irdaemon.discovery.query import (
-    ANALYSED_CHARS,
     Embed,
     analysed,
     check_whole_artifacts,
+    cut_signal,
     embedded,
     narrowed,
+    searched_part,
 )
 from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.index import CorpusIndex, Snapshot
@@ -156,7 +157,7 @@ def _may_respell(choosing: Choosing) -> bool:
 def _respelled(run: _Run) -> Trace | None:
     """Ask once more, with words in place of those that no corpus holds; None if that is no use."""
     with stage("respell"):
-        words = respelled(run.snapshot, run.query.text[:ANALYSED_CHARS])
+        words = respelled(run.snapshot, searched_part(run.query.text))
     if not words:
         return None
     again = replace(run, query=replace(run.query, text=in_words(run.query.text, words)))
@@ -271,7 +272,7 @@ def _ranking(
     retrieved = retrieve(index, question)
     if query.rerank:
         with stage("rerank"):
-            retrieved = reranked(retrieved, query.text, rereading, question.tuning.fetch_k)
+            retrieved = reranked(retrieved, question.text, rereading, question.tuning.fetch_k)
     if boost is not None:
         retrieved = boosted(retrieved, boost)
     with stage("threshold"):
@@ -343,7 +344,7 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
         results=tuple(map(_flagged, choice.hits)),
         abstained=choice.abstained,
         reason=choice.reason,
-        signals={**choice.signals, **merged.signals},
+        signals={**choice.signals, **merged.signals, **cut_signal(run.query.text)},
         n_retrieved=len(merged.hits),
         n_selected=len(choice.hits),
         generation=run.snapshot.generation,

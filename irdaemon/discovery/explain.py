@@ -15,7 +15,7 @@ from irclient.errors import NotFound
 from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.parts import wanted_by
-from irdaemon.discovery.query import ANALYSED_CHARS, words_of
+from irdaemon.discovery.query import searched_part, words_of
 from irdaemon.discovery.rounds import in_rounds
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.index.backend import Wanted
@@ -65,7 +65,7 @@ def _explanation(snapshot: Snapshot, trace: Trace) -> Report:
 
 def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
-    tokens, words = _words(query.text[:ANALYSED_CHARS])
+    tokens, words = _words(searched_part(query.text))
     # By the corpora that are asked: a client learns nothing of what the others hold.
     held = {word for word in words if _is_held(snapshot, word, trace)}
     return {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -24,8 +26,10 @@ from irdaemon.types import Query, SelectSpec, Tuning
 MAX_WAIT_MS = 60_000
 MAX_K = 1_000
 MAX_ROUNDS = 8
-# Text beyond this does not make a query any clearer.
-ANALYSED_CHARS = 20_000
+# A query is cut at both: text beyond does not make it any clearer, and costs each corpus that is
+# asked. docs/retrieval.md has the rule.
+MAX_CHARS = 8_000
+MAX_TERMS = 256
 # Give the vector of (text, embedder id), or None where that embedder is not ready.
 Embed = Callable[[str, str], QueryVector | None]
 
@@ -162,9 +166,29 @@ def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
             )
 
 
+@lru_cache(maxsize=8)
+def searched_part(text: str) -> str:
+    """Return the beginning of a query that is searched for: so many characters, and terms."""
+    text = text[:MAX_CHARS]
+    if len(text) <= MAX_TERMS or _count_terms(text) <= MAX_TERMS:
+        return text
+    longer = bisect_right(range(len(text)), MAX_TERMS, key=lambda end: _count_terms(text[:end]))
+    return text[: longer - 1]
+
+
+def _count_terms(text: str) -> int:
+    return len(set(tokenize(text)))
+
+
+def cut_signal(text: str) -> dict[str, Any]:
+    """Return what an answer says of a query that was cut, as a signal; {} of one that was not."""
+    searched = len(searched_part(text))
+    return {"cut": {"characters": searched, "of": len(text)}} if searched < len(text) else {}
+
+
 def analysed(query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUNED) -> Question:
     """Return a query in the terms of a snapshot, for any of its indexes, without its vector."""
-    text = query.text[:ANALYSED_CHARS]
+    text = searched_part(query.text)
     tokens, known = words_of(text, vocabulary)
     return Question(
         text=text,
@@ -194,7 +218,7 @@ def _numbers(words: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[int, 
 
 def words_asked(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words that records are ranked by for a text, and others that it asks about."""
-    text = text[:ANALYSED_CHARS]
+    text = searched_part(text)
     ranked = dict.fromkeys((*tokenize(text), *unstemmed(text)))
     others = dict.fromkeys((*identifiers(text), *as_typed(text)))
     return tuple(ranked), tuple(word for word in others if word not in ranked)

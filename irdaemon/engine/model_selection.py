@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from irdaemon.discovery.query import searched_part
 from irdaemon.engine.state import State
 from irdaemon.selection.llm import ModelSelector, chooser_by
 from irdaemon.selection.strategies import Selector
@@ -23,7 +24,7 @@ def model_selector(state: State, query: Query) -> Selector | None:
     if state.model is None or not names or query.budget_ms or query.select.strategy != _REPLACED:
         return None
     chooser = chooser_by(state.model, state.options.model_timeout_s)
-    return ModelSelector(query.text, chooser, corpora=names)
+    return ModelSelector(searched_part(query.text), chooser, corpora=names)
 
 
 def may_ask_model(state: State, args: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ _QUOTED = re.compile(r"[`'\"]([^`'\"\n]{2,100})[`'\"]")
 _IDENTIFIER = re.compile(r"@?\w[\w@./:+-]*[\w+]")
 _UNLIKE_PROSE = re.compile(r"[-_./:@+]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _LONGEST_NAME = 200
+# What a text may call by name beyond these is not looked up: each is, in every corpus.
+_MOST_NAMES = 256
 # The idf of a word that one record in twenty holds.
 _MORE_TO_IT = 3.0
 # Keys are sorted anew once so many are not in the order, and this share of those that are.
@@ -119,6 +122,5 @@ def names_in(text: str) -> Iterator[str]:
         yield text.strip()
     if len(text) <= _LONGEST_NAME:
         yield from _QUOTED.findall(text)
-    for word in _IDENTIFIER.findall(text):
-        if _UNLIKE_PROSE.search(word):
-            yield word
+    words = dict.fromkeys(_IDENTIFIER.findall(text))
+    yield from islice(filter(_UNLIKE_PROSE.search, words), _MOST_NAMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -11,6 +10,7 @@ from typing import Any
 
 import msgpack
 
+from irdaemon.text import normalize
 from irdaemon.types import Artifact, Edge, Entry, SessionTurn, Surface
 
 
@@ -285,7 +285,7 @@ def _plain(value: Any) -> Any:
 def _normal(raw: Any) -> Any:
     if isinstance(raw, str):
         text = raw.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-        return text if text.isascii() else unicodedata.normalize("NFC", text)
+        return text if text.isascii() else normalize(text, "NFC")
     if isinstance(raw, Mapping):
         return {key: _normal(value) for key, value in raw.items()}
     if isinstance(raw, (list, tuple)):

@@ -10,10 +10,12 @@ import re
 
 from irdaemon.text import tokenize
 
+# Each run of marks or white space is tried from its beginning alone: from each of its characters
+# that would take time with the square of its length.
 _JOINT = re.compile(
-    r"[.?!;\n]+(?:\s+|$)"
-    r"|,?\s+(?:and\s+)?(?:then|also|plus|as well as|additionally)\s+"
-    r"|,?\s+and\s+",
+    r"(?<![.?!;])[.?!;\n]+(?:\s+|$)"
+    r"|(?:,|(?<!\s))\s+(?:and\s+)?(?:then|also|plus|as well as|additionally)\s+"
+    r"|(?:,|(?<!\s))\s+and\s+",
     re.IGNORECASE,
 )
 _FEWEST_WORDS = 2

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 from operator import mul
+from typing import Literal
 
 import Stemmer
 
@@ -59,12 +60,21 @@ _QUALIFIER = re.compile(r"[./:]")
 _SHORTEST_LAST_PART = 5
 
 # Qualified names, and words in backticks.
-_NAME_IN_CODE = re.compile(r"(\w+(?:(?:\.|::)\w+)+)|`(\w+)`")
+# A name is looked for where a word begins alone: from each letter of a long word
+# that would take time with the square of its length.
+_NAME_IN_CODE = re.compile(r"(?<!\w)(\w+(?:(?:\.|::)\w+)+)|`(\w+)`")
 _SHORTEST_IDENTIFIER = 5
 
 # A token of a form begins with what no word holds. Short words' forms say little.
 _FORM = "="
 _SHORTEST_FORM = 6
+
+# Normalising takes time with the square of a run of marks, so a long text is normalised in pieces:
+# they end before white space, or before what can join nothing to the piece.
+_PIECE = re.compile(r".{1,400}(?=\s|\Z)|.{1,400}(?=\w)|.{1,400}", re.DOTALL)
+_LONGEST_PIECE = 400
+# From so many characters on that separate words, one pass for all of them takes less.
+_FEW_CHARACTERS = 32
 
 _CACHED_WORDS = 200_000
 _LONGEST_WORD = 100
@@ -155,7 +165,7 @@ def _words(text: str) -> list[str]:
     """Return the words of a text; most take a third of the time that the patterns need."""
     data = text.encode("utf-8", "surrogatepass")
     if not text.isascii() and not all(map(_separates, _wide(data))):
-        return _words_of_wide(unicodedata.normalize("NFKC", text))
+        return _words_of_wide(normalize(text, "NFKC"))
     if _has_signed(data):
         return _ASCII_WORD.findall(text)
     return data.translate(_SPACES).decode("ascii").split()
@@ -169,11 +179,21 @@ def _words_of_wide(text: str) -> list[str]:
         return _WORD.findall(text)
     if _has_signed(data):
         return _PLAIN_WORD.findall(text)
-    for character in wide:
-        if not character.isalnum():
+    separate = [character for character in wide if not character.isalnum()]
+    if len(separate) > _FEW_CHARACTERS:
+        text = text.translate(dict.fromkeys(map(ord, separate), " "))
+    else:
+        for character in separate:
             text = text.replace(character, " ")
     data = text.encode("utf-8", "surrogatepass")
     return data.translate(_ASCII_SPACES).decode("utf-8").split()
+
+
+def normalize(text: str, form: Literal["NFC", "NFKC"]) -> str:
+    """Return a text in a normal form of Unicode, in time linear in its length."""
+    if len(text) <= _LONGEST_PIECE:
+        return unicodedata.normalize(form, text)
+    return "".join(unicodedata.normalize(form, piece) for piece in _PIECE.findall(text))
 
 
 def _has_signed(data: bytes) -> bool:
@@ -236,7 +256,7 @@ def name_tokens(name: str) -> list[str]:
     """
     last = _QUALIFIER.split(name.strip(" ./:"))[-1]
     wanted = last if len(last) >= _SHORTEST_LAST_PART else name
-    words = _WORD.findall(unicodedata.normalize("NFKC", wanted))
+    words = _WORD.findall(normalize(wanted, "NFKC"))
     return list(dict.fromkeys(token for word in words for token in _parts_of(word)))
 
 

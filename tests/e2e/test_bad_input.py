@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import zmq
@@ -45,6 +46,28 @@ def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_serv
 def test_any_text_is_a_valid_query(home, daemon, text):
     with home.client() as client:
         assert client.discover(Query(text)).query == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 100_000,
+        "a_" * 50_000,
+        os.urandom(50_000).hex(),
+        "\u6f22\u5b57" * 50_000,
+        "e\u0301\u0316" * 60_000,
+        ("." * 1_000 + "x") * 199,
+    ],
+    ids=["letters", "underscores", "hex", "unspaced", "marks", "points"],
+)
+def test_no_query_keeps_others_from_being_answered(home, daemon, text):
+    home.skill("good", "Quolls and bandicoots")
+    with home.client() as asking, home.client(timeout=3) as other:
+        with ThreadPoolExecutor() as threads:
+            asked = threads.submit(asking.discover, Query(text))
+            while not asked.done():
+                other.ping()
+        assert asked.result().signals["cut"]["of"] == len(text)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,11 @@ def test_a_prompt_is_answered_once_in_each_session(home, daemon):
     assert [each["reference"].rsplit("/", 1)[-1] for each in shown] == ["pdf-forms", "changelog"]
 
 
+def test_of_a_long_prompt_it_is_told_how_much_was_searched_for(home, daemon):
+    told = asks(home, "fill a pdf form " + "x" * 9_000)
+    assert " Only the first 8,000 of the prompt's 9,016 characters were searched.\n" in told
+
+
 def test_what_was_shown_is_remembered_across_a_restart(home, daemon):
     assert asks(home, "fill a pdf form")
     daemon.__exit__()

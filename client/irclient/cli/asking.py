@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from irclient.client import Client
 
-# What a daemon analyses; what is beyond the second is not even sent.
-ANALYSED_CHARS = 20_000
+# What is beyond is not even sent: a daemon searches for less, and says of how much.
 MOST_CHARS = 100_000
 _FIELD = "timestamp"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -56,7 +55,7 @@ def words(given: Sequence[str]) -> str:
     if not text.strip():
         raise QueryError("stdin has no words", "say in a few words what is needed")
     if len(text) > MOST_CHARS:
-        note(f"irc: of this long text the first {ANALYSED_CHARS:,} characters count")
+        note(f"irc: of this text only the first {MOST_CHARS:,} characters are sent")
     return text[:MOST_CHARS]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from irclient.terminal.columns import TableColumn, fitted, paragraph
+from irclient.terminal.hits import cut_line
 from irclient.terminal.width import UNCUT
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
@@ -46,6 +47,8 @@ def explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
         above, below = _fold(_corpus(corpus), width), _fold(_terms(shown[:3]), width)
         blocks.append([*above, *_candidates(shown, width), *below])
     blocks.append(_fold(_selection(explained["selection"]), width))
+    if cut := cut_line(explained["selection"]["signals"]):
+        blocks[0] += _fold([cut], width)
     if explained["selection"].get("rounds"):
         blocks.append(_rounds(explained["selection"], width))
     if "item" in explained:

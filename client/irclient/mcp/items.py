@@ -107,6 +107,8 @@ def _note_on(answer: Selection) -> str:
         parts.append("nothing was found yet, which is no verdict: ask again in a moment")
     elif answer.abstained:
         parts.append(f"nothing applies: {WHY.get(answer.reason, answer.reason)}")
+    if cut := cut_note(answer):
+        parts.append(cut)
     if respelled := answer.signals.get("respelled"):
         words = ", ".join(f"{one_line(old)} as {one_line(new)}" for old, new in respelled.items())
         parts.append(f"read {words}")
@@ -116,6 +118,13 @@ def _note_on(answer: Selection) -> str:
     if unproved := answer.freshness.get("unproved"):
         parts.append(f"not shown to be up to date: {', '.join(unproved)}")
     return "; ".join(parts)
+
+
+def cut_note(answer: Selection) -> str:
+    """Return what is to be said of a query that was cut, "" of one that was not."""
+    if not (cut := answer.signals.get("cut")):
+        return ""
+    return f"of the query the first {cut['characters']:,} of {cut['of']:,} characters count"
 
 
 def found_text(found: DiscoverResult) -> str:

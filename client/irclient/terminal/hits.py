@@ -58,6 +58,8 @@ _RELATIONS = {
 def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     """Yield an answer as lines: the hits, or why there are none."""
     asked = _asked(answer["query"]) if to.colour else None
+    if cut := cut_line(answer["signals"]):
+        yield from wrapped(cut.split(), " ", to.width)
     if respelled := answer["signals"].get("respelled"):
         said = f"searched for {', '.join(map(str, respelled.values()))}"
         yield from wrapped(f"{said} in place of {', '.join(respelled)}".split(), " ", to.width)
@@ -74,6 +76,13 @@ def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
         yield from wrapped(
             ["nothing applies:", *_REASONS.get(reason, reason).split()], " ", to.width
         )
+
+
+def cut_line(signals: Mapping[str, Any]) -> str:
+    """Return what is to be said of a query that was cut, "" of one that was not."""
+    if not (cut := signals.get("cut")):
+        return ""
+    return f"of this long query the first {cut['characters']:,} of {cut['of']:,} characters count"
 
 
 def hit_lines(

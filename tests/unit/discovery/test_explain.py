@@ -91,6 +91,12 @@ def test_an_item_that_is_not_indexed_is_not_found_with_the_nearest_name():
         told(item="tools/merg")
 
 
+def test_an_explanation_says_how_much_of_a_long_query_was_searched_for():
+    shown = explanation(told("fill a pdf form " + "x" * 9_000))
+    assert "of this long query the first 8,000 of 9,016 characters count" in shown
+    assert "characters count" not in explanation(told("fill a pdf form"))
+
+
 @pytest.mark.parametrize("text", ["fill a pdf form", "zebra", "fill", "? !"])
 def test_an_explanation_reads_on_a_terminal_whatever_was_asked(text):
     shown = explanation(told(text, "tools/deploy"))

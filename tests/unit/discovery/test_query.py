@@ -1,11 +1,15 @@
 """A query is validated once, where it enters the engine."""
 
+from itertools import product
+
 import pytest
 
 from irclient.errors import QueryError
 from irdaemon.discovery import query as queries
 from irdaemon.engine import reader
 from irdaemon.evaluate import Case
+from irdaemon.index.names import names_in
+from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, tool
 
@@ -50,6 +54,49 @@ def test_the_words_of_a_query_and_of_each_sub_query_are_analysed_once_for_all_co
         "fill a pdf form",
         "deploy services to the cloud",
     ]
+
+
+RARE = ["".join(letters) for letters in product("bdfgkmnp", repeat=3)]
+# What a person may paste: words, one run of letters, digits, Chinese, and names by the thousand.
+LONG = {
+    "words": " ".join(RARE),
+    "letters": "a" * 20_000,
+    "digits": "1234567890" * 2_000,
+    "unspaced": "".join(map(chr, range(0x4E00, 0x4E00 + 8_000))),
+    "names": " ".join(f"{a}.{b}" for a in map(chr, range(97, 123)) for b in range(100)) * 3,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+@pytest.mark.parametrize("entry", ["discover", "search", "explain"])
+def test_no_more_of_a_query_is_analysed_than_8_000_characters_and_256_terms(
+    monkeypatch, entry, text
+):
+    names = ("tokenize", "unstemmed", "identifiers", "as_typed")
+    calls = [call for name in names for call in (counted(monkeypatch, queries, name),)]
+    engine, answer = engine_of(TOOLS), None
+    answer = getattr(engine, entry)(Query(text))
+    question = queries.analysed(Query(text), engine.snapshot.vocabulary)
+    assert len(question.text) <= queries.MAX_CHARS
+    assert len(set(tokenize(question.text))) <= queries.MAX_TERMS
+    assert len(list(names_in(question.text))) <= 256
+    assert text.startswith(question.text)
+    assert all(len(given) <= queries.MAX_CHARS for each in calls for (given,) in each)
+    signals = answer["selection"]["signals"] if entry == "explain" else answer.signals
+    assert signals["cut"] == {"characters": len(question.text), "of": len(text)}
+
+
+def test_of_a_query_of_few_characters_and_terms_nothing_is_cut_and_nothing_is_said():
+    text = " ".join(RARE[:250])
+    assert queries.searched_part(text) == text
+    assert "cut" not in engine_of(TOOLS).discover(Query(text)).signals
+
+
+def test_a_word_beyond_8_000_characters_is_not_searched_for():
+    engine = engine_of(TOOLS)
+    within, beyond = (" ".join(["x", "y" * length, "deploy"]) for length in (7_000, 9_000))
+    assert engine.search(Query(within, mode="lexical")).results
+    assert not engine.search(Query(beyond, mode="lexical")).results
 
 
 def test_a_word_counts_once_where_it_is_also_an_identifier_of_the_query():

@@ -167,6 +167,13 @@ def test_an_abstention_is_said_in_words():
     assert "also: c/b" in lines[-1]
 
 
+def test_a_query_that_was_cut_is_told_before_what_it_found():
+    cut = {"cut": {"characters": 8_000, "of": 20_000}}
+    none = Selection("q", "hybrid", (), True, "below_floor", cut, 0, 0, 1, {}, 0.1)
+    first, *_ = answer_lines(none.to_dict(), Terminal(80))
+    assert first == "of this long query the first 8,000 of 20,000 characters count"
+
+
 def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
     fresh = {"building": ["skills"]}
     none = Selection("q", "hybrid", (), True, "building", {}, 0, 0, 1, fresh, 0.1)

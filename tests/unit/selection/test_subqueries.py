@@ -1,8 +1,12 @@
 """Which parts of a query are sub-queries, and what they add."""
 
-import pytest
+import re
 
-from irdaemon.selection.subqueries import subqueries
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irdaemon.selection.subqueries import _JOINT, subqueries
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, names, tool
 
@@ -23,6 +27,19 @@ from tests.support.searching import engine_of, names, tool
 )
 def test_a_query_is_split_where_both_parts_ask_for_something(text, parts):
     assert subqueries(text) == parts
+
+
+_FROM_EVERY_MARK = re.compile(
+    r"[.?!;\n]+(?:\s+|$)"
+    r"|,?\s+(?:and\s+)?(?:then|also|plus|as well as|additionally)\s+"
+    r"|,?\s+and\s+",
+    re.IGNORECASE,
+)
+
+
+@given(st.lists(st.sampled_from([*".?!;\n ,x\t", "and", "then", " and then "])).map("".join))
+def test_joints_are_looked_for_where_runs_begin_and_none_is_missed(text):
+    assert _JOINT.split(text) == _FROM_EVERY_MARK.split(text)
 
 
 def test_a_document_is_not_a_list_of_requests():

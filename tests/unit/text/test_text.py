@@ -1,10 +1,18 @@
+import re
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.text import STOP_WORDS, as_typed, identifiers, term_counts, tokenize
+from irdaemon.text import (
+    _NAME_IN_CODE,
+    STOP_WORDS,
+    as_typed,
+    identifiers,
+    term_counts,
+    tokenize,
+)
 
 
 def test_an_identifier_gives_itself_and_its_parts():
@@ -78,6 +86,40 @@ def test_an_identifier_typed_in_lower_case_is_looked_for_as_a_whole():
 )
 def test_identifiers_are_words_written_as_names_in_code_are(text, found):
     assert identifiers(text) == found
+
+
+# As a regular expression that tries a name from every letter finds them.
+_FROM_EVERY_LETTER = re.compile(r"(\w+(?:(?:\.|::)\w+)+)|`(\w+)`")
+
+
+@given(st.text(alphabet="aB_1.:` \u4e2d\u0301"))
+def test_names_are_looked_for_where_words_begin_and_none_is_missed(text):
+    assert _NAME_IN_CODE.findall(text) == _FROM_EVERY_LETTER.findall(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 1_000_000,
+        "a_" * 500_000,
+        "\u6f22\u5b57" * 200_000,
+        "a::" * 300_000,
+        "e\u0301\u0316" * 500_000,
+    ],
+    ids=["letters", "underscores", "unspaced", "colons", "marks"],
+)
+def test_a_million_characters_without_a_break_are_analysed_like_any_text(text):
+    assert len(identifiers(text)) <= len(set(tokenize(text)))
+
+
+def test_what_is_normalised_in_pieces_is_what_is_normalised_whole():
+    text = "\ufb01ne cafe\u0301 \u1112\u1161\u11ab " * 200
+    assert tokenize(text) == tokenize("\ufb01ne cafe\u0301 \u1112\u1161\u11ab ") * 200
+
+
+def test_many_different_marks_separate_words_as_few_do():
+    marks = "".join(chr(point) for point in range(0x2190, 0x2400))
+    assert tokenize(f"ride{marks}\u00e9t\u00e9") == tokenize("ride \u00e9t\u00e9")
 
 
 def test_encoded_data_is_not_language():

@@ -29,14 +29,14 @@ _FEWEST = 60
 
 
 def matches(
-    hits: Sequence[Mapping[str, Any]], limit: int, building: Sequence[str] = (), advice: str = ""
+    hits: Sequence[Mapping[str, Any]], limit: int, building: Sequence[str] = (), added: str = ""
 ) -> tuple[str, list[str]]:
     """Return the text that names hits, best first, and the CORPUS/ID of those in it.
 
     At most three, as many as `limit` characters hold; the text is "" where that is none. It says
-    which corpora are still `building`, and ends its first line with `advice`.
+    which corpora are still `building`, and ends its first line with what is `added`.
     """
-    room = limit - len(_OPEN + _CLOSE) - len(_header(MOST_ITEMS, building) + advice)
+    room = limit - len(_OPEN + _CLOSE) - len(_header(MOST_ITEMS, building) + added)
     lines: list[str] = []
     for hit in hits[:MOST_ITEMS]:
         line = _item(hit, room - 1)
@@ -47,7 +47,7 @@ def matches(
     if not lines:
         return "", []
     offered = [f"{hit['corpus']}/{hit['artifact_id']}" for hit in hits[: len(lines)]]
-    header = _header(len(lines), building) + advice
+    header = _header(len(lines), building) + added
     return _OPEN + "\n".join([header, *lines]) + _CLOSE, offered
 
 

@@ -143,8 +143,9 @@ def _on_prompt(agent: Any, event: HookEvent, options: HookOptions, deadline: flo
         deadline,
     )
     building = answer.get("freshness", {}).get("building", ())
-    advised = _advice(answer, options) if variant == ADVICE and answer["results"] else ""
-    context, offered = matches(answer["results"], options.chars, building, advised)
+    added = _how_much(answer, event.prompt)
+    added += _advice(answer, options) if variant == ADVICE and answer["results"] else ""
+    context, offered = matches(answer["results"], options.chars, building, added)
     if context:
         _write(agent.written(event, context))
         if session:
@@ -158,6 +159,15 @@ def _variant(options: HookOptions, session: str) -> str:
     from irclient.agents.hook.wording import variant_of
 
     return variant_of(options.wording, session)
+
+
+def _how_much(answer: Any, prompt: str) -> str:
+    """Return a sentence on how much of a prompt was searched for, "" where all of it was."""
+    sent = min(len(prompt), _MOST_ASKED)
+    searched = answer.get("signals", {}).get("cut", {}).get("characters", sent)
+    if searched >= len(prompt):
+        return ""
+    return f" Only the first {searched:,} of the prompt's {len(prompt):,} characters were searched."
 
 
 def _advice(answer: Any, options: HookOptions) -> str:

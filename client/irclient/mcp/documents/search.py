@@ -12,7 +12,7 @@ from irclient.async_client import AsyncClient
 from irclient.errors import NotFound
 from irclient.mcp.documents.snippet import snippet
 from irclient.mcp.documents.timeframe import Timeframe, bounds_of, in_utc
-from irclient.mcp.items import WHY
+from irclient.mcp.items import WHY, cut_note
 from irclient.mcp.sanitise import as_place, one_line, plain
 from irclient.results import StoredRecord
 from irclient.types import Hit, Query
@@ -91,10 +91,10 @@ async def searched(client: AsyncClient, search: LibrarySearch) -> RankedPassages
     references = dict.fromkeys(map(_reference, answer.results))
     held = {each: await _records(client, each) for each in references}
     hits = [_passage(hit, held[_reference(hit)], search.query) for hit in answer.results]
-    return RankedPassages(
-        hits=hits,
-        note="" if hits else f"Nothing was found: {WHY.get(answer.reason, answer.reason)}.",
-    )
+    notes = [] if hits else [f"Nothing was found: {WHY.get(answer.reason, answer.reason)}."]
+    if cut := cut_note(answer):
+        notes.append(f"{cut[0].upper()}{cut[1:]}.")
+    return RankedPassages(hits=hits, note=" ".join(notes))
 
 
 def filters(search: LibrarySearch, today: date) -> dict[str, Any]:

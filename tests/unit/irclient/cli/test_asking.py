@@ -56,7 +56,8 @@ def test_a_dash_stands_for_the_words_on_stdin(monkeypatch):
 def test_of_a_stdin_that_is_too_long_the_beginning_is_asked_and_a_line_says_so(monkeypatch, capsys):
     stdin(monkeypatch, "äbc ".encode() * MOST_CHARS)
     assert words(["-"]) == ("äbc " * MOST_CHARS)[:MOST_CHARS]
-    assert capsys.readouterr().err == "irc: of this long text the first 20,000 characters count\n"
+    said = "irc: of this text only the first 100,000 characters are sent\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t \n"])

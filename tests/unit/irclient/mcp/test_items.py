@@ -16,6 +16,12 @@ def test_what_belongs_to_an_item_is_named_with_what_disclose_takes():
     assert found_text(found(answer)).endswith("\n  - named by package Px: packages/p/x")
 
 
+def test_an_answer_says_how_much_of_a_long_query_was_searched_for():
+    cut = {"cut": {"characters": 8_000, "of": 20_000}}
+    answer = Selection("q", "hybrid", (), True, "below_floor", cut, 0, 0, 1, {}, 0.1)
+    assert found(answer).note.endswith("of the query the first 8,000 of 20,000 characters count")
+
+
 def test_an_answer_of_a_corpus_that_is_building_is_no_verdict():
     fresh = {"building": ["skills"]}
     answer = Selection("q", "hybrid", (), True, "building", {}, 0, 0, 1, fresh, 0.1)
