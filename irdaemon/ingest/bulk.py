@@ -1,7 +1,8 @@
 """Reading in bulk: many stale entries are read by child processes, ahead of what is stored.
 
 What is read comes in the order of the entries, so that a ledger is the same however many processes
-read for it. What no process could read is read here.
+read for it. An entry that two processes did not survive is a failure; where none is of any use, all
+are read here.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class BulkReader:
         self._replies: dict[int, bytes | None] = {}
         self._at = self._next = 0
         self._optouts = OptOuts()
-        self._parallel = _idle.pop() if _idle else Parallel(COMMAND, workers)
+        self._parallel = _idle.pop() if _idle else _started(workers)
         self._parallel.count = workers
 
     def read(self) -> list[tuple[Entry, Read]]:
@@ -74,6 +75,11 @@ class BulkReader:
         if self._at not in self._replies:
             return []
         batch, reply = self._batches[self._at], self._replies.pop(self._at)
+        if reply is None and len(batch) > 1 and self._parallel.is_of_use:
+            # One of them ended two processes: by themselves the others are read.
+            self._batches[self._at : self._at + 1] = [(each,) for each in batch]
+            self.read_again()
+            return []
         self._at += 1
         return list(zip((entry for entry, _ in batch), self._outcomes(batch, reply), strict=True))
 
@@ -103,10 +109,26 @@ class BulkReader:
     def _outcomes(
         self, batch: Sequence[tuple[Entry, KnownEntry | None]], reply: bytes | None
     ) -> Sequence[Read]:
+        if reply is None and self._parallel.is_of_use:
+            return [_unread(entry) for entry, _ in batch]
         if reply is None:
             return [read_entry(self._corpus, *each, self._optouts) for each in batch]
         read: Sequence[Read] = pickle.loads(reply)
         return read
+
+
+def _started(workers: int) -> Parallel:
+    """Return new processes, the first of which is asked nothing, to see that it answers."""
+    parallel = Parallel(COMMAND, workers)
+    parallel.ask(next(_numbers), pickle.dumps(ReadRequest(0, b"", ())))
+    return parallel
+
+
+def _unread(entry: Entry) -> SourceError:
+    return SourceError(
+        f"{entry.path or entry.key}: two processes that read it ended without an answer",
+        "exclude it, or split what it holds",
+    )
 
 
 def bulk_reader(corpus: Corpus, delta: Delta, from_start: bool, workers: int) -> BulkReader | None:

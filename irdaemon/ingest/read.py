@@ -25,6 +25,10 @@ from irdaemon.strategy.synopsis import KIND, SynopsisNote, with_surface
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, IndexPlan, SourceError
 
+# What an entry takes that exceeds a limit, and what then helps.
+TOO_LARGE = "it takes more memory than it may"
+CURE = "exclude it, or split what it holds"
+
 
 def read_entry(
     corpus: Corpus,
@@ -73,7 +77,7 @@ def _read(
 
 def _decomposed(corpus: Corpus, artifact: Artifact, synopses: Synopses | None) -> Decomposed:
     shown = storable(artifact.artifact_id)
-    with _as_source_error(f"{shown}: it could not be decomposed"):
+    with _as_source_error(f"{shown}: it could not be decomposed", SourceError):
         if shown != artifact.artifact_id:
             raise ValueError(NAMELESS)
         plan = corpus.strategy.decompose(artifact.artifact_id, artifact.raw, artifact.metadata)
@@ -115,5 +119,7 @@ def _as_source_error(what: str, *passed: type[Exception]) -> Iterator[None]:
         yield
     except passed:
         raise
+    except MemoryError as error:
+        raise SourceError(f"{what}: {TOO_LARGE}", CURE) from error
     except Exception as error:
         raise SourceError(f"{what}: {error!r}") from error

@@ -1,10 +1,17 @@
-"""Read entries in a child process: what `bulk` starts, so that the writer need not read them."""
+"""Read entries in a child process: what `bulk` starts, so that the writer need not read them.
+
+An entry may take so much time of the processor and so much memory. One that stops in code which
+does not look for signals ends the process, as does one that waits for ever.
+"""
 
 from __future__ import annotations
 
 import pickle
+import resource
+import signal
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 
@@ -14,11 +21,19 @@ from numpy.typing import NDArray
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.bulk import ReadRequest
 from irdaemon.ingest.optout import OptOuts
-from irdaemon.ingest.read import read_entry
-from irdaemon.ledger import Decomposed, TabledTerms, Upsert
-from irdaemon.runtime.memory import settle, tune_allocator
+from irdaemon.ingest.read import CURE, TOO_LARGE, read_entry
+from irdaemon.ledger import Decomposed, KnownEntry, TabledTerms, Upsert
+from irdaemon.runtime.memory import MB, settle, tune_allocator
 from irdaemon.runtime.parallel import answer
-from irdaemon.types import SourceError
+from irdaemon.types import Entry, SourceError
+
+TIME_S, MEMORY = 10.0, 512 * MB
+# With what child processes of its own may take, each of which has a limit.
+_WITH_WAITING_S = 60.0
+
+
+class _TimeUp(BaseException):
+    """An entry took its time: nothing that reads it is to catch this."""
 
 
 class EntryReader:
@@ -32,14 +47,53 @@ class EntryReader:
     def replied(self, data: bytes) -> bytes:
         """Return the reply to a request: what reading its entries gave, in their order."""
         request: ReadRequest = pickle.loads(data)
+        if not request.entries:
+            return pickle.dumps([])
         if self._corpus is None or request.scan != self._scan:
             self._scan, self._corpus = request.scan, pickle.loads(request.corpus)
             self._optouts = OptOuts()
-        corpus = self._corpus
         reply = _Reply()
-        read = [reply.lighter(read_entry(corpus, *each, self._optouts)) for each in request.entries]
+        read = [reply.lighter(self._read(self._corpus, *each)) for each in request.entries]
         reply.close()
         return pickle.dumps(read, pickle.HIGHEST_PROTOCOL)
+
+    def _read(
+        self, corpus: Corpus, entry: Entry, known: KnownEntry | None
+    ) -> Upsert | SourceError | None:
+        """Read an entry within its limits, or return which it exceeds."""
+        place = entry.path or entry.key
+        try:
+            with _limited_time():
+                return read_entry(corpus, entry, known, self._optouts)
+        except _TimeUp:
+            return SourceError(f"{place}: reading it takes more than {TIME_S:g} s", CURE)
+        except MemoryError:
+            return SourceError(f"{place}: {TOO_LARGE}, {MEMORY // MB} MB", CURE)
+
+
+@contextmanager
+def _limited_time() -> Iterator[None]:
+    """Raise _TimeUp where the block takes too long; end the process where that is of no use."""
+
+    def stop(number: int, frame: object) -> None:
+        raise _TimeUp
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, TIME_S)
+    signal.setitimer(signal.ITIMER_REAL, _WITH_WAITING_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _limit_memory() -> None:
+    """Let this process take so much more than it has; its own children set their limits."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        size = int(file.read().split()[0]) * resource.getpagesize()
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, most))
 
 
 class _Reply:
@@ -77,4 +131,6 @@ class _Reply:
 if __name__ == "__main__":
     tune_allocator()
     settle()
+    with suppress(OSError, ValueError):  # not on Linux, or limited already
+        _limit_memory()
     answer(EntryReader().replied)

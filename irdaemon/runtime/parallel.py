@@ -62,6 +62,11 @@ class Parallel:
         self._answered = False
         self._deaths = 0
 
+    @property
+    def is_of_use(self) -> bool:
+        """Return whether a child has answered a request."""
+        return self._answered
+
     def ask(self, number: int, data: bytes) -> None:
         """Have a request answered; `number` names its reply."""
         self._waiting.append(_Request(number, data))

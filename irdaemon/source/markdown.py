@@ -1,9 +1,23 @@
-"""Take a title and a first paragraph out of the beginning of a Markdown text."""
+"""Take headings out of a Markdown text, and a first paragraph out of its beginning.
+
+A parser of Markdown takes a kilobyte for each mark of a text, so that two megabytes of headings
+take two gigabytes. What is longer than some pages is parsed in a child process, with limits: there
+this file is run as a program, which prints JSON, a list of headings or why there is none.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from irclient.errors import Unavailable
+from irdaemon.runtime.memory import MB
+from irdaemon.runtime.reused import answered
+from irdaemon.runtime.worker import ProcessLimits
+from irdaemon.types import SourceError
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -11,6 +25,31 @@ if TYPE_CHECKING:
 
 # Titles and opening paragraphs stand at the beginning; parsing the rest would only cost time.
 _HEAD = 3_000
+# Blocks alone are found in time linear in a text, whatever it is: so much takes .3 s at the most.
+LONGEST_HERE = 65_536
+LIMITS = ProcessLimits(10.0, 512 * MB)
+MOST_PARTS = 200_000
+_OUTPUT = 16 * MB
+# Each passage of a section keeps its heading, and that may be a text of any length underlined.
+_LONGEST_HEADING = 300
+_SECTION_LEVELS = frozenset({"h1", "h2"})
+_CURE = "split the file, or exclude it"
+
+Heading = tuple[int, str]  # its line, from 0 on, and its text
+
+
+class _TooMany(Exception):
+    """A text has more parts than are parsed."""
+
+
+class _Parts(list["Token"]):
+    """The parts of a text, at most so many."""
+
+    def append(self, part: Token) -> None:
+        """Add a part. Raises _TooMany."""
+        if len(self) >= MOST_PARTS:
+            raise _TooMany
+        super().append(part)
 
 
 def commonmark() -> MarkdownIt:
@@ -29,6 +68,47 @@ def _blocks() -> MarkdownIt:
 @cache
 def _inlines() -> MarkdownIt:
     return commonmark()
+
+
+def section_headings(name: str, text: str) -> list[Heading]:
+    """Return the headings of level one and two outside lists and quotes, in the order of a text.
+
+    Raises SourceError, saying which limit, for the text called `name` where its parser exceeds one.
+    """
+    if len(text) <= LONGEST_HERE:
+        return _headings(text)
+    try:
+        found = json.loads(answered(__file__, text.encode("utf-8", "replace"), LIMITS, _OUTPUT))
+    except Unavailable as error:
+        raise SourceError(
+            f"{name}: its Markdown cannot be parsed: {error.message}", _CURE
+        ) from error
+    if isinstance(found, str):
+        raise SourceError(f"{name}: its Markdown has {found}", _CURE)
+    return [(line, heading) for line, heading in found]
+
+
+def _headings(text: str) -> list[Heading]:
+    parts, parser = _Parts(), _blocks()
+    # As its own `parse` has it, for which parts cannot be counted.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    parser.block.parse(lines, parser, {}, parts)
+    return [
+        (part.map[0] if part.map else 0, inline.content[:_LONGEST_HEADING])
+        for part, inline in pairwise(parts)
+        if part.type == "heading_open" and part.tag in _SECTION_LEVELS and part.level == 0
+    ]
+
+
+def _print_headings() -> None:
+    """Print the headings of the text on stdin, or what it has too much of."""
+    try:
+        found: list[Heading] | str = _headings(sys.stdin.buffer.read().decode("utf-8"))
+    except _TooMany:
+        found = f"more than {MOST_PARTS:,} parts"
+    except MemoryError:
+        found = f"parts that need more memory than {LIMITS.memory // MB} MB"
+    print(json.dumps(found))
 
 
 def first_heading(text: str) -> str:
@@ -65,3 +145,7 @@ def _plain(tokens: list[Token]) -> str:
         elif token.type in ("text", "code_inline"):
             pieces.append(token.content)
     return "".join(pieces).strip()
+
+
+if __name__ == "__main__":
+    _print_headings()

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, ClassVar
 
 from irdaemon.runtime.plugins import load
-from irdaemon.source.markdown import commonmark
+from irdaemon.source.markdown import section_headings
 from irdaemon.strategy.whole import text_of, words_beside
 from irdaemon.types import IndexPlan, Surface
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _MARKDOWN = frozenset({".md", ".mdx", ".markdown"})
-_SECTION_LEVELS = frozenset({"h1", "h2"})
 
 
 def chunk_text(text: str, chunk_size: int, overlap: int) -> list[str]:
@@ -52,18 +50,14 @@ def _cut(paragraph: str, size: int, overlap: int) -> Iterator[str]:
             yield piece
 
 
-def markdown_sections(text: str) -> list[tuple[str, str]]:
+def markdown_sections(name: str, text: str) -> list[tuple[str, str]]:
     """Split Markdown at its first- and second-level headings into (heading, section) pairs.
 
-    A heading inside a code block is not one. Text before the first heading has heading "".
+    A heading inside a code block is not one. Text before the first heading has heading "". Raises
+    SourceError for the text called `name` where a limit is exceeded.
     """
+    starts = [(0, ""), *section_headings(name, text)]
     lines = text.splitlines(keepends=True)
-    starts: list[tuple[int, str]] = [(0, "")]
-    tokens = commonmark().parse(text)
-    for token, inline in pairwise(tokens):
-        if token.type == "heading_open" and token.tag in _SECTION_LEVELS and token.level == 0:
-            line = token.map[0] if token.map else 0
-            starts.append((line, inline.content))
     ends = [line for line, _ in starts[1:]] + [len(lines)]
     sections = [
         (heading, "".join(lines[start:end]))
@@ -127,7 +121,7 @@ class Chunked:
         fields = dict(metadata or {})
         text = text_of(raw, self.text_key)
         markdown = self.headings and fields.get("suffix", ".md") in _MARKDOWN
-        sections = markdown_sections(text) if markdown else [("", text)]
+        sections = markdown_sections(artifact_id, text) if markdown else [("", text)]
         parts: list[tuple[dict[str, Any], str]] = [
             ({"heading": heading} if heading else {}, section) for heading, section in sections
         ]

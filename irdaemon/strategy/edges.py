@@ -43,7 +43,7 @@ _RUNS = re.compile(r"(?<![\w-])(?:uvx|npx|pipx run|pnpm dlx)[ \t]+((?:-\S+[ \t]+
 _IMPORTS = re.compile(
     r"^[ \t]*import[ \t]+([A-Za-z_][\w.]*(?:[ \t]*,[ \t]*[\w.]+)*)(?: as \w+)?[ \t]*$", re.M
 )
-_FROM = re.compile(r"^[ \t]*from[ \t]+([A-Za-z_]\w*)[\w.]*[ \t]+import[ \t]", re.M)
+_FROM = re.compile(r"^[ \t]*from[ \t]+([A-Za-z_]\w*+)[\w.]*+[ \t]+import[ \t]", re.M)
 _REQUIRED = re.compile(r"(?:\bfrom[ \t]+|\brequire\()['\"](@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
 _CALLED = re.compile(r"`(@?[A-Za-z0-9][\w./@-]*)`[ \t]+(?:package|library|module|crate)\b")
 _CALLED_SO = re.compile(r"\b(?:package|library|crate) `(@?[A-Za-z0-9][\w./@-]*)`")

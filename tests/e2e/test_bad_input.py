@@ -6,6 +6,7 @@ import shutil
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import zmq
@@ -46,6 +47,53 @@ def test_broken_files_are_loaded_and_flagged_or_become_rows_and_the_rest_is_serv
 def test_any_text_is_a_valid_query(home, daemon, text):
     with home.client() as client:
         assert client.discover(Query(text)).query == text
+
+
+BOMBS = {
+    "headings.md": "# h\n" * 490_000,
+    "titles.md": "a\n=\n" * 490_000,
+    "lists.md": "- a\n" * 490_000,
+    "quotes.md": "> " * 990_000,
+    "brackets.md": "[" * 1_900_000,
+    "links.md": "[a](" * 490_000,
+    "tables.md": "|a|b|\n|-|-|\n" * 150_000,
+    "marks.md": "e\u0301\u0316" * 300_000,
+    "front.md": "---\n" + "a: &a [*a]\n" * 150_000 + "---\n",
+    "depth.md": "---\na: " + "[" * 60_000 + "\n---\n",
+    "nested.py": "x = " + "(" * 900_000,
+    "string.py": "f'" + "{a}" * 300_000 + "'",
+    "dotted.toml": "a." * 900_000 + "b = 1",
+    "deep.json": "[" * 1_900_000,
+    ".gitignore": "*a" * 40 + "b\n",
+    "a" * 200 + ".md": "called almost as a pattern says",
+}
+
+
+def test_no_file_keeps_the_rest_from_being_served_or_takes_the_memory(home):
+    notes = home.path / "notes"
+    notes.mkdir()
+    home.config.write_text(
+        'embedder = "hashing"\n'
+        f'[corpora.skills]\nkind = "skills"\nroots = ["{home.skills}"]\n'
+        f'[corpora.notes]\nkind = "files"\nroots = ["{notes}"]\npattern = ["*"]\n'
+    )
+    home.skill("first", "Quolls and bandicoots")
+    with Running(home) as daemon:
+        daemon.wait_idle()
+        for name, text in BOMBS.items():
+            (notes / name).write_text(text)
+        for number in range(3):
+            home.skill(f"late{number}", f"zebra{number} lately made")
+            until(lambda number=number: finds(home, f"zebra{number}", f"late{number}"), 60)
+        home.irc("build", "notes")
+        failures = home.answer("status", "--failures")
+        status = Path(f"/proc/{daemon.process.pid}/status").read_text()
+    peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    assert int(peak) < 500 * 1024
+    reasons = {failure["path"].rsplit("/", 1)[-1]: failure["reason"] for failure in failures}
+    for name in ("headings.md", "titles.md", "lists.md"):
+        assert "its Markdown has more than 200,000 parts" in reasons[name]
+        assert "split the file, or exclude it" in reasons[name]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from irdaemon.source.opening import followed, read_regular
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 _LIMIT = 1_000_000
+# Each path is compared with every pattern of an ignore file: those beyond are passed over.
+_MOST_PATTERNS = 10_000
+# How a star is written in the regular expression of a pattern, and any one character.
+_STAR, _CHARACTER = "[^/]*", "[^/]"
+# With so many `**` that can end anywhere, a path is compared in every way that they may lie in it.
+_MOST_DEEP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +74,43 @@ class Ignores:
 
 
 def patterns(lines: Iterable[str]) -> GitIgnoreSpec:
-    """Compile gitignore-style patterns, passing over those git would not understand."""
+    """Compile gitignore-style patterns, passing over those git would not understand.
+
+    None takes long for a path, whatever it is made of: a star matches as little as it can, and for
+    good; of a pattern with more `**` than are tried, the beginning stands for all below it.
+    """
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines([line for line in lines if _is_valid(line)])
+    spec = GitIgnoreSpec.from_lines(line for line in _shallow(lines) if _is_valid(line))
+    for pattern in spec.patterns:
+        if pattern.regex is not None and pattern.regex.pattern.count(_STAR) > 1:
+            pattern.regex = re.compile(_without_backtracking(pattern.regex.pattern))
+    return spec
+
+
+def _shallow(lines: Iterable[str]) -> Iterator[str]:
+    """Yield patterns, the beginning of those with too many `**`; none that would include more."""
+    for line in islice(lines, _MOST_PATTERNS):
+        parts = line.split("/")
+        deep = [at for at in range(1, len(parts)) if parts[at] == "**" != parts[at - 1]]
+        if len(deep) <= _MOST_DEEP:
+            yield line
+        elif not line.startswith("!"):
+            yield "/".join(parts[: deep[_MOST_DEEP - 1] + 1])
+
+
+def _without_backtracking(regex: str) -> str:
+    """Return the regular expression of a pattern in which no star is tried twice from one place.
+
+    Within a name what stands between two stars is best where it comes first: what matches later
+    leaves less for the rest.
+    """
+    first, *rest = regex.split(_STAR)
+    parts = (
+        f"{_STAR}{part}" if "/" in part.replace(_CHARACTER, "") else f"(?>{_STAR}?{part})"
+        for part in rest
+    )
+    return first + "".join(parts)
 
 
 def in_any_case(suffix: str) -> str:

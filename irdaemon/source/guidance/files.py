@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from irdaemon.runtime import toml
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.expected import Expected, SeenPath, why_not_below
 from irdaemon.source.frontmatter import Front, decode, front
@@ -199,6 +199,6 @@ def _parts(path: str, text: str) -> Front:
     if not path.endswith(".toml"):
         return front(text)
     try:
-        return Front(tomllib.loads(text), "")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return Front(toml.loads(text), "")
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: not valid TOML: {error}", "repair the file") from error

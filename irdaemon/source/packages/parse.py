@@ -13,7 +13,7 @@ from irdaemon.source.packages.manifest import broken
 
 # A semicolon that no environment marker follows.
 _SEMICOLON = re.compile(
-    r";(?!\s*\(*\s*(?:python_|os_name|sys_platform|platform_|implementation_|extra\b|[\"']))"
+    r";(?!\s*+\(*+\s*+(?:python_|os_name|sys_platform|platform_|implementation_|extra\b|[\"']))"
 )
 MANIFEST_LIMIT = 4 * 1024 * 1024
 

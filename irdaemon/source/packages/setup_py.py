@@ -21,8 +21,9 @@ from irdaemon.source.packages.manifest import (
 from irdaemon.source.packages.parse import lines
 from irdaemon.source.packages.setup_cfg import command_names
 
-# A syntax tree takes some hundred times the memory of its source.
-_SIZE_LIMIT = 512 * 1024
+# A syntax tree takes some hundred times the memory of its source, and an f-string time with the
+# square of its length: half a megabyte keeps the parser, and the interpreter, busy for 25 seconds.
+_SIZE_LIMIT = 64 * 1024
 # `a = a + a`, forty times over, must not fill the memory.
 _LONGEST = 100_000
 

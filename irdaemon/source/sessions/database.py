@@ -9,7 +9,6 @@ only what had been written back is read.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sqlite3
 from collections import Counter
@@ -21,6 +20,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from irdaemon.source.opening import is_opened_again, open_regular
+from irdaemon.source.sessions.lines import bounded_json
 from irdaemon.types import SourceError
 
 _MAGIC = b"SQLite format 3\0"
@@ -92,7 +92,7 @@ def columns(connection: sqlite3.Connection, table: str, *wanted: str) -> str:
 def json_of(text: object, skipped: Counter[str]) -> Mapping[str, Any]:
     """Return the JSON object in a column; what is none counts as skipped, and is empty."""
     try:
-        value = json.loads(text) if isinstance(text, (str, bytes)) else None
+        value = bounded_json(text) if isinstance(text, (str, bytes)) else None
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -12,9 +11,10 @@ from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import read_regular
 from irdaemon.source.sessions import aider, gemini
 from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, session_turns
+from irdaemon.source.sessions.lines import TooManyValues, bounded_json
 from irdaemon.source.sessions.transcript import SessionFilter, Start, Transcript
 from irdaemon.source.tree import home_relative
-from irdaemon.types import Entry, Reading
+from irdaemon.types import Entry, Reading, SourceError
 
 _LIMIT = 64 * 1024 * 1024
 _CHATS = "/chats/session-"
@@ -33,7 +33,7 @@ def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
     text, _ = decode(read_regular(entry.path, _LIMIT))
     if os.path.basename(entry.path) == aider.FILE_NAME:
         return _reading(entry, "aider", _history(entry, text), wanted, skipped)
-    chat = _object(text)
+    chat = _object(entry.path, text)
     if not gemini.recognises(chat):
         return Reading((), skipped={"unrecognised": 1})
     if gemini.is_subagent(entry.path, chat) and not wanted.subagents:
@@ -57,9 +57,13 @@ def _reading(
     return Reading(tuple(made.values()), skipped=dict(skipped), turns=turns)
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def _object(path: str, text: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(text)
+        value = bounded_json(text)
+    except TooManyValues as error:
+        raise SourceError(
+            f"{path}: its JSON states {error}", "leave it out of the corpus"
+        ) from error
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +11,7 @@ from irdaemon.source.sessions.blocks import authored, without_own
 from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.database import Kept, columns, time_of
 from irdaemon.source.sessions.item_uses import uses_of_call
-from irdaemon.source.sessions.lines import PATH_LENGTH, TITLE_LENGTH, part, plain
+from irdaemon.source.sessions.lines import PATH_LENGTH, TITLE_LENGTH, bounded_json, part, plain
 from irdaemon.source.sessions.pairing import Setting, Step, turns_of
 from irdaemon.source.sessions.prompt import blocks_of
 from irdaemon.source.sessions.transcript import Transcript
@@ -107,7 +106,7 @@ def _said(row: int, items: list[Mapping[str, Any]]) -> Iterable[Step]:
 
 def _items(text: object, skipped: Counter[str]) -> list[Mapping[str, Any]]:
     try:
-        value = json.loads(text) if isinstance(text, (str, bytes)) else None
+        value = bounded_json(text) if isinstance(text, (str, bytes)) else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list):

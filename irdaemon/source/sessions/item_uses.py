@@ -46,7 +46,7 @@ _BUILT_IN = frozenset(
 _READS = ("read", "view", "open", "cat")
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename")
 _OWN_SERVERS = ("irdaemon", "irc")
-_TAGGED_SKILL = re.compile(r"<name>\s*([^<]{1,300}?)\s*</name>(?:\s*<path>\s*([^<]{1,4096}?)\s*<)?")
+_TAGGED_SKILL = re.compile(r"<name>([^<]{1,400})</name>(?:\s*+<path>([^<]{1,4096})<)?")
 # Sub-agents and commands of the agents themselves.
 _OWN_AGENTS = frozenset(
     """general-purpose plan explore statusline-setup output-style-setup claude-code-guide default
@@ -88,8 +88,8 @@ def uses_of_tagged_skill(text: str) -> tuple[ItemUse, ...]:
     """Return the use of a skill whose text an agent put before a prompt, with its name and path."""
     if (found := _TAGGED_SKILL.search(text[: 2 * PATH_LENGTH])) is None:
         return ()
-    name, path = found[1], found[2]
-    return (ItemUse("read", path) if path else ItemUse("skill", name),)
+    name, path = found[1].strip(), (found[2] or "").strip()
+    return (ItemUse("read", path) if path else ItemUse("skill", name),) if name else ()
 
 
 def _uses(tool: str, args: Mapping[str, Any]) -> Iterator[ItemUse]:

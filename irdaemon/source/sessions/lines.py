@@ -14,9 +14,16 @@ from typing import Any, BinaryIO
 
 # Longer lines hold images or tool output in base64; no prompt or answer comes near.
 LINE_LIMIT = 16 * 1024 * 1024
+# A value takes up to a hundred times the bytes that state it, and a mark sets each off: so many
+# take some 250 MB, as those of the longest line do.
+_MOST_MARKS = 2_000_000
 _CHUNK = 1024 * 1024
 # The description of a session is kept between reads, so a file must not make it grow.
 ID_LENGTH, PATH_LENGTH, TITLE_LENGTH = 200, 4096, 300
+
+
+class TooManyValues(ValueError):
+    """A JSON text states more values than are parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,18 @@ class LineReader:
             return record
         self.skipped["bad_line"] += 1
         return None
+
+
+def bounded_json(text: str | bytes) -> Any:
+    """Parse JSON, of any length but of so many values.
+
+    Raises ValueError, TooManyValues for one, or RecursionError.
+    """
+    if len(text) > LINE_LIMIT:
+        marks = (b"[", b"{", b",") if isinstance(text, bytes) else ("[", "{", ",")
+        if sum(map(text.count, marks)) > _MOST_MARKS:  # type: ignore[arg-type]
+            raise TooManyValues(f"more than {_MOST_MARKS:,} values")
+    return json.loads(text)
 
 
 def plain(value: object, limit: int | None = None) -> str:

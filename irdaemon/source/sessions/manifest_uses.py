@@ -18,6 +18,8 @@ _PACKAGE_JSON = re.compile(
     rf'"((?:@[\w.-]+/)?[\w.-]+)"\s*:\s*"(?:{_VERSION}|workspace:|latest|next|file:|link:|npm:|git)'
 )
 _GO = re.compile(r"(?:require\s+)?([\w.-]+\.[\w.-]+(?:/[\w.~-]+)+)\s+v\d")
+# Longer lines name no module: looking for one takes time with the cube of a line's length.
+_LONGEST_MODULE = 300
 # Keys of manifests with values that look like versions.
 _NO_PACKAGES = frozenset(
     """version python requires-python edition rust-version node npm pnpm yarn name license authors
@@ -80,7 +82,7 @@ def _in_line(manifest: str, line: str) -> Iterator[str]:
     if manifest == "package.json":
         yield from _PACKAGE_JSON.findall(line)
     elif manifest == "go.mod":
-        yield from _GO.findall(line)
+        yield from _GO.findall(line[:_LONGEST_MODULE])
     elif manifest == "Cargo.toml":
         yield from (found[1] for found in [_POETRY.match(line)] if found)
     elif manifest == "pyproject.toml":

@@ -50,6 +50,7 @@ _WITH_VALUE = frozenset(
     """.split()
 )
 _PYTHON, _PIP = re.compile(r"python[\d.]*\Z"), re.compile(r"pip[\d.]*\Z")
+_LONGEST_NAME = 300
 _NAME = {
     "pypi": re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[\w,.\s-]*\])?(?:\s*[<>=!~@].*)?\Z"),
     "npm": re.compile(r"((?:@[\w.-]+/)?[\w.-]+)(?:@[^/\s]*)?\Z"),
@@ -122,7 +123,7 @@ def _names(ecosystem: str, words: Sequence[str]) -> Iterator[str]:
     for word in words:
         if _REDIRECTED.match(word):
             return
-        if word.startswith((".", "/", "~", "$")) or "://" in word:
+        if word.startswith((".", "/", "~", "$")) or "://" in word or len(word) > _LONGEST_NAME:
             continue
         if found := _NAME[ecosystem].match(word):
             yield found[1]

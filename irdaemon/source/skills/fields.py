@@ -12,7 +12,7 @@ _FALSE = {"false", "no", "off", "0"}
 _TRUE = {"true", "yes", "on", "1"}
 _NULL = {"", "~", "null", "none"}
 # A tool may carry a pattern with spaces and commas in it: `Bash(git add:*, git rm:*)`.
-TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+TOOL = re.compile(r"[^\s,(]+(?:\([^)]{0,1000}\))?")
 _LISTED = re.compile(r"[^,\n]+")
 
 

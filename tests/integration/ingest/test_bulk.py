@@ -138,6 +138,44 @@ def test_where_no_process_starts_the_entries_are_read_here(root, monkeypatch):
     assert (str(report), everything(ledger)) == fresh(root)
 
 
+ENDS_ITSELF = """
+import os, signal, sys
+from irdaemon.ingest import reader_process
+from irdaemon.runtime.parallel import answer
+read_entry = reader_process.read_entry
+def read(corpus, entry, known, optouts):
+    if entry.path.endswith("skill-77"):
+        {what}
+    return read_entry(corpus, entry, known, optouts)
+reader_process.read_entry = read
+reader_process.TIME_S = 0.2
+reader_process._limit_memory()
+answer(reader_process.EntryReader().replied)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "two processes that read it ended without"),
+        ("while True: pass", "reading it takes more than 0.2 s"),
+        ("bytearray(1 << 30)", "it takes more memory than it may, 512 MB"),
+    ],
+    ids=["kills", "lasts", "fills"],
+)
+def test_of_an_entry_that_no_process_survives_there_is_a_failure_and_of_the_others_none(
+    root, monkeypatch, what, reason
+):
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk, "COMMAND", (sys.executable, "-c", ENDS_ITSELF.format(what=what)))
+        patched.setattr(bulk, "read_entry", None)  # nothing is read in this process
+        report, ledger = looked_at(root, lambda *_: False)
+    failures = {path.rsplit("/", 1)[-1]: why for _, path, why, _ in everything(ledger)[-1]}
+    assert set(failures) == {"large", "skill-77"}
+    assert reason in failures["skill-77"]
+    assert report.written == 300
+
+
 def test_a_skill_that_an_urgent_scan_read_or_found_gone_meanwhile_is_as_that_left_it(root):
     changed = []
 

@@ -3,6 +3,7 @@ import hashlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
 
 from irclient.errors import QueryError
 from irdaemon.source.files import Files
@@ -366,3 +367,39 @@ def test_invalid_utf8_is_replaced_and_flagged(tmp_path):
 def test_an_option_of_the_wrong_type_is_refused(tmp_path):
     with pytest.raises(QueryError, match="pattern"):
         files(tmp_path, pattern=3)
+
+
+PIECES = st.sampled_from(["*", "**", "?", "a", "b", "/", "/**/", "[ab]", "!", ".", "\\*"])
+
+
+@given(
+    st.lists(PIECES, max_size=8).map("".join).filter(lambda line: line.count("**") <= 3),
+    st.lists(st.text("ab.*", min_size=1, max_size=5), min_size=1, max_size=4).map("/".join),
+)
+def test_a_pattern_matches_what_git_would_match(line, path):
+    try:
+        expected = GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return
+    for each in (path, f"{path}/"):
+        assert patterns([line]).check_file(each).include == expected.check_file(each).include
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("*a" * 30 + "b", "a" * 250),
+        ("*?" * 40 + "b", "a" * 250),
+        ("x/" + "*a*/" * 10 + "b", "x/" + "/".join(["a" * 250] * 15)),
+        ("**/a/**/a/**/a/x", "a/" * 32 + "b"),
+    ],
+)
+def test_a_pattern_of_many_stars_is_decided_for_a_path_that_it_nearly_matches(line, path):
+    assert not patterns([line]).match_file(path)
+
+
+def test_of_a_pattern_with_too_many_double_stars_the_beginning_stands_for_all_below():
+    line = "one/**/two/**/three/**/four/**/five"
+    assert patterns([line]).match_file("one/a/two/b/three/c/file")
+    assert not patterns([line]).match_file("one/a/two/b/file")
+    assert not patterns([f"!{line}"]).patterns

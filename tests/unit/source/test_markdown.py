@@ -1,10 +1,21 @@
-"""The title and the first paragraph of a Markdown text."""
+"""The title, the first paragraph and the headings of a Markdown text."""
+
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.markdown import first_heading, first_paragraph
+from irdaemon.source import markdown
+from irdaemon.source.markdown import (
+    LONGEST_HERE,
+    commonmark,
+    first_heading,
+    first_paragraph,
+    section_headings,
+)
+from irdaemon.types import SourceError
 
 
 @pytest.mark.parametrize(
@@ -47,3 +58,71 @@ def test_any_text_has_a_title_and_a_paragraph_of_one_line_or_none(text):
     for found in (first_heading(text), first_paragraph(text)):
         assert "\n" not in found
         assert found == found.strip()
+
+
+def headings_by_the_whole_parser(text):
+    found = pairwise(commonmark().parse(text))
+    return [
+        (part.map[0], inline.content)
+        for part, inline in found
+        if part.type == "heading_open" and part.tag in ("h1", "h2") and part.level == 0
+    ]
+
+
+MARKS = st.lists(
+    st.sampled_from(
+        ["# a", "## `b`", "###", "a", "=", "-", "---", "> ", "- ", "1. ", "    ", "```"]
+    )
+    | st.sampled_from(
+        ["\n", "\n", "\r\n", "\r", "\0", "[a]: b", "<!--", "-->", "<p>", "*", "\\", "|"]
+    )
+).map("".join)
+
+
+@given(MARKS | st.text())
+def test_headings_are_those_that_the_whole_parser_finds(text):
+    assert section_headings("x", text) == headings_by_the_whole_parser(text)
+
+
+def test_headings_of_a_long_text_are_those_of_a_short_one():
+    part = "# a\n\n> # quoted\n\nb\n===\n\n```\n# code\n```\n"
+    times = LONGEST_HERE // len(part) + 1
+    found = section_headings("x", part * times)
+    assert found == [
+        (10 * number + line, heading)
+        for number in range(times)
+        for line, heading in section_headings("x", part)
+    ]
+
+
+def test_of_a_long_text_that_is_underlined_only_the_beginning_is_a_heading():
+    assert section_headings("x", "word " * 50_000 + "\n---\n") == [(0, ("word " * 60))]
+
+
+BOMBS = ("# h\n", "a\n=\n", "- a\n", "1. a\n", "```\n")
+DULL = ("#", "> ", "- ", "[", "[a](", "`", "*a ", "<", "|a|b|\n|-|-|\n", "&amp;")
+
+
+@pytest.mark.parametrize("unit", BOMBS)
+def test_a_text_of_more_parts_than_are_parsed_is_refused_by_name(unit):
+    with pytest.raises(
+        SourceError, match=r"x: its Markdown has more than 200,000 parts"
+    ) as refused:
+        section_headings("x", unit * (2_000_000 // len(unit)))
+    assert refused.value.hint == "split the file, or exclude it"
+
+
+@pytest.mark.parametrize("unit", DULL)
+def test_a_text_of_two_megabytes_of_one_mark_has_no_headings(unit):
+    assert section_headings("x", unit * (2_000_000 // len(unit))) == []
+
+
+def test_a_parser_that_exceeds_its_limits_is_told_with_the_limit(monkeypatch):
+    monkeypatch.setattr(markdown, "LIMITS", replace(markdown.LIMITS, timeout_s=0.05))
+    with pytest.raises(SourceError, match=r"x: its Markdown cannot be parsed: .*after 0.05 s"):
+        section_headings("x", "a\n" * 900_000)
+
+
+def test_a_short_text_is_parsed_here(monkeypatch):
+    monkeypatch.setattr(markdown, "answered", None)
+    assert section_headings("x", "# a\n" + "b\n" * 10_000) == [(0, "a")]

@@ -104,3 +104,8 @@ def test_what_is_no_edge_is_refused_by_what_it_is(given):
 def test_an_artifact_has_no_more_than_so_many_edges():
     deps = {"deps": [f"p{n}" for n in range(2_000)]}
     assert len(edges_of(Artifact("aa", {}, "aa"), deps)) == 512
+
+
+def test_a_line_that_nearly_imports_is_read_in_time_linear_in_it():
+    assert packages_named("from " + "a" * 49_000 + "!import x") == ()
+    assert packages_named("from a.b import c") == ("a",)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.source.packages import Packages
+from irdaemon.source.packages.parse import listed
 from irdaemon.types import Artifact, Root, SourceError
 
 PYPROJECT = """
@@ -250,7 +251,7 @@ def test_a_project_that_is_no_table_leaves_what_setup_cfg_says(tmp_path):
         ("setup.py", "from setuptools import setup\nprint 'x'\nsetup()\n", "line 2"),
         ("pyproject.toml", "a = " + "[" * 5000, "not valid TOML"),
         ("pyproject.toml", "a." * 5000 + "b = 1", "too many parts"),
-        ("setup.py", "x = " + "-" * 100_000 + "1", "not valid Python"),
+        ("setup.py", "x = " + "-" * 60_000 + "1", "not valid Python"),
     ],
 )
 def test_a_broken_manifest_alone_is_an_error_that_names_file_and_line(
@@ -331,3 +332,13 @@ def test_any_bytes_in_a_manifest_are_a_package_or_nothing_or_a_source_error(
         told = [error.message] if name in error.message else [""]
 
     assert all(told)
+
+
+def test_a_long_setup_py_is_refused_by_its_size_and_not_parsed(tmp_path):
+    write(tmp_path / "setup.py", "x = f'" + "{a}" * 100_000 + "'")
+    assert "300,007 bytes, more than the limit of 65,536" in failure(tmp_path).message
+
+
+def test_requirements_apart_by_much_white_space_are_split_in_time_linear_in_it():
+    assert listed("one;" + " " * 200_000 + "two") == ("one", "two")
+    assert listed("one; python_version > '3'") == ("one; python_version > '3'",)

@@ -10,6 +10,7 @@ from irdaemon.source.sessions.item_uses import (
     uses_of_call,
     uses_of_tagged_skill,
 )
+from irdaemon.types import ItemUse
 from tests.support.claude_session import Session
 
 
@@ -124,3 +125,11 @@ def test_a_turn_has_the_uses_of_all_its_calls_those_of_sub_agents_included(tmp_p
 def test_a_turn_that_neither_asks_nor_uses_is_not_told(tmp_path):
     session = Session().user("u1", "<task-notification>x</task-notification>").says("a1", "seen")
     assert session.read(tmp_path).turns == ()
+
+
+def test_white_space_around_a_skill_s_name_and_path_is_none_of_them_however_long():
+    tagged = "<name>\n pdf \n</name>\n<path>  /s/pdf/SKILL.md \n</path>"
+    assert uses_of_tagged_skill(tagged) == (ItemUse("read", "/s/pdf/SKILL.md"),)
+    assert uses_of_tagged_skill("<name>  pdf </name>") == (ItemUse("skill", "pdf"),)
+    assert uses_of_tagged_skill("<name>" + " " * 8_000 + "x") == ()
+    assert uses_of_tagged_skill("<name> </name>") == ()

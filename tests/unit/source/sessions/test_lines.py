@@ -98,3 +98,12 @@ def test_a_cursor_survives_packing_and_stays_small() -> None:
 @given(st.binary(max_size=60))
 def test_a_foreign_cursor_is_ignored(blob: bytes) -> None:
     assert unpacked(blob) is None
+
+
+def test_a_long_json_text_of_too_many_values_is_refused_and_a_long_one_of_few_is_read():
+    few = json.dumps({"text": "x" * LINE_LIMIT})
+    assert lines.bounded_json(few) == json.loads(few)
+    many = "[" + "0," * LINE_LIMIT + "0]"
+    for text in (many, many.encode()):
+        with pytest.raises(lines.TooManyValues, match="more than 2,000,000 values"):
+            lines.bounded_json(text)

@@ -42,3 +42,8 @@ def test_a_patch_adds_to_the_manifests_in_it_and_to_no_other_file():
 @pytest.mark.parametrize("path", ["package-lock.json", "requirements/x.md", "", "poetry.lock"])
 def test_other_files_are_no_manifests(path):
     assert not is_manifest(path)
+
+
+def test_a_line_longer_than_a_module_s_names_nothing():
+    new = "require example.com/a/b v1.2.3\n" + "a." * 4_000_000
+    assert [use.what for use in added_to_manifest("go.mod", "", new)] == ["go:example.com/a/b"]

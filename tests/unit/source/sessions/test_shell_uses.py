@@ -53,3 +53,7 @@ def test_a_skill_file_is_used_by_the_command_that_names_it():
 def test_what_irc_is_asked_is_told():
     command = "irc discover 'fill a form' --json && irc disclose skills/pdf && irc status"
     assert uses(command) == ["asked fill a form", "disclosed skills/pdf"]
+
+
+def test_a_word_longer_than_a_package_s_name_is_none():
+    assert list(used_in_shell("go get " + "a." * 9_000)) == []

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from irdaemon.source.skills import Skills
+from irdaemon.source.skills.fields import TOOL
 from irdaemon.types import Root, SourceError
 
 
@@ -166,3 +167,8 @@ def test_a_skill_that_is_gone_raises_file_not_found(tmp_path):
     (directory / "SKILL.md").unlink()
     with pytest.raises(FileNotFoundError):
         source.read(entry)
+
+
+def test_tools_with_brackets_that_do_not_close_are_listed_in_time_linear_in_them():
+    assert TOOL.findall("Read Bash(git status), Write") == ["Read", "Bash(git status)", "Write"]
+    assert len(TOOL.findall("a(" * 30_000)) == 30_000
