@@ -46,7 +46,7 @@ from irdaemon.evaluate.graded_cases import (
 )
 from irdaemon.evaluate.ranking import DiscoveryReport, evaluate_discovery, outcome
 from irdaemon.evaluate.report import Evaluating, report
-from irdaemon.evaluate.runs import Run, Searcher, answered
+from irdaemon.evaluate.runs import Run, Searcher, answered, drift_of
 from irdaemon.evaluate.sweep import Cell, Grid, Sweep, sweep_selector
 from irdaemon.evaluate.trec import (
     cases_of,
@@ -86,6 +86,7 @@ __all__ = [
     "corpus_signature",
     "curve_of_ranks",
     "distractor_robustness_curve",
+    "drift_of",
     "evaluate_discovery",
     "evaluate_selection",
     "floor_of",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from irclient.errors import QueryError
-from irdaemon.evaluate.runs import Run
+from irdaemon.evaluate.runs import Run, drift_of
 
 # A floor that was tried: itself, sensitivity, specificity and j there.
 GridRow = Mapping[str, float]
@@ -23,7 +23,8 @@ class Calibration:
 
     `j` = sensitivity + specificity - 1. `spread` has least, median and largest score of each class.
     `n_retrieval_miss` cases are left out, whose gold was not retrieved. `grid` has every floor that
-    was tried: `floor`, `sensitivity`, `specificity` and `j` there.
+    was tried: `floor`, `sensitivity`, `specificity` and `j` there. `drift` is the gold that no
+    artifact was: those cases are left out as well.
     """
 
     floor: float | None
@@ -36,6 +37,7 @@ class Calibration:
     reason: str = ""
     n_retrieval_miss: int = 0
     grid: tuple[GridRow, ...] = ()
+    drift: tuple[str, ...] = ()
 
     @property
     def separable(self) -> bool:
@@ -53,6 +55,7 @@ class Calibration:
         return {
             **plain,
             "grid": list(self.grid),
+            "drift": list(self.drift),
             "separable": self.separable,
             "balanced_accuracy": self.balanced_accuracy,
         }
@@ -61,7 +64,7 @@ class Calibration:
     def from_dict(cls, data: Mapping[str, Any]) -> Calibration:
         """Build a calibration from what `to_dict` gave, in this version or another."""
         known = {each.name: data[each.name] for each in fields(cls) if each.name in data}
-        return cls(**{**known, "grid": tuple(known.get("grid", ()))})
+        return cls(**{**known, **{each: tuple(known.get(each, ())) for each in ("grid", "drift")}})
 
     def __str__(self) -> str:
         counts = (
@@ -127,7 +130,7 @@ def calibrate_min_score(
     outside = [run.top_score for run in runs if not run.case.gold]
     missed = len(runs) - len(found) - len(outside)
     made = floor_of([run.top_score for run in found], outside, weight, grid)
-    return replace(made, n_retrieval_miss=missed)
+    return replace(made, n_retrieval_miss=missed, drift=drift_of(runs))
 
 
 def _sorted(scores: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from irdaemon.evaluate.intervals import Interval, intervals
 from irdaemon.evaluate.measures import f1
-from irdaemon.evaluate.runs import Run
+from irdaemon.evaluate.runs import Run, drift_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class SelectionReport:
     among the candidates. `f1_all` is over every case with gold, and all of its gold: what was not
     retrieved counts as missed. `acted`: share of the cases with gold that committed anything;
     `abstention_accuracy`: share of those without that committed nothing; `j`: both together less 1.
+    `drift` is the gold that no artifact was.
     """
 
     n: int
@@ -36,6 +37,7 @@ class SelectionReport:
     abstention_accuracy: float | None = None
     j: float | None = None
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    drift: tuple[str, ...] = ()
 
     @property
     def n_retrieval_miss(self) -> int:
@@ -89,6 +91,7 @@ def _report(runs: Sequence[Run], spreads: Mapping[str, Interval]) -> SelectionRe
         n_retrieved=sum(run.rank is not None for run in full),
         **rounded,
         intervals=spreads,
+        drift=drift_of(runs),
     )
 
 

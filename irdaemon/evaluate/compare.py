@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from irclient.errors import QueryError
 from irdaemon.evaluate.intervals import Interval, intervals
 from irdaemon.evaluate.ranking import PRIMARY_K, check_metrics, values_of
-from irdaemon.evaluate.runs import Run
+from irdaemon.evaluate.runs import Run, drift_of
 
 _SHUFFLES = 10_000
 _AT_ONCE = 1_000
@@ -22,7 +22,7 @@ class Comparison:
     """The mean difference in a measure, and the two-sided p of a paired randomisation test.
 
     `interval` is the 95% interval of the difference, None for fewer than two pairs; `better` and
-    `worse` count the pairs that differ.
+    `worse` count the pairs that differ. `drift` is the gold that no artifact was.
     """
 
     difference: float
@@ -32,6 +32,7 @@ class Comparison:
     interval: Interval | None = None
     better: int = 0
     worse: int = 0
+    drift: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data."""
@@ -57,11 +58,12 @@ def compare(
         raise QueryError("the runs are not over the same cases", "ask both the same cases")
     name = f"{measure}@{k}"
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a.case.gold]
-    return compare_values(
+    made = compare_values(
         name,
         [values_of(a, [measure], [k])[name] for a, _ in pairs],
         [values_of(b, [measure], [k])[name] for _, b in pairs],
     )
+    return replace(made, drift=drift_of([*one, *other]))
 
 
 def compare_values(measure: str, one: Sequence[float], other: Sequence[float]) -> Comparison:

@@ -7,13 +7,14 @@ answer it and come up all the same, and hard positives, which answer it and hard
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal
 
 from irclient.errors import QueryError
-from irdaemon.evaluate.runs import Searcher
+from irdaemon.evaluate.gold import Catalogue
+from irdaemon.evaluate.runs import Searcher, ids_of
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query
 
@@ -84,6 +85,20 @@ class GradedQuery:
         distractors: dict[str, Role] = dict.fromkeys(self.distractors, "distractor")
         return {**distractors, **dict.fromkeys(self.hard_positives, "hard_positive")}
 
+    @property
+    def named(self) -> dict[str, None]:
+        """Return every artifact that the query names, by id."""
+        return dict.fromkeys([*self.levels, *self.watched])
+
+    def resolved(self, catalogue: Catalogue) -> GradedQuery:
+        """Return the query with ids for what it names; what is unknown stays as written."""
+        return replace(
+            self,
+            levels={catalogue.id_of(each): level for each, level in self.levels.items()},
+            distractors=tuple(map(catalogue.id_of, self.distractors)),
+            hard_positives=tuple(map(catalogue.id_of, self.hard_positives)),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class GradedMeasures:
@@ -118,12 +133,14 @@ class IndexingComparison:
     """What each of several indexings makes of graded queries; the first is the baseline.
 
     `measures` are by label and query, `ranks` of watched artifacts (from 1) by label, query and id.
+    `drift` is what the queries name and no corpus holds.
     """
 
     baseline: str
     queries: tuple[GradedQuery, ...]
     measures: Mapping[str, Mapping[str, GradedMeasures]]
     ranks: Mapping[str, Mapping[str, Mapping[str, int]]]
+    drift: tuple[str, ...] = ()
 
     def regressions(self, threshold: int = 0) -> tuple[Regression, ...]:
         """Return what is worse than in the baseline, by more than `threshold` places.
@@ -192,7 +209,17 @@ def _ranked(searcher: Searcher | RankHits, query: GradedQuery, depth: int) -> li
         hits = searcher(query.text, k=depth)
     else:
         hits = searcher.search(Query(query.text, k=depth)).results
-    return list(islice(dict.fromkeys(hit.artifact_id for hit in hits), depth))
+    # No more than needed of a generator; of copies joined in one hit the one that is named counts.
+    some = islice(_distinct(hits), depth)
+    return list(dict.fromkeys(ids_of(some, query.named)))
+
+
+def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for hit in hits:
+        if hit.artifact_id not in seen:
+            seen.add(hit.artifact_id)
+            yield hit
 
 
 def _ranks(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:

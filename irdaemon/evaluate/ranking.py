@@ -12,7 +12,7 @@ from irclient.errors import QueryError
 from irdaemon.evaluate.cases import query_id
 from irdaemon.evaluate.intervals import Interval, intervals
 from irdaemon.evaluate.measures import MEASURES
-from irdaemon.evaluate.runs import Run
+from irdaemon.evaluate.runs import Run, drift_of
 from irdaemon.runtime.plugins import did_you_mean
 
 K_VALUES = (1, 5, 10)
@@ -26,7 +26,7 @@ class DiscoveryReport:
 
     `measures` and their 95% `intervals` are named MEASURE@K; `per_query` has the values of each
     case with gold by its id (`query_id`). `primary_measure` is the first one asked for, at the
-    primary k.
+    primary k. `drift` is the gold that no artifact was: those cases count as missed.
     """
 
     n: int
@@ -36,6 +36,7 @@ class DiscoveryReport:
     outcomes: Mapping[str, int]
     per_query: Mapping[str, Mapping[str, float]]
     primary_measure: str
+    drift: tuple[str, ...] = ()
 
     @property
     def primary(self) -> float | None:
@@ -115,6 +116,7 @@ def evaluate_discovery(
         outcomes=dict(outcomes),
         per_query=per_query,
         primary_measure=f"{metrics[0]}@{primary_k}",
+        drift=drift_of(runs),
     )
 
 

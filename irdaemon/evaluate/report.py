@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irdaemon.evaluate.calibrate import calibrate_min_score
-from irdaemon.evaluate.cases import Case, query_id, validate_cases
+from irdaemon.evaluate.cases import Case, query_id
 from irdaemon.evaluate.choice import evaluate_selection
 from irdaemon.evaluate.gold import Catalogue
 from irdaemon.evaluate.ranking import METRICS, PRIMARY_K, evaluate_discovery, outcome, values_of
-from irdaemon.evaluate.runs import Run, Searcher, answered
+from irdaemon.evaluate.runs import Run, Searcher, answered, drift_of
 from irdaemon.evaluate.sweep import Grid, sweep_selector
 from irdaemon.types import Query
 
@@ -40,25 +40,25 @@ def report(
 
     Gold that the catalogue does not know is drift.
     """
-    cases = [catalogue.resolved(case) for case in asked.cases]
     asked.grid.specs  # noqa: B018 - a grid that cannot be is refused before anything is asked
-    runs = answered(searcher, cases, asked.template, asked.tell)
+    runs = answered(searcher, asked.cases, asked.template, asked.tell, catalogue)
     floor = calibrate_min_score(runs)
     given = asked.template.select.min_score
     threshold = given if isinstance(given, float) else floor.floor
     found = evaluate_discovery(runs, abstain_threshold=threshold).to_dict()
     del found["per_query"]  # it is in the cases
-    told_floor, grid = floor.to_dict(), asked.grid
+    chosen, told_floor, grid = evaluate_selection(runs).to_dict(), floor.to_dict(), asked.grid
     del told_floor["grid"]  # as long as the cases are many
-    missing = validate_cases(cases, catalogue.ids)
+    for part in (found, chosen, told_floor):
+        del part["drift"]  # it is told once
     return {
         "discovery": found,
-        "selection": evaluate_selection(runs).to_dict(),
+        "selection": chosen,
         "floor": told_floor,
         "sweep": sweep_selector(runs, grid.max_k, grid.rel, grid.min_score).to_dict()["cells"],
         "drift": {
-            "cases": len(missing),
-            "missing": sorted({gold for ids in missing.values() for gold in ids})[:_DRIFT_SHOWN],
+            "cases": sum(bool(run.unknown) for run in runs),
+            "missing": list(drift_of(runs)[:_DRIFT_SHOWN]),
         },
         "cases": [_told(run, number, threshold) for number, run in enumerate(runs)],
     }, runs

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from irdaemon.evaluate.cases import Case
+from irdaemon.evaluate.gold import Catalogue
 from irdaemon.types import Hit, Query, Selection
 
 
@@ -24,18 +25,22 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One case, its candidates best first, and what was committed."""
+    """One case, its candidates best first, and what was committed.
+
+    `unknown` is gold that was no artifact's when the case was asked: it counts as missed.
+    """
 
     case: Case
     hits: tuple[Hit, ...]
     committed: tuple[str, ...]
     abstained: bool
     confidence: float | None
+    unknown: tuple[str, ...] = ()
 
     @property
     def ranked(self) -> list[str]:
         """Return the ids of the candidates."""
-        return _ids(self.hits, self.case.gold)
+        return ids_of(self.hits, self.case.gold)
 
     @property
     def top_score(self) -> float | None:
@@ -53,16 +58,27 @@ def answered(
     cases: Iterable[Case],
     template: Query,
     tell: Callable[[int], None] = lambda done: None,
+    catalogue: Catalogue | None = None,
 ) -> list[Run]:
     """Ask every case, shaped as `template` is: once for the candidates, once for the answer.
 
-    `tell` is told how many were asked, after each.
+    `tell` is told how many were asked, after each. The gold is what the `catalogue` says that it
+    means; without one it is ids.
     """
     runs = []
     for case in cases:
-        runs.append(_answered(searcher, case, template))
+        if catalogue is None:
+            runs.append(_answered(searcher, case, template))
+        else:
+            run = _answered(searcher, catalogue.resolved(case), template)
+            runs.append(replace(run, unknown=catalogue.unknown(run.case.gold)))
         tell(len(runs))
     return runs
+
+
+def drift_of(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the gold of runs that no artifact was, sorted."""
+    return tuple(sorted({gold for run in runs for gold in run.unknown}))
 
 
 def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
@@ -74,13 +90,13 @@ def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
     return Run(
         case,
         candidates.results,
-        tuple(_ids(answer.results, case.gold)),
+        tuple(ids_of(answer.results, case.gold)),
         answer.abstained,
         max(known, default=None),
     )
 
 
-def _ids(hits: Sequence[Hit], gold: Sequence[str]) -> list[str]:
+def ids_of(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
     """Return the ids of hits, that of the gold for a hit that it is a duplicate of."""
     return [next((g for g in gold if g in _places(hit)), hit.artifact_id) for hit in hits]
 

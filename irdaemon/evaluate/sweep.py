@@ -9,7 +9,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.evaluate.choice import SELECTION_MEASURES, SelectionReport, selection_means
-from irdaemon.evaluate.runs import Run
+from irdaemon.evaluate.runs import Run, drift_of
 from irdaemon.selection.strategies import check_spec, select
 from irdaemon.types import SelectSpec
 
@@ -67,10 +67,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """All the cells of a sweep, and the measure that chooses among them."""
+    """All the cells of a sweep, and the measure that chooses among them.
+
+    `drift` is the gold that no artifact was.
+    """
 
     cells: tuple[Cell, ...]
     objective: str = field(default=OBJECTIVE)
+    drift: tuple[str, ...] = ()
 
     def best(self, measure: str = "") -> Cell:
         """Return the best cell by a measure, by default by the objective.
@@ -119,6 +123,7 @@ class Sweep:
             "objective": self.objective,
             "best": self.best().to_dict() if self.cells else None,
             "cells": [cell.to_dict() for cell in self.cells],
+            "drift": list(self.drift),
         }
 
     def __str__(self) -> str:
@@ -146,7 +151,7 @@ def sweep_selector(
     _check_objective(objective)
     specs = Grid(tuple(max_k), tuple(rel), tuple(min_score)).specs
     cells = (Cell(spec, selection_means(_reselected(runs, spec))) for spec in specs)
-    return Sweep(tuple(cells), objective)
+    return Sweep(tuple(cells), objective, drift_of(runs))
 
 
 def _check_objective(measure: str) -> None:

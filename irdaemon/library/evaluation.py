@@ -7,7 +7,7 @@ a handle, its name, a list of them, or anything with `search` and `discover`, su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -33,7 +33,6 @@ from irdaemon.evaluate import (
     Searcher,
     SelectionReport,
     Sweep,
-    answered,
     cases_of,
     compare,
     corpus_signature,
@@ -64,7 +63,7 @@ from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.library.built import Built, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
 from irdaemon.library.federate import SeveralCorpora
-from irdaemon.library.indexings import compare_indexings
+from irdaemon.library.indexings import catalogue_of, compare_indexings, warn_of_drift
 from irdaemon.selection.strategies import Selector
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill, WholeText
@@ -117,10 +116,24 @@ __all__ = [
     "write_run",
 ]
 
-Evaluated = Built | str | Sequence[Built | str] | Searcher | Sequence[Run]
+Asked = Built | str | Sequence[Built | str] | Searcher
+Evaluated = Asked | Sequence[Run]
 Probe = Case | tuple[str, str]
 
 _NAME = "drawn"
+
+
+def answered(
+    corpus: Asked,
+    cases: Iterable[Case],
+    template: Query,
+    tell: Callable[[int], None] = lambda done: None,
+) -> list[Run]:
+    """Ask a corpus every case, shaped as `template` is; return the runs, of which reports are made.
+
+    Gold is an id, or what means one artifact (see `Catalogue`). What means none is warned of.
+    """
+    return _asked(corpus, cases, template, tell)
 
 
 def evaluate_discovery(
@@ -230,6 +243,9 @@ def distractor_robustness_curve(
     given = items_or_source
     scope: Mapping[str, Any] = given.scope if isinstance(given, CorpusSource) else given
     cases = [each if isinstance(each, Case) else Case(each[0], (each[1],)) for each in probes]
+    names = Catalogue()
+    names.add((each, item["name"] if _is_named(item) else each) for each, item in scope.items())
+    cases = [names.resolved(each) for each in cases]
     return evaluate.distractor_robustness_curve(
         scope, cases, ranker or ranked_in_memory, sizes, trials, seed, k
     )
@@ -250,6 +266,10 @@ def ranked_in_memory(
     return partial(_ranked, engine, mode)
 
 
+def _is_named(item: Any) -> bool:
+    return isinstance(item, Mapping) and isinstance(item.get("name"), str)
+
+
 def _ranked(engine: Engine, mode: str, query: str, k: int) -> list[str]:
     return [hit.artifact_id for hit in engine.search(Query(query, k=k, mode=mode)).results]
 
@@ -266,14 +286,14 @@ def _embedder(name: str) -> Embedder:
 class _Corpora:
     """Corpora asked as one, with a selector of the caller's."""
 
-    several: SeveralCorpora
+    built: Sequence[Built]
     choosing: Choosing
 
     def search(self, query: Query) -> Selection:
-        return self.several.search(query)
+        return SeveralCorpora(self.built).search(query)
 
     def discover(self, query: Query) -> Selection:
-        return self.several.discover(query, self.choosing)
+        return SeveralCorpora(self.built).discover(query, self.choosing)
 
 
 def _runs(
@@ -287,7 +307,21 @@ def _runs(
         if isinstance(corpus, (list, tuple)) and all(isinstance(each, Run) for each in corpus):
             return corpus
         raise QueryError("cases are missing", "give a corpus and cases, or a list of runs alone")
-    return answered(_searcher(corpus, custom), cases, template)
+    return _asked(corpus, cases, template, custom=custom)
+
+
+def _asked(
+    corpus: Evaluated,
+    cases: Iterable[Case],
+    template: Query,
+    tell: Callable[[int], None] = lambda done: None,
+    custom: Selector | None = None,
+) -> list[Run]:
+    searcher = _searcher(corpus, custom)
+    held = searcher.built if isinstance(searcher, _Corpora) else [searcher]
+    runs = evaluate.answered(searcher, cases, template, tell, catalogue_of(held))
+    warn_of_drift(evaluate.drift_of(runs))
+    return runs
 
 
 def _searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
@@ -295,7 +329,7 @@ def _searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
     several = given if isinstance(given, (list, tuple)) else [given]
     if several and all(isinstance(each, (Built, str)) for each in several):
         built = [open_corpus(each) if isinstance(each, str) else each for each in several]
-        return _Corpora(SeveralCorpora(built), Choosing(custom))
+        return _Corpora(built, Choosing(custom))
     if not (hasattr(given, "search") and hasattr(given, "discover")):
         raise QueryError(f"{given!r:.60} is no corpus", "give what build returned, or its name")
     if custom is not None:

@@ -23,10 +23,12 @@ def test_skills_are_built_discovered_disclosed_evaluated_swept_and_listed(served
     (hit,) = served.answer(*asked, "--disclose", "body")["results"]
     assert "release script" in hit["disclosure"]["body"]
     file = tmp_path / "skills_eval.jsonl"
-    case = {"query": "deploy the app", "gold": [hit["artifact_id"]]}
+    case = {"query": "deploy the app", "gold": ["deploy-app"]}
     file.write_text(json.dumps(case) + "\n")
     told = served.irc("eval", str(file), "-c", "skills", "--sweep")
     assert told.returncode == 0, told.stderr
-    assert "recall" in told.stdout
+    measured = json.loads(served.irc("eval", str(file), "-c", "skills", "--json").stdout)
+    assert measured["discovery"]["measures"]["recall@1"] == 1.0
+    assert measured["drift"]["cases"] == 0
     assert "max_k" in told.stdout
     assert "skills" in served.irc("ls").stdout

@@ -2,6 +2,7 @@
 
 from irdaemon.evaluate.cases import Case
 from irdaemon.evaluate.gold import Catalogue
+from tests.support.searching import engine_of
 
 
 def test_a_grade_goes_with_the_artifact_that_its_reference_means():
@@ -26,3 +27,24 @@ def test_an_id_is_itself_even_where_another_artifact_is_called_like_it():
 
 def test_a_case_that_nothing_answers_stays_one():
     assert Catalogue().resolved(Case("q")).gold == ()
+
+
+def test_gold_may_be_any_end_of_a_path_and_begin_with_the_corpus():
+    catalogue = Catalogue()
+    catalogue.add([("~/.claude/skills/fill", "Fill"), ("~/work/fill", "Fill")])
+    assert catalogue.id_of("skills/fill") == "~/.claude/skills/fill"
+    assert catalogue.id_of("fill") == "fill"
+    engine = engine_of({"docs/fill": "fill in a form", "docs/merge": "merge two files"})
+    (corpus,) = engine.snapshot.corpora
+    held = Catalogue.of(engine.snapshot.corpora.values())
+    assert held.id_of(f"{corpus}/merge") == held.id_of(f"{corpus}/docs/merge") == "docs/merge"
+    assert held.unknown(["docs/merge", f"{corpus}/gone"]) == (f"{corpus}/gone",)
+
+
+def test_a_name_of_copies_means_them_and_one_of_different_artifacts_none():
+    same = {"name": "fill", "description": "Fill in a form"}
+    other = {"name": "merge", "description": "Merge two files"}
+    another = {**other, "description": "Merge two branches"}
+    engine = engine_of({"a/x": same, "b/y": same, "a/z": other, "b/z": another})
+    held = Catalogue.of(engine.snapshot.corpora.values())
+    assert [held.id_of(each) for each in ("fill", "merge")] == ["a/x", "merge"]

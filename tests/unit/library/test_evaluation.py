@@ -5,7 +5,8 @@ import json
 import pytest
 
 import irdaemon as ir
-from irclient.errors import NotFound, QueryError
+from irclient.errors import Denied, NotFound, QueryError
+from irclient.results import IndexedArtifact
 from irdaemon.types import Query
 from tests.support.searching import MANY_TOOLS, engine_of
 
@@ -58,6 +59,73 @@ def test_a_ranking_is_measured_by_handle_by_name_in_a_list_and_by_runs(docs):
         assert ev.evaluate_discovery(*given, mode="dense", primary_k=1) == found
 
 
+# Ids as sources make them, and the names by which people write gold.
+PLACED = {
+    f"~/.claude/skills/{name}": {"name": f"the {name} guide", "description": text}
+    for name, text in DOCS.items()
+}
+NAMED = [ev.Case(each.query, (f"the {each.gold[0]} guide",)) for each in INSIDE]
+
+
+@pytest.fixture
+def placed():
+    source = ir.CorpusSource.from_mapping(PLACED, name="placed")
+    built = ir.build(source, store=":memory:", embedder="hashing")
+    yield built
+    built.close()
+
+
+class Served(Counting):
+    """A daemon's client, as far as evaluation goes: what it holds comes page by page."""
+
+    def artifacts(self, corpus=None, under="", after="", limit=100):
+        ids = sorted(f"placed/{each}" for each in PLACED)
+        page = [each for each in ids if each > after][:2]
+        held = (each.partition("/")[2] for each in page)
+        return [IndexedArtifact("placed", each, PLACED[each]["name"]) for each in held]
+
+
+def test_gold_may_be_a_name_in_every_report_and_of_every_searcher(placed):
+    for given in (placed, "placed", [placed], placed.engine, Served(placed)):
+        found = ev.evaluate_discovery(given, NAMED, primary_k=1)
+        assert (found.primary, found.drift) == (1.0, ())
+        assert ev.evaluate_selection(given, NAMED, min_score=None).n_retrieved == len(NAMED)
+        assert ev.sweep_selector(given, NAMED).best().report.commit_rate == 1.0
+        assert ev.calibrate_min_score(given, NAMED).n_inside == len(NAMED)
+        runs = ev.answered(given, NAMED, Query(""))
+        assert ev.evaluate_discovery(runs, primary_k=1) == found
+        assert ev.compare(runs, runs).n == len(NAMED)
+    probes = [(case.query, case.gold[0]) for case in NAMED]
+    assert ev.distractor_robustness_curve(PLACED, probes, sizes=(4,), trials=1)[4] > 0
+
+
+def test_gold_that_no_artifact_is_is_warned_of_and_in_every_report(placed):
+    cases = [*NAMED, ev.Case("python", ("the Perl guide",)), *OUTSIDE]
+    for given in (placed, Served(placed)):
+        for report in (
+            ev.evaluate_discovery,
+            ev.evaluate_selection,
+            ev.sweep_selector,
+            ev.calibrate_min_score,
+        ):
+            with pytest.warns(UserWarning, match="'the Perl guide': no artifact"):
+                found = report(given, cases)
+            assert found.drift == ("the Perl guide",)
+            assert found.to_dict()["drift"] in (["the Perl guide"], ("the Perl guide",))
+        with pytest.warns(UserWarning, match="no artifact"):
+            runs = ev.answered(given, cases, Query(""))
+        assert ev.compare(runs, runs).drift == ("the Perl guide",)
+
+
+def test_where_what_is_held_may_not_be_asked_it_is_said_that_gold_counts_as_ids(placed):
+    class Limited(Served):
+        def artifacts(self, *args, **more):
+            raise Denied("artifacts are not for you")
+
+    with pytest.warns(UserWarning, match="gold counts as ids.*not for you"):
+        assert ev.evaluate_discovery(Limited(placed), NAMED).drift == ()
+
+
 def test_a_wrong_label_shows_as_a_miss(docs):
     found = ev.evaluate_discovery(docs, [ev.Case("container image", ("database",))], k_values=(1,))
     assert found.measures["recall@1"] == 0.0
@@ -108,12 +176,13 @@ def test_a_sweep_over_separate_documents_finds_a_perfect_selector(docs):
 def test_a_floor_separates_the_cases_of_each_mode_and_leaves_out_what_was_not_found(docs):
     cases = [*INSIDE, *OUTSIDE, ev.Case("what no document is about", ("gone",))]
     for mode in ("dense", "lexical", "hybrid"):
-        found = ev.calibrate_min_score(docs, cases, mode=mode, k=4)
+        with pytest.warns(UserWarning, match="'gone'"):
+            found = ev.calibrate_min_score(docs, cases, mode=mode, k=4)
         assert (found.j, found.separable, found.n_retrieval_miss) == (1.0, True, 1)
         assert (found.n_inside, found.n_outside) == (4, 2)
         least = found.spread["inside"][0]
         assert max(found.spread["outside"], default=0.0) < found.floor < least
-    grid = ev.calibrate_min_score(docs, cases, mode="dense", floor_grid=[0.05, 0.3, 0.95])
+    grid = ev.calibrate_min_score(docs, cases[:-1], mode="dense", floor_grid=[0.05, 0.3, 0.95])
     assert grid.floor in (0.05, 0.3, 0.95)
 
 

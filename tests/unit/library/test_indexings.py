@@ -139,3 +139,27 @@ def test_a_walk_and_a_boost_bring_up_what_only_its_dependencies_tell():
     assert min(walk.hard_recall, boosted.hard_recall) > 0.5
     assert min(walk.ndcg, boosted.ndcg) > plain.ndcg
     corpus.close()
+
+
+def test_a_query_may_name_artifacts_as_people_do_and_what_is_nowhere_is_warned_of():
+    placed = {f"~/tools/{id}": {"name": id, "description": text} for id, text in TOOLS.items()}
+    source = ir.CorpusSource.from_mapping(placed, name="placed")
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    found = compared({"plain": corpus, "dense": ir.as_retriever(corpus, mode="dense")}, k=3)
+    assert found.measures["plain"][GRAPHS.text].ndcg > 0
+    assert "~/tools/network" in found.queries[0].levels
+    assert found.drift == ()
+    lost = ir.eval.GradedQuery("graph network", {"network": "core", "radio": "strong"})
+    with pytest.warns(UserWarning, match="'radio': no artifact"):
+        found = ir.eval.compare_indexings({"plain": corpus}, [lost])
+    assert found.drift == ("radio",)
+
+
+def test_a_copy_that_another_hit_stands_for_counts_as_found():
+    copies = {each: {"name": "fill", "description": "Fill in a form"} for each in ("a", "b")}
+    source = ir.CorpusSource.from_mapping(copies, name="copies")
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    for gold in copies:
+        query = ir.eval.GradedQuery("fill in a form", {gold: "core"})
+        found = ir.eval.compare_indexings({"plain": corpus}, [query])
+        assert found.measures["plain"][query.text].ndcg == 1.0
