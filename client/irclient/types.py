@@ -25,16 +25,24 @@ from irclient.fast.plain import plain_fields as plain_fields
 class SelectSpec(Plain):
     """How to commit: a strategy by name and its parameters.
 
-    `max_k` caps every strategy. `rel` is a share of the top score, `gap_ratio` a share of the
+    `max_k` caps every strategy. `rel` is a share of the top score; None: 0.9, less of it where the
+    strategy `conservative` has scores of a search before it. `gap_ratio` is a share of the
     previous one. `min_score` is an absolute floor on the evidence (0 to 1), "auto" the floor that
     the daemon calibrated for each corpus where that separates well, None no floor.
     """
 
     strategy: str = "conservative"
     max_k: int = 3
-    rel: float = 0.9
+    rel: float | None = None
     gap_ratio: float = 0.5
     min_score: float | str | None = "auto"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, `rel` only where set: older daemons want a number."""
+        plain = plain_fields(self)
+        if self.rel is None:
+            del plain["rel"]
+        return plain
 
 
 # What a query says of these where nothing is chosen; older daemons refuse what they do not know.

@@ -34,7 +34,7 @@ from irdaemon.retrieve.rerank import NOT_REREAD, Rereading, reranked
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.selection.dedupe import joined
-from irdaemon.selection.strategies import AUTO, Choice, ReasonedSelector, relaxed, select
+from irdaemon.selection.strategies import AUTO, Choice, ReasonedSelector, rel_of, relaxed, select
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking, ranking_of
 from irdaemon.text.tasks import has_task
@@ -309,7 +309,7 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
             break
         there = _merged(run, replace(query, text=text))
         found = there.hits
-        strong = bool(found) and found[0].score >= query.select.rel * hits[0].score
+        strong = bool(found) and found[0].score >= rel_of(query.select) * hits[0].score
         if strong and not answers(found, hits):
             best = replace(found[0], score=min(found[0].score, hits[-1].score))
             hits += there.summarised([best])

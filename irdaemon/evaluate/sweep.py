@@ -10,7 +10,7 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.evaluate.choice import SELECTION_MEASURES, SelectionReport, selection_means
 from irdaemon.evaluate.runs import Run, drift_of
-from irdaemon.selection.strategies import check_spec, select
+from irdaemon.selection.strategies import check_spec, rel_of, select
 from irdaemon.types import SelectSpec
 
 MAX_K = (1, 2, 3, 5, 8)
@@ -177,7 +177,7 @@ def _worse(cell: Cell, measure: str) -> tuple[float, float, int, float]:
         float("inf") if value is None else sign * value,
         size,
         cell.spec.max_k,
-        -cell.spec.rel,
+        -rel_of(cell.spec),
     )
 
 

@@ -162,7 +162,7 @@ def evaluate_selection(
     *,
     strategy: str | Selector = "conservative",
     max_k: int = 3,
-    rel: float = 0.9,
+    rel: float | None = None,
     min_score: float | str | None = "auto",
     mode: str = "hybrid",
     k: int = PRIMARY_K,

@@ -128,7 +128,7 @@ def discover(
     surface_weights: Mapping[str, float] | None = None,
     expand: str = "none",
     max_k: int = 3,
-    rel: float = 0.9,
+    rel: float | None = None,
     gap_ratio: float = 0.5,
     min_score: MinScore = "auto",
     merge: str | MergeHits = "confidence",
@@ -149,7 +149,8 @@ def discover(
 
     A list of corpora is asked as one: each is compared with its own floor, then those above it are
     merged (see `search`). `min_score` may then be a mapping of names to floors, "auto" where a name
-    is left out. `signals["per_source"]` says what was found in each. With `related` each hit comes
+    is left out. `signals["per_source"]` says what was found in each. `rel` holds as it is given;
+    None is 0.9, relaxed where the first hit has little evidence. With `related` each hit comes
     with what belongs to it in the asked corpora. With several wordings (see `formulate` of
     `search`) what any of them finds above its floor is selected among.
     """
@@ -319,7 +320,7 @@ def _check_single(choosing: Choosing) -> None:
 def _spec(
     strategy: str | Callable[[Sequence[Hit]], Sequence[Hit]],
     max_k: int,
-    rel: float,
+    rel: float | None,
     gap_ratio: float,
     min_score: float | str | None,
 ) -> tuple[SelectSpec, Selector | None]:

@@ -19,7 +19,8 @@ from irdaemon.types import Hit, SelectSpec
 
 # The floor that is calibrated for each corpus; it is applied before selection (see `threshold`).
 AUTO = "auto"
-# What `rel` is raised to, by the score of the first hit.
+# The share of the top score where none is asked for, and what it is then raised to, by that score.
+_REL = 0.9
 _CLEAR, _BEHIND_CLEAR, _BEHIND_UNCLEAR = 0.5, 1.5, 5.0
 
 Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
@@ -84,15 +85,20 @@ def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None
 
 
 def relaxed(spec: SelectSpec, hits: Sequence[Hit]) -> SelectSpec:
-    """Return a spec whose `rel` is fit for hits as retrieval scores them.
+    """Return a spec whose `rel` is fit for hits as retrieval scores them; one asked for stays.
 
     What is close behind a clear first is a rival too, and a first with little evidence has rivals
     further off: 0.9 becomes 0.85, and 0.6 below a score of 0.5. docs/retrieval.md has the figures.
     """
-    if spec.strategy != "conservative" or not hits:
+    if spec.strategy != "conservative" or spec.rel is not None or not hits:
         return spec
     power = _BEHIND_CLEAR if hits[0].score >= _CLEAR else _BEHIND_UNCLEAR
-    return replace(spec, rel=spec.rel**power)
+    return replace(spec, rel=_REL**power)
+
+
+def rel_of(spec: SelectSpec) -> float:
+    """Return the share of the top score that a spec wants."""
+    return _REL if spec.rel is None else spec.rel
 
 
 def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
@@ -105,8 +111,7 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
         )
     if not isinstance(spec.max_k, int) or isinstance(spec.max_k, bool) or spec.max_k < 1:
         raise QueryError(f"max_k must be a whole number of at least 1, not {spec.max_k!r}")
-    for name in ("rel", "gap_ratio"):
-        value = getattr(spec, name)
+    for name, value in (("rel", rel_of(spec)), ("gap_ratio", spec.gap_ratio)):
         if not _is_number(value) or not 0 <= value <= 1:
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
     if spec.min_score not in (None, AUTO) and not _is_share(spec.min_score):
@@ -145,7 +150,7 @@ def _conservative(hits: Sequence[Hit], spec: SelectSpec) -> tuple[tuple[Hit, ...
     if len(hits) == 1:
         return (hits[0],), "single"
     for place, hit in enumerate(hits[: spec.max_k]):
-        if hit.score / top < spec.rel:
+        if hit.score / top < rel_of(spec):
             return tuple(hits[:place]), "rel_threshold"
     return tuple(hits[: spec.max_k]), "max_k" if len(hits) > spec.max_k else "exhausted"
 
@@ -161,7 +166,7 @@ def _abs_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
 
 def _rel_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
     top = hits[0].score
-    return [hit for hit in hits if hit.score >= spec.rel * top] if top > 0 else [hits[0]]
+    return [hit for hit in hits if hit.score >= rel_of(spec) * top] if top > 0 else [hits[0]]
 
 
 def _score_gap(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:

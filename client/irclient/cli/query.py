@@ -43,8 +43,9 @@ def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
         "rounds": getattr(options, "rounds", None),
     }
     if hasattr(options, "select"):
-        chosen = {"strategy": options.select, "max_k": options.max_k, "rel": options.rel}
-        plain["select"] = {**chosen, "min_score": options.min_score}
+        chosen = {"strategy": options.select, "max_k": options.max_k}
+        asked = {} if options.rel is None else {"rel": options.rel}
+        plain["select"] = {**chosen, **asked, "min_score": options.min_score}
     if options.fusion:
         plain["fusion"] = options.fusion
     if getattr(options, "passages", 1) != 1:
@@ -76,7 +77,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
         *("-n", "--max-k"), type=int, default=3, metavar="N", help="commit at most N (3)"
     )
     group.add_argument(
-        "--rel", type=float, default=0.9, metavar="F", help="share of the top score needed (0.9)"
+        "--rel", type=float, metavar="F", help="share of the top score needed (0.9, relaxed)"
     )
     group.add_argument(
         "--min-score",

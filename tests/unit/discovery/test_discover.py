@@ -181,6 +181,24 @@ def test_the_hit_of_a_sub_query_is_summarised_by_the_words_of_that():
     assert answer.results[1].summary.startswith("… Water tomatoes.")
 
 
+def test_a_share_of_the_top_that_is_asked_for_holds_and_without_one_it_is_relaxed():
+    others = {f"o{n}": tool(f"Something else of number {n}") for n in range(9)}
+    made = engine_of(
+        {
+            "a": tool("Fill in the pdf form of the tax office"),
+            "b": tool("Fill a pdf form"),
+            "c": tool("Merge the pages of a pdf"),
+            "d": tool("Bake bread"),
+            "e": tool("Fill the tank with fuel"),
+            **others,
+        }
+    )
+    for rel, share in ((None, 0.7), (0.9, 0.9), (0.5, 0.7)):
+        select = SelectSpec(rel=rel, min_score=None)
+        hits = made.discover(Query("fill the pdf pages", select=select)).results
+        assert share <= hits[-1].score / hits[0].score <= share + 0.1
+
+
 def test_all_that_a_search_ranks_is_summarised():
     assert all(hit.summary for hit in engine_of(MANY_TOOLS).search(Query("fill invoices")).results)
 

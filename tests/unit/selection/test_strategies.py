@@ -130,3 +130,11 @@ def test_a_first_with_little_evidence_has_rivals_further_off(scores, committed):
 def test_a_strategy_that_was_chosen_is_followed_to_the_letter(strategy):
     spec = SelectSpec(strategy, min_score=None)
     assert relaxed(spec, hits(0.8, 0.7)) == spec
+
+
+@pytest.mark.parametrize("rel", [0.9, 0.5])
+def test_a_share_of_the_top_that_was_asked_for_holds(rel):
+    found = hits(0.4, 0.3, 0.25)
+    spec = SelectSpec(rel=rel, min_score=None)
+    kept = select(found, relaxed(spec, found)).hits
+    assert [hit.score for hit in kept] == [s for s in (0.4, 0.3, 0.25) if s >= rel * 0.4]
