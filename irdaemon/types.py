@@ -259,8 +259,8 @@ class Surface:
 class IndexPlan:
     """A decomposed artifact: fields to filter on, and surfaces in plan order."""
 
-    filter_fields: Mapping[str, Any]
-    surfaces: tuple[Surface, ...]
+    filter_fields: Mapping[str, Any] = field(default_factory=dict)
+    surfaces: tuple[Surface, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

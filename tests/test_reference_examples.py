@@ -9,6 +9,7 @@ import json
 import pytest
 
 import irdaemon as ir
+from irclient.errors import Unavailable
 from irdaemon import evaluate as ev
 from irdaemon.library import inmemory
 from irdaemon.strategy import (
@@ -231,3 +232,144 @@ def test_a_loop_retrieves_selects_and_judges_within_its_rounds(policy, kept):
     ).build()
     assert list(pipeline("anything").selected_chunks) == kept
     assert widths == [10, 20]
+
+
+# -- names and shapes that a program written for `ir` meets ----------------------------------------
+
+
+def test_a_strategy_that_raises_is_told_with_the_first_reason(tmp_path):
+    class Failing:
+        named = True
+
+        def decompose(self, artifact_id, raw, metadata=None):
+            if artifact_id != "good":
+                raise AttributeError("'Artifact' object has no attribute 'id'")
+            return ir.IndexPlan({}, (ir.Surface(artifact_id, "document", raw),))
+
+    def build(items):
+        source = ir.CorpusSource.from_mapping(items, name="failing", strategy=Failing())
+        return ir.build(source, store=":memory:", embedder="hashing")
+
+    with pytest.raises(Unavailable, match=r"2 could not be indexed, the first .*no attribute 'id'"):
+        build({"a": "one", "b": "two"})
+    with pytest.warns(UserWarning, match=r"1 could not be indexed, the first .*no attribute 'id'"):
+        build({"good": "one", "b": "two"}).close()
+
+
+def test_an_answer_in_plain_data_says_how_it_was_asked_and_each_item_what_it_is(corpus):
+    result = ir.discover(corpus, ASKED, strategy="top_k", max_k=1, disclose_level="body")
+    plain = json.loads(json.dumps(result.to_dict()))
+    assert (plain["strategy"], plain["disclose_level"]) == ("top_k", "body")
+    (item,) = plain["results"]
+    assert (item["level"], item["source"]) == ("body", "skills")
+    assert "Steps of deploy-app" in item["body"] == result.results[0].body
+    assert item["metadata"]["name"] == "deploy-app"
+    bare = ir.discover(corpus, ASKED)
+    assert bare.results[0].body is None
+    assert bare.to_dict()["results"][0]["level"] == "metadata"
+
+
+def test_what_is_selected_tells_what_it_was_selected_from(corpus):
+    hits = ir.search(corpus, ASKED)
+    chosen = ir.select(hits, strategy="top_k", max_k=1, min_score=None)
+    assert (chosen.selected, chosen.candidates) == (hits[:1], hits)
+
+
+def test_reports_of_projects_are_found_in_their_usual_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(ValueError, match="reports have no usual place"):
+        ir.CorpusSource.from_md_reports()
+    report = tmp_path / "code" / "tools" / "deployer" / "docs" / "plan.md"
+    report.parent.mkdir(parents=True)
+    report.write_text("How the deployer is to be built.")
+    source = ir.CorpusSource.from_md_reports()
+    assert [entry.path for entry in source.source.scan().entries] == [str(report)]
+
+
+def test_claude_sessions_are_a_source_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    source = ir.CorpusSource.from_claude_sessions(since=30, include_full=True)
+    assert (source.name, source.strategy.include_full) == ("sessions", True)
+    assert source.options == {"since_days": 30}
+    assert ir.CorpusSource.from_claude_sessions(since=None).options == {}
+
+
+def test_a_text_key_that_is_not_there_has_no_text():
+    raw = {"text": "usual", "body": "other"}
+    assert text_of(raw, "absent") == ""
+    assert WholeText("absent").decompose("a", raw) == Chunked(text_key="absent").decompose("a", raw)
+    assert ir.IndexPlan() == WholeText("absent").decompose("a", raw)
+
+
+def test_a_package_of_ir_as_that_wrote_it_down_loads():
+    params = {"chunk_size": 1500, "overlap": 200, "embed_deps": True}
+    spec = {"name": "Package", "params": {**params, "max_tokens": 3, "token_model": "builtins:len"}}
+    package = strategy_from_spec(spec)
+    assert spec["params"].items() <= strategy_to_spec(package)["params"].items()
+    plan = package.decompose("p", {"name": "p", "readme": "some words"})
+    assert all(len(s.text) <= 3 for s in plan.surfaces if s.kind == "readme_chunk")
+    assert "token_model" not in strategy_to_spec(Package())["params"]
+
+
+def test_what_is_not_found_is_a_key_error_too():
+    with pytest.raises(KeyError, match="no corpus 'nowhere'") as found:
+        ir.open_corpus("nowhere")
+    assert str(found.value) == found.value.message
+
+
+def test_an_index_of_documents_tells_what_it_counts():
+    index = inmemory.build_index(["pdf form pdf", "the csv files"])
+    assert [document.text for document in index.docs] == ["pdf form pdf", "the csv files"]
+    assert index.tf == ({"pdf": 2, "form": 1}, {"csv": 1, "files": 1})
+    assert index.df == {"pdf": 1, "form": 1, "csv": 1, "files": 1}
+    assert (index.dl, index.avgdl, index.n) == ((3, 2), 2.5, 2)
+    assert inmemory.build_index([]).avgdl == 0
+
+
+def test_cases_need_a_model_and_the_error_says_how_to_give_one(corpus):
+    for make in (ir.eval_gen.generate_cases, ir.eval_gen.build_eval_set):
+        with pytest.raises(ValueError, match="no model is named") as found:
+            make(corpus)
+        assert "ask=" in found.value.hint
+
+
+def test_a_sweep_takes_the_reference_s_names_of_measures(corpus):
+    cases = [ev.Case(ASKED, ("deploy-app",))]
+    sweep = ir.eval.sweep_selector(corpus, cases, objective="selection_f1")
+    assert sweep.best("selection_precision").report.precision is not None
+    assert sweep.objective == "f1"
+    assert sweep.frontier("selection_recall", "selection_precision")
+    with pytest.raises(ValueError, match="selection_beauty"):
+        sweep.best("selection_beauty")
+
+
+def test_a_retriever_may_be_an_object_that_retrieves_and_an_asynchronous_stage_is_refused():
+    class Retriever:
+        def retrieve(self, query, top_k):
+            return [query] * top_k
+
+    class Later:
+        async def __call__(self, query, chunks):
+            return True
+
+    async def later(query, top_k):
+        return []
+
+    class LaterSearch:
+        async def search(self, query, top_k):
+            return []
+
+    def first(chunks, query, selected_chunk_limit):
+        return chunks[:1]
+
+    found = ir.AgenticRetrieval(Retriever(), first, lambda query, chunks: True).run("deploy")
+    assert found["selected_chunks"] == found.selected_chunks == ("deploy",)
+    with pytest.raises(KeyError):
+        found["nothing"]
+    for retriever, evaluator in (
+        (later, lambda query, chunks: True),
+        (LaterSearch(), lambda query, chunks: True),
+        (Retriever(), Later()),
+    ):
+        with pytest.raises(TypeError, match=r"is asynchronous.*asyncio\.run"):
+            ir.AgenticRetrieval(retriever, first, evaluator)

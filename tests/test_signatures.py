@@ -22,6 +22,7 @@ EXEMPT = {
     "irdaemon.library.models.make_llm_synthesizer": "ir.make_llm_synthesizer",
     "irdaemon.library.models.with_synopsis": "ir.with_synopsis",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
+    "irdaemon.strategy.package.Package.__init__": "ir.Package, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
     "irdaemon.library.case_generation.build_eval_set": "ir.eval_gen.build_eval_set",
     "irdaemon.library.case_generation.generate_cases": "ir.eval_gen.generate_cases",

@@ -42,10 +42,11 @@ class QueryError(IRError, ValueError):
     code = "query"
 
 
-class NotFound(IRError):
+class NotFound(IRError, KeyError):
     """The named corpus or artifact does not exist."""
 
     code = "not_found"
+    __str__ = Exception.__str__  # a KeyError's is quoted
 
 
 class Denied(IRError):

@@ -165,6 +165,11 @@ class Hit(Plain):
     hidden: tuple[str, ...] = ()
     related: tuple[RelatedItem, ...] | None = None
 
+    @property
+    def body(self) -> str | None:
+        """Return the text that was disclosed with it; None where none was."""
+        return self.disclosure.body if self.disclosure else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, without disclosure and related where there is none."""
         plain = plain_fields(self)

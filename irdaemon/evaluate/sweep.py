@@ -82,16 +82,14 @@ class Sweep:
         Ties go to fewer items, smaller max_k, larger rel. Raises QueryError for an empty sweep or
         an unknown measure.
         """
-        measure = measure or self.objective
-        _check_objective(measure)
+        measure = _objective(measure or self.objective)
         if not self.cells:
             raise QueryError("the sweep is empty", "give at least one value of each kind")
         return min(self.cells, key=lambda cell: _worse(cell, measure))
 
     def frontier(self, x: str = "recall", y: str = "precision") -> list[Cell]:
         """Return the cells that no other beats in both measures, by rising `x`."""
-        for measure in (x, y):
-            _check_objective(measure)
+        x, y = _objective(x), _objective(y)
         scored = [(c, c.report.value(x), c.report.value(y)) for c in self.cells]
         points = [(c, a, b) for c, a, b in scored if a is not None and b is not None]
         kept = [
@@ -148,16 +146,19 @@ def sweep_selector(
 
     Raises QueryError for an impossible value or an unknown objective.
     """
-    _check_objective(objective)
+    objective = _objective(objective)
     specs = Grid(tuple(max_k), tuple(rel), tuple(min_score)).specs
     cells = (Cell(spec, selection_means(_reselected(runs, spec))) for spec in specs)
     return Sweep(tuple(cells), objective, drift_of(runs))
 
 
-def _check_objective(measure: str) -> None:
-    if measure not in SELECTION_MEASURES:
+def _objective(measure: str) -> str:
+    """Return a measure's name, `selection_` before it left out, as a sweep is of nothing else."""
+    name = measure.removeprefix("selection_")
+    if name not in SELECTION_MEASURES:
         known = ", ".join(SELECTION_MEASURES)
         raise QueryError(f"no measure {measure!r} in a sweep", f"measures: {known}")
+    return name
 
 
 def _reselected(runs: Sequence[Run], spec: SelectSpec) -> list[Run]:

@@ -51,6 +51,12 @@ class RetrievalResult(Plain):
         """Return whether the evaluator accepted what is returned."""
         return self.reason == SUFFICIENT
 
+    def __getitem__(self, name: str) -> Any:
+        """Return a field by its name. Raises KeyError for another."""
+        if name not in self.__slots__:
+            raise KeyError(name)
+        return getattr(self, name)
+
 
 @dataclass(frozen=True, slots=True)
 class AgenticRetrieval:
@@ -60,8 +66,8 @@ class AgenticRetrieval:
     which return chunks, and `evaluator(query, chunks)`, which returns a bool or a mapping with
     `is_sufficient`; an `evidence` in it, a number, is what rounds are compared by, else the sum of
     the chunks' scores. In place of each a corpus may be given, for the retriever any object with
-    `search`. `reformulate(query, evaluation)` returns what the next round retrieves with. An object
-    keeps nothing of a run: several may be under way at once.
+    `search` or `retrieve`. `reformulate(query, evaluation)` returns what the next round retrieves
+    with. An object keeps nothing of a run: several may be under way at once.
 
     Raises QueryError (a ValueError) naming a wrong number or policy, TypeError for a wrong stage.
     """

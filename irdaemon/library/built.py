@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -149,8 +150,9 @@ def build(
     its handle. `edge_extractor` is a function (id, filter fields) -> {type: targets} that finds the
     links of every artifact, also of those that did not change; nothing is embedded for it.
 
-    Raises Unavailable where the source cannot be read and nothing is held of it; otherwise what
-    could not be read is part of the handle's report.
+    Raises Unavailable where the source cannot be read, or a strategy fails, and nothing is held of
+    it; otherwise what could not be read is part of the handle's report, and what could not be
+    indexed is warned of.
     """
     if not NAME.match(source.name):
         raise QueryError(f"{source.name!r} is no name for a corpus", "use letters, digits, - _ .")
@@ -171,13 +173,17 @@ def build(
     engine = Engine(Ledger(path), [corpus], options)
     spec = CorpusSpec.of(source, named, bool(options.embedders))
     engine.ledger.corpora.keep_spec(source.name, spec.to_dict())
+    before = engine.snapshot.corpora[source.name].rows.n_artifacts
     number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
     engine.drain()
     done, problems = engine.progress(number), _problems(engine, source.name)
-    held = engine.snapshot.corpora[source.name].rows.n_artifacts
-    if done.state == "failed" or (problems and not held):
+    held, failed = engine.snapshot.corpora[source.name].rows.n_artifacts, _failed(engine)
+    if done.state == "failed" or ((problems or (failed and not before)) and not held):
         engine.ledger.close()
-        raise Unavailable(f"corpus {source.name!r} could not be built: {problems or done.report}")
+        why = problems or failed or done.report
+        raise Unavailable(f"corpus {source.name!r} could not be built: {why}")
+    if failed:
+        warnings.warn(f"corpus {source.name!r}: {failed}", stacklevel=2)
     report = f"{done.report}; not read: {problems}" if problems else done.report
     again = partial(build, source, store=store, embedder=embedder, edge_extractor=edge_extractor)
     return _known(Built(source.name, engine, report, ledger, again))
@@ -203,6 +209,13 @@ def _problems(engine: Engine, name: str) -> str:
     shown = [f"{problem.path}: {problem.reason}" for problem in problems[:_PROBLEMS_SHOWN]]
     more = len(problems) - len(shown)
     return "; ".join([*shown, *([f"and {more} more"] if more else [])])
+
+
+def _failed(engine: Engine) -> str:
+    """Return how many entries could not be indexed and why the first could not; "" for none."""
+    failures = engine.ledger.failures.all()
+    first = f"{failures[0].path}: {failures[0].reason}" if failures else ""
+    return f"{len(failures)} could not be indexed, the first {first}" if failures else ""
 
 
 def open_corpus(name: str, *, store: str | None = None, embedder: object | None = None) -> Built:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irclient.errors import QueryError
 from irdaemon.evaluate import Case, corpus_signature, generate
 from irdaemon.evaluate.asking import ask_endpoint
 from irdaemon.evaluate.generate import (
@@ -31,7 +32,7 @@ def generate_cases(
     source_or_corpus: Itemised | str,
     k: int = QUERIES_EACH,
     *,
-    ask: Ask | str,
+    ask: Ask | str | None = None,
     mask_names: bool = True,
     max_artifacts: int | None = None,
     corpus_name: str = "",
@@ -41,6 +42,7 @@ def generate_cases(
     `ask` takes a prompt and returns text, or is the `URL#MODEL` of an OpenAI-compatible endpoint,
     to which the text of the artifacts is then sent. With `max_artifacts` the first by id. What was
     left out is warned of: artifacts with too little text, and those for which the model failed.
+    Raises QueryError without `ask`.
     """
     made = CaseMaking(mask_names, max_artifacts, corpus_name)
     return generate.generate_cases(_items(source_or_corpus), _asking(ask), k, made)
@@ -50,7 +52,7 @@ def build_eval_set(
     source_or_corpus: Itemised | str,
     k: int = QUERIES_EACH,
     *,
-    ask: Ask | str,
+    ask: Ask | str | None = None,
     abstention_share: float = ABSTENTION_SHARE,
     mask_names: bool = True,
     max_artifacts: int | None = None,
@@ -66,5 +68,11 @@ def _items(given: Itemised | str) -> Itemised:
     return open_corpus(given) if isinstance(given, str) else given
 
 
-def _asking(ask: Ask | str) -> Ask:
+def _asking(ask: Ask | str | None) -> Ask:
+    if ask is None:
+        raise QueryError(
+            "no model is named that writes the cases",
+            'give ask=, a function from a prompt to text, or "http://HOST/v1#MODEL", to which the'
+            " text of the artifacts is then sent",
+        )
     return ask_endpoint(ask) if isinstance(ask, str) else ask

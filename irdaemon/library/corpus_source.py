@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
 from irdaemon.source.records import Fetcher
 from irdaemon.source.tool import as_definition, is_tool
-from irdaemon.strategy import IndexingStrategy, Skill, WholeText, strategy_from_spec
+from irdaemon.strategy import ClaudeTurn, IndexingStrategy, Skill, WholeText, strategy_from_spec
 from irdaemon.types import Root, SourceError
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -45,6 +46,8 @@ def _from_roots(kind: str, doc: str) -> FromRoots:
         strategy: IndexingStrategy | None = None,
         options: Mapping[str, object] | None = None,
     ) -> CorpusSource:
+        if not roots and kind == "reports":
+            roots = [each.path for each in known_roots("packages") if each.scope == "project"]
         if not roots and kind not in KNOWN_KINDS:
             raise QueryError(f"{kind} have no usual place", "say which roots to search")
         return _of_kind(kind, roots, name or kind, strategy, options)
@@ -126,9 +129,30 @@ class CorpusSource:
     from_md_reports: ClassVar[FromRoots] = staticmethod(
         _from_roots(
             "reports",
-            "Take the Markdown reports of the projects under `roots` (`*/*/docs` and the like).",
+            "Take the Markdown reports of the projects under `roots` (`*/*/docs` and the like), by"
+            " default where packages of projects are looked for (`~/code` ...).",
         )
     )
+
+    @classmethod
+    def from_claude_sessions(
+        cls,
+        *,
+        name: str = "sessions",
+        since: float | None = 90,
+        root: str | os.PathLike[str] | None = None,
+        include_full: bool = False,
+        strategy: IndexingStrategy | None = None,
+    ) -> CorpusSource:
+        """Take the turns of Claude Code, of the last `since` days; None: of all.
+
+        `root` is by default `~/.claude/projects`. What was said in one project is found by a filter
+        on `project` or `cwd`.
+        """
+        options = {"since_days": math.ceil(since)} if since else {}
+        turns = strategy or ClaudeTurn(include_full=include_full)
+        roots = root or os.path.expanduser("~/.claude/projects")
+        return cls.from_sessions(roots, name=name, strategy=turns, options=options)
 
     @classmethod
     def from_mapping(

@@ -8,7 +8,7 @@ caller's thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
@@ -30,6 +30,33 @@ from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
 
 UNREADABLE = "pointer_unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryResult(Selection):
+    """An answer that tells how it was asked for, and in plain data says of its items more by name.
+
+    Each has `level`, `body` (None where none was asked for), `metadata` and `source`: its fields
+    and its corpus.
+    """
+
+    strategy: str = ""
+    disclose_level: str = "metadata"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        plain = Selection.to_dict(self)
+        plain["results"] = [
+            {
+                **item,
+                "level": self.disclose_level,
+                "body": hit.body,
+                "metadata": item["fields"],
+                "source": item["corpus"],
+            }
+            for hit, item in zip(self.results, plain["results"], strict=True)
+        ]
+        return plain
 
 
 Corpora = Built | str | Sequence[Built | str]
@@ -111,7 +138,7 @@ def select(
     """Commit to few of the hits, or to none; a callable strategy takes hits and returns some."""
     spec, custom = _spec(strategy, max_k, rel, gap_ratio, min_score)
     selection.check_spec(spec, custom)
-    return selection.select(hits, spec, custom)
+    return replace(selection.select(hits, spec, custom), candidates=tuple(hits))
 
 
 def discover(
@@ -144,7 +171,7 @@ def discover(
     bm25: Mapping[str, float] | None = None,
     related: bool = False,
     formulate: Formulator | None = None,
-) -> Selection:
+) -> DiscoveryResult:
     """Search, select and disclose: few hits, or none with a typed reason.
 
     A list of corpora is asked as one: each is compared with its own floor, then those above it are
@@ -174,7 +201,10 @@ def discover(
     choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
-    return _asked(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)
+    found = _asked(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)
+    told = {each.name: getattr(found, each.name) for each in fields(found)}
+    named = spec.strategy if custom is None else "custom"
+    return DiscoveryResult(**told, strategy=named, disclose_level=disclose_level)
 
 
 def disclose(

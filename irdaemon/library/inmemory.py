@@ -14,6 +14,7 @@ which analyses words otherwise (`irdaemon.text`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -54,15 +55,42 @@ class Document:
 class DocumentIndex:
     """Documents and what BM25 counts in them. It never changes; any thread may search it.
 
-    `vocabulary` numbers the words that occur. `bm25` is None where none does.
+    `vocabulary` numbers the words that occur. `bm25` is None where none does. `tf` counts the words
+    of each document.
     """
 
     documents: tuple[Document, ...]
     vocabulary: Mapping[str, int]
     bm25: bm25s.BM25 | None
+    tf: tuple[Mapping[str, int], ...] = ()
 
     def __len__(self) -> int:
         return len(self.documents)
+
+    @property
+    def docs(self) -> tuple[Document, ...]:
+        """Return the documents."""
+        return self.documents
+
+    @property
+    def n(self) -> int:
+        """Return how many documents there are."""
+        return len(self.documents)
+
+    @property
+    def df(self) -> dict[str, int]:
+        """Return how many documents hold each word."""
+        return dict(Counter(word for counts in self.tf for word in counts))
+
+    @property
+    def dl(self) -> tuple[int, ...]:
+        """Return how many words that count each document has."""
+        return tuple(sum(counts.values()) for counts in self.tf)
+
+    @property
+    def avgdl(self) -> float:
+        """Return how many words a document has in the mean; 0 without documents."""
+        return sum(self.dl) / max(self.n, 1)
 
 
 def tokenize(text: str) -> list[str]:
@@ -118,7 +146,8 @@ def build_index(docs: Iterable[object]) -> DocumentIndex:
     words = [tokenize(each.text) for each in documents]
     vocabulary: dict[str, int] = {}
     ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in each] for each in words]
-    return DocumentIndex(documents, vocabulary, _bm25(ids, vocabulary) if vocabulary else None)
+    bm25 = _bm25(ids, vocabulary) if vocabulary else None
+    return DocumentIndex(documents, vocabulary, bm25, tuple(map(Counter, words)))
 
 
 def _bm25(ids: list[list[int]], vocabulary: Mapping[str, int]) -> bm25s.BM25:

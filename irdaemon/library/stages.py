@@ -25,7 +25,7 @@ _REFORMULATE = ("query", "evaluation")
 
 
 def retriever_of(given: Any) -> Stage:
-    """Return (query, top_k) -> chunks of a corpus, an object with `search`, or a callable.
+    """Return (query, top_k) -> chunks of a corpus, a callable, or what has `search` or `retrieve`.
 
     Raises TypeError for anything else, as the other functions here do.
     """
@@ -34,6 +34,9 @@ def retriever_of(given: Any) -> Stage:
     search = getattr(given, "search", None)
     if callable(search) and not isinstance(given, type):
         return _searching(search)
+    retrieve = getattr(given, "retrieve", None)
+    if callable(retrieve) and not isinstance(given, type):
+        given = retrieve
     return _unwrapping(_named("retriever", given, _RETRIEVE))
 
 
@@ -73,6 +76,8 @@ def _ranked(query: str, top_k: int) -> Query:
 def _searching(search: Stage) -> Stage:
     """Return a `search` as a retriever: one of a text and a number, or of a Query."""
     signature = inspect.signature(search)
+    if inspect.iscoroutinefunction(search):
+        return _named("retriever's search", search, ())
     if _binds(signature, "", k=1):
         return _unwrapping(lambda query, top_k: search(query, k=top_k))
     if _binds(signature, "", 1) or _binds(signature, query="", top_k=1):
@@ -85,8 +90,13 @@ def _searching(search: Stage) -> Stage:
 def _named(part: str, given: Any, names: Sequence[str]) -> Stage:
     """Return a callable as one that takes its arguments by position, in the order of `names`."""
     if not callable(given) or isinstance(given, type):
-        also = " or an object with `search`" if part == "retriever" else ""
+        also = " or an object with `search` or `retrieve`" if part == "retriever" else ""
         raise TypeError(f"the {part} must be a callable, a corpus{also}, not {given!r:.80}")
+    if any(map(inspect.iscoroutinefunction, (given, given.__call__))):
+        raise TypeError(
+            f"the {part} is asynchronous, and the loop is not: give a function that awaits it, such"
+            " as lambda *values: asyncio.run(stage(*values))"
+        )
     try:
         signature = inspect.signature(given)
     except ValueError:  # a builtin tells nothing of its arguments

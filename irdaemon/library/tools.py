@@ -8,6 +8,7 @@ from typing import Any
 
 from irdaemon.library.functions import Corpora, discover
 from irdaemon.library.reranking import ScoreTexts, TextOfHit
+from irdaemon.types import Selection
 
 _NO_NAME = re.compile(r"\W+")
 
@@ -26,7 +27,7 @@ def search(
     found = discover(
         corpus, query, k=k, mode=mode, filter=filter, rerank=rerank, rerank_text=rerank_text
     )
-    return found.to_dict()
+    return Selection.to_dict(found)  # without what its items say twice: a model reads it
 
 
 search_tool = search

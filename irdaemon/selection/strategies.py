@@ -50,12 +50,18 @@ class ReasonedSelector(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was committed, and why it stopped there."""
+    """What was committed, and why it stopped there; `candidates` are what it was chosen from."""
 
     hits: tuple[Hit, ...]
     abstained: bool
     reason: str
     signals: dict[str, Any]
+    candidates: tuple[Hit, ...] = ()
+
+    @property
+    def selected(self) -> tuple[Hit, ...]:
+        """Return the hits that were committed to."""
+        return self.hits
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -85,6 +85,14 @@ def count_words(text: str) -> int:
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
+def counting(token_model: str | None) -> Callable[[str], int]:
+    """Return what counts the tokens of a text: "module:attr" of a function, else `count_words`."""
+    if not token_model:
+        return count_words
+    counted: Callable[[str], int] = load("token model", token_model, {})
+    return counted
+
+
 class Chunked:
     """Make one surface per chunk of the text; of a text in pages none reaches over two.
 
@@ -137,8 +145,7 @@ class Chunked:
         chunks = chunk_text(text, self.chunk_size, self.overlap)
         if self.max_tokens is None:
             return chunks
-        count = load("token model", self.token_model, {}) if self.token_model else count_words
-        return bounded(chunks, self.max_tokens, count)
+        return bounded(chunks, self.max_tokens, counting(self.token_model))
 
     def _surfaces(
         self, artifact_id: str, chunks: list[tuple[dict[str, Any], str]]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from irdaemon.strategy.chunked import bounded, chunk_text, count_words
+from irdaemon.strategy.chunked import bounded, chunk_text, counting
 from irdaemon.types import IndexPlan, Surface
 
 _END_OF_NAME = re.compile(r"[<>=!~;@\[ (]")
@@ -35,11 +35,12 @@ class Package:
 
     The description comes first, so README chunk j has `surface_index` j + 1 while its own
     `chunk_index` is j; empty surfaces are dropped, so that offset is not to be relied on. The deps
-    surface comes last and moves nothing.
+    surface comes last and moves nothing. Sizes are as of `Chunked`.
     """
 
     named: ClassVar[bool] = True
     synopsis_fields: ClassVar[tuple[str, ...]] = ("name", "description", "readme")
+    token_model: str | None = None
 
     def __init__(
         self,
@@ -48,12 +49,15 @@ class Package:
         embed_deps: bool = False,
         deps_template: Callable[[list[str]], str] | None = None,
         max_tokens: int | None = None,
+        token_model: str | None = None,
     ):
         self.chunk_size = chunk_size
         self.overlap = overlap
         self.embed_deps = embed_deps
         self.deps_template = deps_template
         self.max_tokens = max_tokens
+        if token_model is not None:  # so that the recipe of others stays what it was
+            self.token_model = token_model
 
     def decompose(
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None
@@ -82,7 +86,7 @@ class Package:
     def _readme(self, artifact_id: str, readme: str) -> list[Surface]:
         chunks = chunk_text(readme, self.chunk_size, self.overlap)
         if self.max_tokens is not None:
-            chunks = bounded(chunks, self.max_tokens, count_words)
+            chunks = bounded(chunks, self.max_tokens, counting(self.token_model))
         return [
             Surface(
                 artifact_id,

@@ -11,8 +11,9 @@ from irdaemon.types import IndexPlan, Surface
 def text_of(raw: Any, text_key: str | None = None) -> str:
     """Return the text of a raw artifact.
 
-    A string is itself; a mapping gives `text_key`, else "text", else all its string values, one a
-    line; anything else its `str`. None, also as the named part, has no text.
+    A string is itself; a mapping gives `text_key` and nothing else where that is named, "" where
+    it lacks it; else "text", else all its string values, one a line; anything else its `str`. None,
+    also as the named part, has no text.
     """
     if isinstance(raw, str):
         return raw
@@ -20,9 +21,9 @@ def text_of(raw: Any, text_key: str | None = None) -> str:
         return ""
     if not isinstance(raw, Mapping):
         return str(raw)
-    for key in (text_key, "text"):
-        if key is not None and key in raw:
-            return "" if raw[key] is None else str(raw[key])
+    if text_key is not None or "text" in raw:
+        part = raw.get("text" if text_key is None else text_key)
+        return "" if part is None else str(part)
     return "\n".join(value for value in raw.values() if isinstance(value, str))
 
 

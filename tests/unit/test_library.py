@@ -309,7 +309,8 @@ def test_a_document_that_became_binary_is_forgotten_and_listed_as_a_failure(tmp_
 
     assert build().holds("a.md")
     (tmp_path / "a.md").write_bytes(b"%PDF-1.4\n1 0 obj\n(invoice zebra) Tj\n")
-    built = build()
+    with pytest.warns(UserWarning, match="1 could not be indexed, the first .*a.md: .*a PDF"):
+        built = build()
     assert not built.holds("a.md")
     assert ["a PDF document" in each["reason"] for each in built.engine.failures()] == [True]
     built.close()
