@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from irdaemon.library.docs_tool import DocsTool, docs_tool
     from irdaemon.library.floors import calibrate
     from irdaemon.library.functions import (
+        DiscoveryResult,
         as_retriever,
         coverage,
         disclose,
@@ -88,6 +89,7 @@ _HOMES = {
     "irdaemon.library.built": ("Built", "build", "open_corpus"),
     "irdaemon.library.corpus_source": ("CorpusSource",),
     "irdaemon.library.functions": (
+        "DiscoveryResult",
         "as_retriever",
         "coverage",
         "disclose",
@@ -163,6 +165,7 @@ __all__ = [
     "CorpusGraph",
     "CorpusSource",
     "Disclosure",
+    "DiscoveryResult",
     "DocsTool",
     "EdgeExtractor",
     "Embedder",

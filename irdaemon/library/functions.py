@@ -170,6 +170,7 @@ def discover(
     fetch_k: int | None = None,
     bm25: Mapping[str, float] | None = None,
     related: bool = False,
+    dep_boost: ScoreBoost | None = None,
     formulate: Formulator | None = None,
 ) -> DiscoveryResult:
     """Search, select and disclose: few hits, or none with a typed reason.
@@ -198,7 +199,7 @@ def discover(
         rerank=rerank is not None,
         related=related,
     )
-    choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors)
+    choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors, dep_boost)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
     found = _asked(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)

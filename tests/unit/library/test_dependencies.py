@@ -221,3 +221,10 @@ def test_a_boost_is_added_to_the_score_of_every_surface_of_an_artifact(mode):
     for (id, index), score in plain.items():
         extra = 1.0 if id in ("allude", "unbox") else 0.0
         assert boosted[id, index] == pytest.approx(score + extra, abs=1e-3)
+
+
+def test_what_is_lifted_is_committed_to_first(corpus):
+    chosen = {"strategy": "top_k", "min_score": None, "max_k": 2}
+    boost = ir.dependency_evidence_boost({"flour"}, weight=100.0)
+    assert ir.discover(corpus, QUERY, **chosen).results[0].name == "au"
+    assert ir.discover(corpus, QUERY, dep_boost=boost, **chosen).results[0].name == "cooking"
