@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from irclient.errors import QueryError
+from irclient.types import MODES
 from irdaemon import evaluate
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.merge import Choosing
@@ -52,7 +53,6 @@ from irdaemon.evaluate import (
     runs_of,
     save_cases,
     save_graded_cases,
-    validate_cases,
     write_qrels,
     write_run,
 )
@@ -221,7 +221,21 @@ def calibrate_min_score(
 def load_calibration(corpus: Built | str, mode: str = "hybrid") -> Floor | None:
     """Return the floor that is kept of a corpus for a mode; None for none."""
     built = open_corpus(corpus) if isinstance(corpus, str) else corpus
-    return built.engine.ledger.corpora.floors_of(built.name).get(mode)
+    floors = built.engine.ledger.corpora.floors_of(built.name)
+    if mode not in (*MODES, *floors):
+        raise QueryError(f"unknown mode {mode!r}", f"modes: {', '.join(MODES)}")
+    return floors.get(mode)
+
+
+def validate_cases(
+    cases: Sequence[Case], corpus: Built | str | Iterable[str]
+) -> dict[int, list[str]]:
+    """Return, by the number of the case, gold that is no artifact's of a corpus, or no given id."""
+    if not isinstance(corpus, (Built, str)):
+        return evaluate.validate_cases(cases, corpus)
+    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    held = Catalogue.of([built.engine.snapshot.corpora[built.name]])
+    return evaluate.validate_cases([held.resolved(each) for each in cases], held.ids)
 
 
 def distractor_robustness_curve(
@@ -305,6 +319,12 @@ def _runs(
     """Return the runs that are given, or ask a corpus every case."""
     if cases is None:
         if isinstance(corpus, (list, tuple)) and all(isinstance(each, Run) for each in corpus):
+            if (template.mode, template.select, custom) != ("hybrid", SelectSpec(), None):
+                raise QueryError(
+                    "runs were asked already: mode, strategy, max_k, rel and min_score say nothing"
+                    " of them",
+                    "ask anew with answered(corpus, cases, Query(...)), or give corpus and cases",
+                )
             return corpus
         raise QueryError("cases are missing", "give a corpus and cases, or a list of runs alone")
     return _asked(corpus, cases, template, custom=custom)

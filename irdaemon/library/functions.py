@@ -20,7 +20,7 @@ from irdaemon.library.bound_search import BoundSearch, BoundSearches, kinds_of, 
 from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
-from irdaemon.library.tuning import tuned
+from irdaemon.library.tuning import check_used, tuned
 from irdaemon.retrieve import RRF_K, UNTUNED
 from irdaemon.retrieve.boost import ScoreBoost
 from irdaemon.retrieve.formulate import Formulator
@@ -121,6 +121,7 @@ def search(
     )
     choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k, boost=dep_boost)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
+    check_used(tuning, fusion)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
     several = _asked(corpus, choosing, tuning, reranking)
     return several.search(asked, choosing, formulate).results
@@ -201,6 +202,7 @@ def discover(
     )
     choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors, dep_boost)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
+    check_used(tuning, fusion)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
     found = _asked(corpus, choosing, tuning, reranking).discover(asked, choosing, formulate)
     told = {each.name: getattr(found, each.name) for each in fields(found)}

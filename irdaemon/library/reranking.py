@@ -82,6 +82,11 @@ class Reranking:
                 f"unknown rerank_text {self.text!r:.60}{near}",
                 f"texts: {', '.join(RERANK_TEXTS)}, or a function (corpus, hit) -> text",
             )
+        if self.rerank is None and (self.text, self.chars) != ("surface", RERANK_CHARS):
+            raise QueryError(
+                "rerank_text and rerank_max_chars say what is reranked, and nothing is",
+                "give rerank=, a function or a model's name",
+            )
         if isinstance(self.chars, bool) or not isinstance(self.chars, int) or self.chars < 1:
             raise QueryError(
                 f"rerank_max_chars must be a whole number from 1 up, not {self.chars!r:.60}"

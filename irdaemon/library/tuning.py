@@ -13,6 +13,8 @@ from irdaemon.types import Tuning
 
 MOST_FETCHED = 10_000
 _OKAPI = ("k1", "b")
+# The fusions that a number counts in.
+_FUSIONS = {"alpha": ("alpha", "alpha+mmr"), "mmr_lambda": ("mmr", "alpha+mmr"), "rrf_k": ("rrf",)}
 
 
 def tuned(
@@ -30,6 +32,16 @@ def tuned(
     _check_fetch(fetch_k)
     k1, b = _okapi({} if bm25 is None else bm25)
     return Tuning(alpha=alpha, mmr_lambda=mmr_lambda, rrf_k=rrf_k, k1=k1, b=b, fetch_k=fetch_k)
+
+
+def check_used(tuning: Tuning, fusion: str) -> None:
+    """Raise QueryError for a number that a fusion would not look at."""
+    for name, fusions in _FUSIONS.items():
+        if fusion not in fusions and getattr(tuning, name) != getattr(UNTUNED, name):
+            raise QueryError(
+                f"{name} says nothing of the fusion {fusion!r}",
+                f"it is of {' and '.join(fusions)}: add fusion={fusions[0]!r}",
+            )
 
 
 def _okapi(given: Any) -> tuple[float, float]:

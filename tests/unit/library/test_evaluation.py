@@ -55,8 +55,34 @@ def test_a_ranking_is_measured_by_handle_by_name_in_a_list_and_by_runs(docs):
     found = ev.evaluate_discovery(docs, INSIDE, mode="dense", primary_k=1)
     assert (found.n_gold, found.primary, found.outcomes) == (4, 1.0, {"hit_rank_1": 4})
     runs = ev.answered(docs, INSIDE, Query("", mode="dense"))
-    for given in (("docs", INSIDE), ([docs], INSIDE), (Counting(docs), INSIDE), (runs,)):
+    for given in (("docs", INSIDE), ([docs], INSIDE), (Counting(docs), INSIDE)):
         assert ev.evaluate_discovery(*given, mode="dense", primary_k=1) == found
+    assert ev.evaluate_discovery(runs, primary_k=1) == found
+
+
+def test_what_shapes_an_answer_is_refused_of_runs_that_were_asked_before(docs):
+    runs = ev.answered(docs, INSIDE, Query(""))
+    for wrong in (
+        lambda: ev.evaluate_discovery(runs, mode="dense"),
+        lambda: ev.evaluate_selection(runs, max_k=1),
+        lambda: ev.evaluate_selection(runs, strategy=lambda hits: hits[:1]),
+        lambda: ev.sweep_selector(runs, mode="lexical"),
+    ):
+        with pytest.raises(QueryError, match="asked already"):
+            wrong()
+
+
+def test_cases_are_checked_against_a_corpus_or_the_ids_that_there_are(placed):
+    cases = [NAMED[0], ev.Case("perl", ("the Perl guide",))]
+    assert ev.validate_cases(cases, placed) == {1: ["the Perl guide"]}
+    assert ev.validate_cases(cases, "placed") == {1: ["the Perl guide"]}
+    assert ev.validate_cases(cases, ["the Perl guide"]) == {0: ["the python guide"]}
+
+
+def test_floors_are_kept_of_the_modes_there_are(placed):
+    assert ev.load_calibration(placed, "dense") is None
+    with pytest.raises(QueryError, match="unknown mode 'hybird'"):
+        ev.load_calibration(placed, "hybird")
 
 
 # Ids as sources make them, and the names by which people write gold.

@@ -149,3 +149,22 @@ def test_numbers_of_numpy_are_numbers(notes):
 def test_how_much_is_fetched_is_a_whole_number(tools, wrong):
     with pytest.raises(QueryError, match="fetch_k must be a whole number from 1 to 10,000"):
         ir.search(tools, TEXT, fetch_k=wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"alpha": 0.1}, "alpha"),
+        ({"fusion": "blend", "alpha": 0.5}, "alpha"),
+        ({"fusion": "alpha", "mmr_lambda": 0.5}, "mmr_lambda"),
+        ({"rrf_k": 10}, "rrf_k"),
+        ({"rerank_text": "artifact"}, "rerank_text"),
+        ({"rerank_max_chars": 10}, "rerank_max_chars"),
+    ],
+)
+def test_a_number_that_nothing_would_look_at_is_refused(given, name):
+    source = ir.CorpusSource.from_mapping({"a": "fill a pdf form"}, name="unused")
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    for ask in (ir.search, ir.discover):
+        with pytest.raises(QueryError, match=name):
+            ask(corpus, "pdf", **given)
