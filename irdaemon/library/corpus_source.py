@@ -203,12 +203,16 @@ class CorpusSource:
         *,
         name: str = "tools",
         strategy: IndexingStrategy | None = None,
+        metadata_of: MetadataOf | None = None,
     ) -> CorpusSource:
         """Take tools as MCP's tools/list gives them, or the JSON files that hold such lists.
 
         Tools are definitions, each a mapping with a name, or a mapping of names to definitions. A
         definition may be an object with such attributes, and all of them a function's answer.
         """
+        if metadata_of is not None:
+            plain = cls.from_mcp_tools(tools, name=name, strategy=strategy)
+            return replace(plain, metadata_of=metadata_of)
         if callable(tools):
             return cls.from_mcp_tools(list(tools()), name=name, strategy=strategy)
         if isinstance(tools, (str, os.PathLike)):

@@ -360,3 +360,21 @@ def test_coverage_of_a_corpus_names_what_came_since_it_was_built(tmp_path):
     found = ir.coverage("covered")
     assert (found.indexed, found.missing_paths) == (1, [str(tmp_path / "b.md")])
     assert ir.coverage(notes.rebuild()).missing == 0
+
+
+def test_both_legs_together_bring_up_what_vectors_alone_miss():
+    docs = {
+        "svc": "zqxv is a service that runs by night on the old machines below the stairs",
+        "pay": "payments",
+        "bill": "payments by hand",
+        "bake": "bread in the oven",
+    }
+    source = ir.CorpusSource.from_mapping(docs, name="legs")
+    corpus = ir.build(source, store=":memory:", embedder="hashing")
+    query = "zqxv payments"
+    places = {
+        mode: [hit.artifact_id for hit in ir.search(corpus, query, mode=mode)].index("svc")
+        for mode in ("dense", "hybrid")
+    }
+    corpus.close()
+    assert places["hybrid"] < places["dense"]

@@ -15,12 +15,15 @@ from irdaemon.serve.sockets import AlreadyRunning, clear_socket
 
 def test_a_lock_names_its_holder_and_keeps_a_second_one_out(tmp_path):
     path = str(tmp_path / "own" / "lock")
-    Lock.take(path)
+    lock = Lock.take(path)
     assert holder(path) == os.getpid()
     code = f"from irdaemon.daemon.lock import Lock; Lock.take({path!r})"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert f"already running (pid {os.getpid()})" in second.stderr
+    lock.release()
+    assert holder(path) is None
+    assert taken_elsewhere(path).returncode == 0
 
 
 def test_a_lock_file_left_behind_holds_nothing(tmp_path):

@@ -146,8 +146,8 @@ def test_a_tool_of_a_function_may_lack_a_description_and_its_corpus_has_the_name
 
 
 def test_tools_take_further_fields_by_a_function():
-    source = replace(
-        ir.CorpusSource.from_mcp_tools(TOOLS), metadata_of=lambda id, raw: {"server": f"for {id}"}
+    source = ir.CorpusSource.from_mcp_tools(
+        TOOLS, metadata_of=lambda id, raw: {"server": f"for {id}"}
     )
     corpus = ir.build(source, store=":memory:", embedder="hashing")
     (hit,) = ir.search(corpus, "send a mail", filter={"server": "for send_mail"})

@@ -270,6 +270,7 @@ def test_a_floor_of_one_corpus_is_no_reason_where_a_filter_left_nothing_of_the_o
     assert answer.abstained
     assert per_source["skills"]["above_floor"] is False
     assert per_source["packages"]["n_candidates"] == 0
+    assert answer.reason == "filtered_out"
 
 
 @pytest.mark.parametrize("name", ["", "   "])

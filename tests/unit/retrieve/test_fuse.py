@@ -111,8 +111,9 @@ def test_an_unknown_fusion_is_refused_with_the_nearest_and_so_is_a_weight_that_i
     engine = engine_of(TOOLS)
     with pytest.raises(QueryError, match="did you mean 'rrf'"):
         engine.search(Query("pdf", fusion="rff"))
-    with pytest.raises(QueryError, match="weight of 'chunk'"):
-        engine.search(Query("pdf", weights={"chunk": -1}))
+    for weight in (-1, float("nan"), float("inf"), "2", True, None):
+        with pytest.raises(QueryError, match="weight of 'chunk'"):
+            engine.search(Query("pdf", weights={"chunk": weight}))
 
 
 def weighed(cosine, kinds, **weights):

@@ -58,9 +58,10 @@ def test_hidden_and_vendored_directories_are_left_out(projects):
 
 
 def test_directories_left_out_by_name_are_not_looked_into(projects, tmp_path):
-    projects("g/p/docs/a.md", "g/old/docs/a.md")
+    nested = ("g/p/docs/deep/old/a.md", "g/p/docs/old/b.md", "g/p/docs/deep/c.md")
+    projects("g/p/docs/a.md", "g/old/docs/a.md", *nested)
     source = Reports((Root(str(tmp_path)),), {"exclude": ["old"]})
-    assert keys(source.scan()) == ["g/p/docs/a.md"]
+    assert keys(source.scan()) == ["g/p/docs/a.md", "g/p/docs/deep/c.md"]
 
 
 @pytest.mark.parametrize("path", ["g/p/docs/x/a.md", "g/p/misc/docs/a.md", "g/k/p/docs/a.md"])

@@ -16,6 +16,17 @@ def test_chunks_carry_the_tail_of_the_one_before():
     assert chunks[1].startswith("b" * 10 + "\n\n" + "c" * 60)
 
 
+def test_a_long_text_is_many_surfaces_of_one_kind_that_are_counted_and_share_the_fields():
+    text = "\n\n".join(f"Paragraph number {n} with some filler words." for n in range(40))
+    plan = Chunked(chunk_size=200, overlap=20).decompose("doc", text, {"p": "proj"})
+    n = len(plan.surfaces)
+    assert n > 1
+    assert plan.filter_fields["p"] == "proj"
+    assert {(each.kind, each.granularity) for each in plan.surfaces} == {("chunk", "chunk")}
+    counted = [{"chunk_index": at, "n_chunks": n} for at in range(n)]
+    assert [each.metadata for each in plan.surfaces] == counted
+
+
 def test_a_long_paragraph_is_cut_and_closes_what_was_open():
     chunks = chunk_text("intro\n\n" + "x" * 250, 100, 20)
     assert chunks[0] == "intro"

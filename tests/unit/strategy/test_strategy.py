@@ -5,6 +5,7 @@ from irdaemon.strategy import (
     Chunked,
     ClaudeTurn,
     Package,
+    WholeText,
     is_named,
     recipe_of,
     strategy_from_spec,
@@ -39,11 +40,22 @@ def test_strategies_are_known_by_their_names_and_their_usual_sizes(name, params)
     assert params.items() <= spec["params"].items()
 
 
-@pytest.mark.parametrize("strategy", [Package(embed_deps=True), ClaudeTurn(include_full=True)])
-def test_parameters_that_are_set_survive_being_written_down(strategy):
-    again = strategy_from_spec(strategy_to_spec(strategy))
-    assert type(again) is type(strategy)
-    assert strategy_to_spec(again) == strategy_to_spec(strategy)
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        (Chunked, {"chunk_size": 800, "overlap": 100, "text_key": "body", "kind": "part"}),
+        (Chunked, {"max_tokens": 9, "token_model": "builtins:len", "headings": True}),
+        (Package, {"embed_deps": True, "chunk_size": 900, "overlap": 50, "max_tokens": 9}),
+        (ClaudeTurn, {"include_full": True}),
+        (WholeText, {"text_key": "body", "kind": "page"}),
+    ],
+)
+def test_parameters_that_are_set_survive_being_written_down(kind, params):
+    spec = strategy_to_spec(kind(**params))
+    assert params.items() <= spec["params"].items()
+    again = strategy_from_spec(spec)
+    assert type(again) is kind
+    assert {name: getattr(again, name) for name in params} == params
 
 
 def test_an_unknown_strategy_or_parameter_is_a_value_error_that_names_the_known():

@@ -97,6 +97,18 @@ def test_what_pyproject_calls_dynamic_is_found_in_setup_cfg_and_then_in_setup_py
     assert artifact.raw["description"] == "From cfg"
 
 
+def test_beside_a_pyproject_of_a_build_system_alone_a_setup_cfg_counts_with_its_markers(tmp_path):
+    write(tmp_path / "pyproject.toml", '[build-system]\nrequires = ["setuptools"]\n')
+    needs = "    networkx>=3\n    dol ; python_version >= '3.10'"
+    metadata = "[metadata]\nname = old\ndescription = An older package"
+    write(tmp_path / "setup.cfg", f"{metadata}\n[options]\ninstall_requires =\n{needs}\n")
+
+    artifact = only_artifact(tmp_path)
+
+    assert (artifact.name, artifact.raw["description"]) == ("old", "An older package")
+    assert artifact.raw["deps"] == ["networkx>=3", "dol ; python_version >= '3.10'"]
+
+
 def test_a_poetry_table_is_read_without_the_interpreter_among_its_dependencies(tmp_path):
     write(
         tmp_path / "pyproject.toml",
