@@ -42,6 +42,7 @@ class Web:
         self.link = self.process.stdout.readline().strip()
         self.base = self.link.partition("/?")[0]
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        self.path = ""
 
     def new_link(self) -> str:
         """Return another link, as a second `irc web` makes it."""
@@ -56,9 +57,14 @@ class Web:
         )
         return made.stdout.strip()
 
+    def enter(self, link: str) -> None:
+        """Follow a link, which lets in."""
+        with self._opener.open(link) as answer:
+            self.path = re.findall(r'data-path="([^"]+)"', answer.read().decode())[0]
+
     def get(self, path: str) -> bytes:
-        """Return what is served at a path, or at a whole address."""
-        with self._opener.open(path if "://" in path else self.base + path) as answer:
+        """Return what is served at a path."""
+        with self._opener.open(self.base + self.path + path) as answer:
             content: bytes = answer.read()
             return content
 
@@ -77,7 +83,7 @@ def main() -> None:
             running.wait_indexed(client, SKILLS + DOCUMENTS)
         web = Web(running)
         try:
-            web.get(web.link)
+            web.enter(web.link)
             results = {
                 "artifacts": SKILLS + DOCUMENTS,
                 "bytes": _bytes(web),
@@ -171,7 +177,7 @@ def _asking(web: Web) -> Iterator[None]:
         "    opener.open(sys.argv[2]).read()\n"
         f"    time.sleep({_ASKED_EVERY_S})\n"
     )
-    command = [sys.executable, "-c", code, web.new_link(), f"{web.base}/now.json"]
+    command = [sys.executable, "-c", code, web.new_link(), f"{web.base}{web.path}/now.json"]
     asking = subprocess.Popen(command)
     try:
         yield

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.browsing import REQUIRED, Page, Tab, browser_of, serious_faults
+from tests.support.browsing import REQUIRED, Listening, Page, Tab, browser_of, serious_faults
 from tests.support.running import Running
 
 try:
@@ -126,6 +126,63 @@ def test_a_link_that_is_used_again_is_told_to_the_one_who_was_let_in(page, opene
     assert stranger.goto(link).status == 403
     expect(seen.locator("#notice")).to_contain_text("a second time")
     stranger.context.close()
+
+
+def test_the_page_is_there_after_loading_again_and_in_a_new_tab_and_its_address_tells_nothing(
+    opened,
+):
+    tab = opened()
+    seen = tab.see("now")
+    seen.reload()
+    expect(seen.locator("#state")).to_have_text("live")
+    other = tab.context.new_page()
+    other.goto(f"{tab.base}/trouble")
+    expect(other.locator("#state")).to_have_text("live")
+    path = other.evaluate("localStorage.getItem('irdaemon')")
+    assert path.removeprefix("/") not in seen.url + other.url
+    assert seen.evaluate("document.cookie") == ""
+
+
+def test_a_link_leaves_the_address_bar_and_the_way_back(page, opened):
+    tab = opened()
+    seen = tab.context.new_page()
+    seen.goto(page.link())
+    seen.wait_for_url("**/now")
+    expect(seen.locator("#state")).to_have_text("live")
+    assert seen.evaluate("history.length") == 2  # a blank tab, and the view
+
+
+def test_a_file_that_leads_to_the_page_lets_in(page, opened, tmp_path):
+    seen = opened().context.new_page()
+    file = tmp_path / "page.html"
+    file.write_text(f'<meta http-equiv="refresh" content="0; url={page.link()}">')
+    seen.goto(file.as_uri())
+    seen.wait_for_url("**/now")
+    expect(seen.locator("#state")).to_have_text("live")
+
+
+def test_a_server_at_another_port_is_sent_no_cookie_and_asks_in_vain(browser, page, opened):
+    tab = opened()
+    tab.see("now")
+    with Listening() as stranger:
+        seen = tab.context.new_page()
+        seen.goto(f"{stranger.base}/")
+        seen.evaluate("url => fetch(url, { credentials: 'include' }).catch(() => 0)", tab.base)
+        for path in ("/now.json", "/events", "/now"):
+            seen.goto(stranger.base + path)
+        assert stranger.cookies == [""] * len(stranger.cookies)
+        assert len(stranger.cookies) >= 4
+        assert seen.evaluate("localStorage.getItem('irdaemon')") is None
+    assert [each["path"] for each in tab.context.cookies()] != ["/"]
+
+
+def test_the_data_of_a_view_is_seen_without_its_address(opened):
+    tab = opened()
+    seen = tab.see("now")
+    with tab.context.expect_page() as shown:
+        seen.get_by_role("button", name="data of this view").click()
+    assert shown.value.url.startswith("blob:")
+    expect(shown.value.locator("body")).to_contain_text('"generation"')
 
 
 @pytest.mark.parametrize("width", [360, 2560])

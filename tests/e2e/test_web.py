@@ -1,15 +1,35 @@
 """`irc web`: the page beside a real daemon, asked as a browser asks, without one."""
 
+import contextlib
+import json
+import os
+import shlex
 import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
+from http.cookiejar import CookieJar
 
 import pytest
 
-from tests.support.browsing import Page
-from tests.support.running import Running, until
+from irclient.web import PORT
+from tests.support.browsing import Listening, Page, secret_path
+from tests.support.running import Home, Running, until
+
+# What it was called with, and what it was answered; it returns when the page was there.
+BROWSER = """
+import json, os, re, sys, urllib.parse, urllib.request
+path = urllib.parse.unquote(urllib.parse.urlsplit(sys.argv[1]).path)
+link = re.search('href="([^"]+)"', open(path).read())[1]
+with urllib.request.urlopen(link, timeout=20) as answer:
+    body = answer.read().decode()
+seen = {"arguments": sys.argv[1:], "link": link, "path": path, "body": body}
+seen["mode"] = os.stat(path).st_mode & 0o777
+with open(os.environ["SEEN"] + "~", "w") as file:
+    json.dump(seen, file)
+os.rename(os.environ["SEEN"] + "~", os.environ["SEEN"])
+"""
 
 
 @pytest.fixture
@@ -54,6 +74,91 @@ def test_a_stranger_is_not_let_in(home, daemon, page):
         other.get("/now.json")
 
 
+def test_a_browser_is_told_the_link_in_a_file_of_this_user_and_not_in_its_arguments(home, daemon):
+    with opened_by_a_browser(home) as seen:
+        assert "token" not in " ".join(seen["arguments"])
+        assert (seen["mode"], "token=" in seen["link"]) == (0o600, True)
+        assert secret_path(seen["body"])
+        until(lambda: not os.path.lexists(seen["path"]))
+
+
+def test_where_browsers_come_from_snaps_the_file_is_where_they_may_read(home, daemon):
+    (home.path / "snap").mkdir()
+    with opened_by_a_browser(home) as seen:
+        assert os.path.dirname(seen["path"]) == str(home.path)
+        assert not os.path.basename(seen["path"]).startswith(".")
+
+
+def test_a_page_that_is_served_already_is_opened_by_a_file_too(home, daemon, page):
+    seen = home.path / "seen"
+    asked = {**home.env, "BROWSER": browser(home), "SEEN": str(seen)}
+    command = [sys.executable, "-m", "irclient.quick", "web", "--port", page.port]
+    subprocess.run(command, env=asked, check=True, capture_output=True, timeout=60)
+    told = json.loads(seen.read_text())
+    assert secret_path(told["body"]) == page.path
+    assert not os.path.lexists(told["path"])
+
+
+def browser(home):
+    program = home.path / "browser.py"
+    program.write_text(BROWSER)
+    return f"{shlex.join([sys.executable, str(program)])} %s"
+
+
+@contextlib.contextmanager
+def opened_by_a_browser(home):
+    """Yield what a browser saw that returns only when it has seen the page."""
+    seen = home.path / "seen"
+    environment = {**home.env, "BROWSER": browser(home), "SEEN": str(seen)}
+    command = [sys.executable, "-m", "irclient.quick", "web", "--port", "0"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        until(seen.exists)
+        yield json.loads(seen.read_text())
+    finally:
+        process.terminate()
+        process.communicate(timeout=15)
+
+
+@pytest.fixture
+def stranger():
+    with Listening() as server:
+        yield server
+
+
+def test_a_server_at_another_port_is_sent_nothing_that_lets_in(page, stranger):
+    jar = CookieJar()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    opener.open(page.link()).close()
+    assert len(jar) == 1
+    for path in ("/", "/now", "/now.json", "/events"):
+        opener.open(f"{stranger.base}{path}").close()
+    assert stranger.cookies == [""] * 4
+
+
+def test_no_link_is_made_for_a_page_that_does_not_prove_to_be_this_daemons(home, daemon, stranger):
+    refused = home.irc("web", "--port", stranger.port, "--print-url")
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "not this daemon's page" in refused.stderr
+    assert not any("token" in path for path in stranger.paths)
+
+
+def test_no_link_is_made_for_the_page_of_another_home(home, daemon, page, tmp_path):
+    refused = Home(tmp_path).irc("web", "--port", page.port, "--print-url")
+    assert (refused.stdout, "not this daemon's page" in refused.stderr) == ("", True)
+
+
+def test_where_something_else_has_the_usual_port_another_is_taken(home, daemon):
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Where this machine has a page there already, that is something else as well.
+        reached(lambda: taken.bind(("127.0.0.1", PORT)) or taken.listen())
+        with Page(home, port=None) as page:
+            assert page.port != str(PORT)
+            page.get(page.first)
+            assert page.data("/now.json")["status"]
+
+
 @pytest.mark.parametrize(
     "header", [("Host", "evil.example"), ("Origin", "http://evil.example")], ids=["host", "origin"]
 )
@@ -85,7 +190,7 @@ def test_irdaemon_mcp_serves_the_page_beside_mcp(home, daemon):
         served.stderr.readline()
         link = served.stderr.readline().split()[-1]
         with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(link) as seen:
-            assert seen.url.endswith("/now")
+            assert secret_path(seen.read().decode())
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(link.partition("/?")[0] + "/mcp")
         refused.value.close()
@@ -113,7 +218,7 @@ def test_the_daemon_starts_the_page_where_its_table_says_so(home):
         until(lambda: reached(answers))
         link = home.irc("web", "--port", str(port), "--print-url").stdout.strip()
         with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(link) as seen:
-            assert seen.url.endswith("/now")
+            assert secret_path(seen.read().decode())
     until(lambda: not reached(answers))
 
 

@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from http.cookiejar import CookieJar
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -16,16 +19,17 @@ REQUIRED = os.environ.get("IRDAEMON_BROWSER") == "required"
 
 
 class Page:
-    """The page of a home, served at a free port."""
+    """The page of a home, served at a free port, or without one where irc takes it."""
 
-    def __init__(self, home, *options):
+    def __init__(self, home, *options, port="0"):
         self.home = home
-        command = [sys.executable, "-m", "irclient.quick", "web", "--port", "0", "--print-url"]
-        command += options
+        command = [sys.executable, "-m", "irclient.quick", "web", "--print-url", *options]
+        command += ["--port", port] if port else []
         quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, env=home.env, text=True, **quiet)
         self.first = self.process.stdout.readline().strip()
         self.base = self.first.partition("/?")[0]
+        self.path = ""
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 
     def __enter__(self):
@@ -44,16 +48,59 @@ class Page:
         return self.home.irc("web", "--port", self.port, "--print-url").stdout.strip()
 
     def get(self, path_or_link):
-        url = path_or_link if path_or_link.startswith("http") else self.base + path_or_link
+        """Return what is served at a path, or at a link, which lets in."""
+        is_link = path_or_link.startswith("http")
+        url = path_or_link if is_link else self.base + self.path + path_or_link
         try:
             with self._opener.open(url, timeout=20) as answer:
-                return answer.read().decode()
+                text = answer.read().decode()
         except urllib.error.HTTPError as error:
             error.close()
             raise
+        if is_link:
+            self.path = secret_path(text)
+        return text
 
     def data(self, path):
         return json.loads(self.get(path))
+
+
+class _Stranger(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.cookies.append(self.headers.get("Cookie", ""))
+        self.server.paths.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"proof":"0","used":false} run irc web')
+
+    def log_message(self, *_):
+        pass
+
+
+class Listening:
+    """A server of somebody else's that says what the page says, and what it was sent."""
+
+    def __init__(self):
+        self._server = HTTPServer(("127.0.0.1", 0), _Stranger)
+        self.cookies = self._server.cookies = []
+        self.paths = self._server.paths = []
+        self.port = str(self._server.server_port)
+        self.base = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def secret_path(text):
+    """Return the path below which the data lies, from what a link is answered."""
+    return re.search(r'data-path="([^"]+)"', text)[1]
 
 
 class Tab:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -32,6 +33,8 @@ from irclient.web.views import PATIENCE, VIEWS, ViewOf
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
+# Where the page proves whose it is.
+PROOF = "/proof"
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # A diff has 400 lines at most.
@@ -48,9 +51,11 @@ def web_app(
     makes the port reachable. Raises QueryError for what is no host name.
     """
     streams = EventStreams(endpoint, timeout)
+    tokens = OneTimeTokens(key, port, time.time())
     app = Starlette(
         routes=[
             Route("/", _first),
+            Route(PROOF, _proof(tokens, endpoint)),
             Route("/events", streams.answer),
             Route("/events.json", streams.kept),
             Route("/static/{name}", _static),
@@ -62,14 +67,28 @@ def web_app(
         ]
     )
     hosts = (*(f"{name}:{port}" for name in NAMES), *checked_hosts(host_names, port))
-    tokens = OneTimeTokens(key, port, time.time())
-    return PageGuard(app, tokens, hosts, lambda: streams.publish("link_reused", {}))
+    documents = frozenset(("/", PROOF, *(f"/{name}" for name in TITLES)))
+    reused = partial(streams.publish, "link_reused", {})
+    return PageGuard(app, tokens, hosts, documents, reused)
 
 
 def link(port: int, key: str, host_names: Sequence[str] = ()) -> str:
     """Return an address, by the first of the names, that works once, within a minute."""
     host = (*checked_hosts(host_names[:1], port), f"{NAMES[0]}:{port}")[0]
     return f"http://{host}/?{TOKEN}={OneTimeTokens(key, port).link(time.time())}"
+
+
+def _proof(tokens: OneTimeTokens, endpoint: str) -> _Endpoint:
+    """Return what shows another `irc web` that the page is of its daemon, and a link was used."""
+
+    async def proof(request: Request) -> Response:
+        nonce, used = request.query_params.get("nonce", ""), request.query_params.get("link", "")
+        if len(nonce) > _LONGEST:
+            return PlainTextResponse("400: the nonce is too long", 400)
+        shows = tokens.proof(endpoint, nonce)
+        return JSONResponse({"proof": shows, "used": tokens.was_taken(used)})
+
+    return proof
 
 
 async def _first(request: Request) -> Response:

@@ -2,7 +2,9 @@
 
 Other users of the machine can reach the port, and so can pages in a browser: the cookie keeps out
 the first, and the checks of Host, Origin and Sec-Fetch-Site the second, pages from other ports of
-this machine included, to which a browser would send the cookie as well.
+this machine included. Cookies know no ports: a browser would send one to whatever it visits at this
+address. So it belongs to a path that no one can guess; the page asks for its data below it, and
+keeps it in the storage of its own origin, which does know the port.
 """
 
 from __future__ import annotations
@@ -10,10 +12,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from irclient.errors import QueryError
@@ -40,6 +41,17 @@ _WRONG_HOST = (
     " irc web --host-name NAME[:PORT]"
 )
 _ASK_ANEW = "run irc web (or irc web --print-url) and open the link it gives"
+_ENTRANCE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>irdaemon</title>
+<script type="module" src="/static/enter.js"></script>
+</head>
+<body data-path="{path}"><p>The page needs scripts and the storage of this address.</p></body>
+</html>
+"""
 
 
 def checked_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
@@ -60,7 +72,8 @@ class PageGuard:
     """Pass requests of a browser that was let in on to an application, and add safe headers.
 
     `hosts` are the values of Host that are answered, the first with the port that names the cookie.
-    `stolen` is called where a link is used again.
+    `open_paths` need no cookie, as nothing of the daemon's is there, nor do static files. `stolen`
+    is called where a link is used again.
     """
 
     def __init__(
@@ -68,6 +81,7 @@ class PageGuard:
         app: ASGIApp,
         tokens: OneTimeTokens,
         hosts: tuple[str, ...],
+        open_paths: frozenset[str],
         stolen: Callable[[], None],
     ):
         self._app = app
@@ -75,6 +89,7 @@ class PageGuard:
         self._hosts = hosts
         self._origins = {f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")}
         self._cookie = f"irdaemon_{hosts[0].rpartition(':')[2]}"
+        self._open = open_paths
         self._stolen = stolen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,36 +107,51 @@ class PageGuard:
             return PlainTextResponse("only GET", 405, {"Allow": "GET"})
         if headers.get("origin") not in (None, *self._origins):
             return PlainTextResponse("a page from elsewhere may not ask", 403)
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        # The file that a browser is opened with is of no site; who knows a link may follow it.
+        follows = _token(scope) and headers.get("sec-fetch-dest") == "document"
+        if foreign and not follows:
             return PlainTextResponse("a page from elsewhere may not ask", 403)
         return None
 
     def _let_in(self, scope: Scope) -> Response | None:
         """Return None for a request that may go on, else what it is answered."""
-        if token := QueryParams(scope["query_string"]).get(TOKEN, ""):
-            return self._exchanged(token, scope["path"])
-        if not self._tokens.knows(self._cookie_of(scope), time.time()):
+        if token := _token(scope):
+            return self._exchanged(token)
+        path = scope["path"]
+        if path in self._open or path.startswith("/static/"):
+            return None
+        if not self._has_cookie(scope):
             return PlainTextResponse(f"401: this browser was not let in: {_ASK_ANEW}", 401)
         scope.get("state", {}).get(AUTHENTICATED, lambda: None)()
+        if path.startswith(f"{self._tokens.path}/"):
+            scope["path"] = path.removeprefix(self._tokens.path)
         return None
 
-    def _exchanged(self, token: str, path: str) -> Response:
+    def _exchanged(self, token: str) -> Response:
         now = time.time()
         if self._tokens.take(token, now):
-            answer = RedirectResponse("/now", 303)
+            path = self._tokens.path
+            answer = HTMLResponse(_ENTRANCE.format(path=path))
             value = self._tokens.cookie(now)
-            answer.set_cookie(self._cookie, value, path="/", httponly=True, samesite="strict")
+            answer.set_cookie(self._cookie, value, path=path, httponly=True, samesite="strict")
             return answer
         if self._tokens.was_taken(token):
             self._stolen()
         return PlainTextResponse(f"403: this link was used, or is too old: {_ASK_ANEW}", 403)
 
-    def _cookie_of(self, scope: Scope) -> str:
-        try:
-            sent = SimpleCookie(Headers(scope=scope).get("cookie", ""))
-        except CookieError:
-            return ""
-        return sent[self._cookie].value if self._cookie in sent else ""
+    def _has_cookie(self, scope: Scope) -> bool:
+        """Say whether the cookie is among those sent; other programs' are of any form and name."""
+        sent = ";".join(Headers(scope=scope).getlist("cookie")).split(";")
+        pairs = (each.strip().partition("=") for each in sent)
+        now = time.time()
+        return any(
+            name == self._cookie and self._tokens.knows(value, now) for name, _, value in pairs
+        )
+
+
+def _token(scope: Scope) -> str:
+    return QueryParams(scope["query_string"]).get(TOKEN, "")
 
 
 def _with_headers(send: Send) -> Send:

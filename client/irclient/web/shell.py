@@ -29,9 +29,10 @@ _DOCUMENT = """\
 </header>
 <p id="notice" role="alert" hidden></p>
 <main id="view" tabindex="-1"><h1 class="sr">{title}</h1>\
-<noscript><p>This page draws with scripts from this address only: allow them, or read \
-<a href="/{view}.json">the data of this view</a>.</p></noscript></main>
-<footer><span>irc {version}</span> <a id="data" href="/{view}.json">data of this view</a> \
+<noscript><p>This page draws with scripts from this address only: allow them, or run \
+<code>irc status --json</code>.</p></noscript></main>
+<footer><span>irc {version}</span> \
+<button type="button" class="link" id="data">data of this view</button> \
 <span class="keys"><kbd>/</kbd> ask <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>Enter</kbd> open</span>\
 </footer>
 </body>

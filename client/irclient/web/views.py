@@ -7,6 +7,9 @@ with names on one line as a terminal shows them. Long lists are cut, and counted
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,6 +32,7 @@ _MOST_EXPLAINED = 20
 # Floors and evaluations are an operation for each corpus: of so many they are asked for at a time.
 _ASKED = 64
 _AT_ONCE = 8
+_WHOLE = re.compile(r"[0-9]{1,9}")
 # What walks the disk is waited for longer, in seconds.
 PATIENCE = {"coverage": 60.0}
 
@@ -63,7 +67,7 @@ async def coverage(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
 
 
 def _place(params: QueryParams) -> int:
-    return max(0, int(_number(params.get("from") or "0", "from")))
+    return _whole(params, "from", "0")
 
 
 def _names(status: Status, start: int) -> list[str]:
@@ -117,11 +121,11 @@ def _query(params: QueryParams) -> Query:
     return Query(
         text=params["q"],
         corpora=tuple(params.getlist("corpus")),
-        k=int(_number(params.get("k") or "10", "k")),
+        k=_whole(params, "k", "10"),
         mode=params.get("mode") or "hybrid",
         where=parse_where(each for each in params.getlist("where") if each.strip()),
         select=SelectSpec(
-            max_k=int(_number(params.get("max_k") or "3", "max_k")),
+            max_k=_whole(params, "max_k", "3"),
             min_score=_floor(params.get("min_score") or "auto"),
         ),
     )
@@ -130,14 +134,19 @@ def _query(params: QueryParams) -> Query:
 def _floor(text: str) -> float | str | None:
     if text in ("auto", "none"):
         return None if text == "none" else text
-    return _number(text, "min_score")
+    with contextlib.suppress(ValueError):
+        if math.isfinite(number := float(text)):
+            return number
+    raise QueryError(
+        f"min_score: {text!r:.40} is not a number", "min_score=auto, min_score=none or a number"
+    )
 
 
-def _number(text: str, name: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise QueryError(f"{name}: {text!r:.40} is not a number") from error
+def _whole(params: QueryParams, name: str, usual: str) -> int:
+    text = params.get(name) or usual
+    if not _WHOLE.fullmatch(text):
+        raise QueryError(f"{name}: {text!r:.40} is not a whole number", f"{name}={usual}")
+    return int(text)
 
 
 def _as_command(params: QueryParams) -> str:

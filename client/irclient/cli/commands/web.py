@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import secrets
 import socket
+import tempfile
+import threading
+import time
 import webbrowser
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 
 from irclient.client import Client
 from irclient.errors import Unavailable
@@ -18,7 +28,9 @@ Serve a page on this machine's loopback address, and open it in a browser: what
 is indexed and how fresh it is, a query with the explanation of its answer, what
 was offered and used, what is missed, and what is wrong. Nothing on it changes
 anything. The link works once, within a minute; where the page is served
-already, a new link to it is made. Needs the extra irclient[web].
+already, a new link to it is made. The browser is given it in a file that only
+you can read. Where something else has the usual port, another is taken. Needs
+the extra irclient[web].
 """
 EXAMPLES = """
 # on http://127.0.0.1:7412
@@ -30,13 +42,21 @@ irc web --print-url
 # through ssh -L 9000:127.0.0.1:7412
 irc web --print-url --host-name localhost:9000
 """
+_ASKS_S, _LOOKS_EVERY_S = 2.0, 0.25
+# Not the link itself in the arguments of a browser: every user of the machine can read those.
+_FILE = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={link}">
+<title>irdaemon</title>
+<a href="{link}">Open the page</a>
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add where to serve, and whether to open a browser."""
-    parser.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"the port ({PORT}; 0: any)"
-    )
+    parser.add_argument("--port", type=int, metavar="N", help=f"the port ({PORT}; 0: any)")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument(
         "--print-url", action="store_true", help="print the link instead of opening a browser"
@@ -54,45 +74,141 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _ServedPage:
+    """Where a page is served, of which daemon, and the key that its links are signed with."""
+
+    port: int
+    endpoint: str
+    key: str
+
+    def link(self, options: argparse.Namespace) -> str:
+        """Return a link to the page there."""
+        from irclient.web.application import link
+
+        return link(self.port, self.key, options.host_name)
+
+    def serves_ours(self) -> bool:
+        """Say whether what listens there is this daemon's page: it can sign with the key."""
+        from irclient.web.tokens import OneTimeTokens
+
+        nonce = secrets.token_urlsafe(16)
+        proof = OneTimeTokens(self.key, self.port).proof(self.endpoint, nonce)
+        return proof.encode() in self._asked(f"nonce={nonce}")
+
+    def has_taken(self, link: str) -> bool:
+        """Say whether the page, which is ours, was opened with a link."""
+        return b'"used":true' in self._asked(f"link={link.rpartition('=')[2]}")
+
+    def _asked(self, question: str) -> bytes:
+        from irclient.web.application import PROOF
+
+        ends, got = time.monotonic() + _ASKS_S, b""
+        head = f"GET {PROOF}?{question} HTTP/1.0\r\nHost: 127.0.0.1:{self.port}\r\n\r\n"
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.port), timeout=_ASKS_S) as asking,
+        ):
+            asking.sendall(head.encode())
+            while len(got) < 4_096 and (left := ends - time.monotonic()) > 0:
+                asking.settimeout(left)
+                if not (piece := asking.recv(4_096)):
+                    break
+                got += piece
+        return got
+
+
 def run(client: Client, options: argparse.Namespace) -> int:
-    """Serve until interrupted; where this port has the page already, only make a link to it."""
+    """Serve until interrupted; where the port has this daemon's page already, only make a link."""
     require_web()
-    from irclient.mcp.listening import bound
-    from irclient.web.application import link, web_app
     from irclient.web.secret_file import kept_token
-    from irclient.web.serving import serve
 
     key = kept_token(key_path())
-    try:
-        listener = bound(options.port)
-    except Unavailable:
-        if options.no_link or not _serves(options.port):
-            raise
-        _show(link(options.port, key, options.host_name), options.print_url)
-        return COMMITTED
-    with listener:
-        port = listener.getsockname()[1]
-        # Before the link: it takes none that is older than itself.
-        app = web_app(client.endpoint, port, key, client.timeout, options.host_name)
-        listener.listen()
-        note(f"irc: the page is at http://127.0.0.1:{port}, until Ctrl-C")
-        if not options.no_link:
-            _show(link(port, key, options.host_name), options.print_url)
-        serve(app, listener)
+    page = _ServedPage(PORT if options.port is None else options.port, client.endpoint, key)
+    if listener := _listener(page, options):
+        with listener:
+            _serve(listener, client, key, options)
+    elif options.print_url:
+        print_line(page.link(options))
+    else:
+        url = page.link(options)
+        with _file_with(url) as path:
+            _open(path, url, page)
     return COMMITTED
 
 
-def _serves(port: int) -> bool:
-    """Say whether what listens at a port is the page: it names what it wants of a browser."""
+def _listener(page: _ServedPage, options: argparse.Namespace) -> socket.socket | None:
+    """Return a socket to serve the page at, None where this daemon's is served already.
+
+    Raises Unavailable where something else has the port that was asked for.
+    """
+    from irclient.mcp.listening import bound
+
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as asking:
-            asking.sendall(f"GET /now HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-            with asking.makefile("rb") as answer:
-                return b"run irc web" in answer.read(4_096)
-    except OSError:
-        return False
+        return bound(page.port)
+    except Unavailable as error:
+        if options.no_link:
+            raise
+        if page.serves_ours():
+            return None
+        if options.port is not None:
+            message = f"{error.message}; what listens there is not this daemon's page"
+            raise Unavailable(message, error.hint) from error
+    note(f"irc: what listens at port {PORT} is not this daemon's page; another port is taken")
+    return bound(0)
 
 
-def _show(url: str, only_print: bool) -> None:
-    if only_print or not webbrowser.open(url):
+def _serve(listener: socket.socket, client: Client, key: str, options: argparse.Namespace) -> None:
+    from irclient.web.application import web_app
+    from irclient.web.serving import serve
+
+    page = _ServedPage(listener.getsockname()[1], client.endpoint, key)
+    # Before the link: it takes none that is older than itself.
+    app = web_app(client.endpoint, page.port, key, client.timeout, options.host_name)
+    listener.listen()
+    note(f"irc: the page is at http://127.0.0.1:{page.port}, until Ctrl-C")
+    url = page.link(options)
+    if options.print_url:
         print_line(url)
+    if options.print_url or options.no_link:
+        serve(app, listener)
+        return
+    with _file_with(url) as path:
+        # A browser in this terminal returns when it is left, and wants the page until then.
+        threading.Thread(target=_open, args=(path, url, page), daemon=True).start()
+        serve(app, listener)
+
+
+@contextlib.contextmanager
+def _file_with(url: str) -> Iterator[str]:
+    """Yield the path of a page that leads to a link and that only this user can read."""
+    # A browser from a snap reads nothing that is hidden, and nothing outside of the home directory.
+    home = os.path.expanduser("~")
+    confined = os.path.isdir(os.path.join(home, "snap"))
+    folder = home if confined else os.path.dirname(key_path())
+    descriptor, path = tempfile.mkstemp(".html", "irdaemon-page-", folder)  # mode 0600
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(_FILE.format(link=escape(url)))
+        yield path
+    finally:
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _open(path: str, url: str, page: _ServedPage) -> None:
+    """Open the file in a browser, and remove it once the link was followed, or is too old."""
+    from irclient.web.tokens import VALID_S
+
+    ends = time.monotonic() + VALID_S
+    if not webbrowser.open(Path(path).as_uri()):
+        print_line(url)
+        return
+    note("irc: a browser was given the page; if it cannot read the file: irc web --print-url")
+    while time.monotonic() < ends and not page.has_taken(url):
+        time.sleep(_LOOKS_EVERY_S)
+    _remove(path)

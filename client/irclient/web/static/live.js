@@ -1,6 +1,8 @@
 // One stream of events for all tabs of a browser: HTTP/1.1 gives an origin six connections, and a
 // stream takes one for good. A lock chooses the tab that holds it, a channel carries the events on.
 
+import { at } from "./ask.js";
+
 const CHANNEL = "irdaemon";
 const AGAIN_MS = 3000;
 
@@ -13,7 +15,7 @@ export function listen(heard) {
 }
 
 function open(channel, heard) {
-  const source = new EventSource("/events");
+  const source = new EventSource(at("/events"));
   source.onmessage = ({ data }) => {
     const event = JSON.parse(data);
     heard(event);

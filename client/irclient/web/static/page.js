@@ -1,4 +1,5 @@
 // The page: asks for the data of its view, draws it, and asks again when something happened.
+import { at } from "./ask.js";
 import { clock, h, morphChildren } from "./draw.js";
 import { listen } from "./live.js";
 import * as now from "./now.js";
@@ -43,11 +44,9 @@ async function ask() {
   const mine = (asking = new AbortController());
   let next = EVERY_MS[shown];
   try {
-    const question = view.question();
-    document.getElementById("data").href = `/${shown}.json${question}`;
     const [answer, happened] = await Promise.all([
-      fetch(`/${shown}.json${question}`, { signal: mine.signal }),
-      shown === "trouble" ? fetch("/events.json", { signal: mine.signal }) : null,
+      fetch(at(`/${shown}.json${view.question()}`), { signal: mine.signal }),
+      shown === "trouble" ? fetch(at("/events.json"), { signal: mine.signal }) : null,
     ]);
     if (answer.status === 401) return refused();
     const data = await answer.json();
@@ -150,6 +149,12 @@ main.addEventListener("click", async ({ target }) => {
   }
 });
 
+// A copy, in a tab of its own: the data's own address has the path that belongs in no history.
+document.getElementById("data").addEventListener("click", () => {
+  const copy = URL.createObjectURL(new Blob([JSON.stringify(last, null, 2)], { type: "application/json" }));
+  open(copy);
+  setTimeout(() => URL.revokeObjectURL(copy), 60_000);
+});
 document.addEventListener("visibilitychange", () => document.hidden || plan(0));
 if (view.mount) main.append(view.mount((ms) => { clearTimeout(timer); due = Infinity; plan(ms); }));
 main.append(drawn);

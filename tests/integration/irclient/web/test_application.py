@@ -3,7 +3,6 @@
 import asyncio
 import html
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from irclient.testing import FakeDaemon, hit, selection
 from irclient.web.application import link, web_app
 from irclient.web.shell import TITLES
 from irclient.web.streams import EventStreams
-from irclient.web.tokens import OneTimeTokens
 from tests.support.asgi import answered, request
 
 KEY = "a key of some length"
@@ -58,9 +56,18 @@ def daemon():
 
 def get(endpoint, path, timeout=10.0):
     app = web_app(endpoint, PORT, KEY, timeout)
-    cookie = f"irdaemon_{PORT}={OneTimeTokens(KEY).cookie(time.time())}"
-    headers = {"host": f"127.0.0.1:{PORT}", "cookie": cookie}
+    headers = {"host": f"127.0.0.1:{PORT}", "cookie": cookie_of(app)}
     return asyncio.run(answered(app, path, headers))
+
+
+def cookie_of(app):
+    """Return the cookie that a new link is exchanged for."""
+    return follow(app, link(PORT, KEY)).headers["set-cookie"].partition(";")[0]
+
+
+def follow(app, address):
+    host, _, path = address.removeprefix("http://").partition("/")
+    return asyncio.run(answered(app, f"/{path}", {"host": host}))
 
 
 def test_now_is_the_status_and_the_floors_of_every_corpus(daemon):
@@ -123,9 +130,9 @@ def explained(n):
 
 def test_a_name_of_a_tunnel_is_answered_where_it_is_allowed_and_the_link_has_it(daemon):
     app = web_app(daemon.endpoint, PORT, KEY, host_names=["localhost:9000", "ann.example"])
-    cookie = {"cookie": f"irdaemon_{PORT}={OneTimeTokens(KEY).cookie(time.time())}"}
+    cookie = {"cookie": cookie_of(app)}
     for host in ("localhost:9000", "ann.example", f"ann.example:{PORT}", f"127.0.0.1:{PORT}"):
-        assert asyncio.run(answered(app, "/now", {"host": host, **cookie})).status == 200
+        assert asyncio.run(answered(app, "/events.json", {"host": host, **cookie})).status == 200
     refused = asyncio.run(answered(app, "/now", {"host": "bob.example", **cookie}))
     assert (refused.status, "--host-name" in refused.text) == (403, True)
     assert link(PORT, KEY, ["localhost:9000"]).startswith("http://localhost:9000/?token=")
@@ -166,9 +173,25 @@ def test_try_without_words_asks_nothing(daemon, question):
     assert {each.op for each in daemon.requests} == {"status"}
 
 
-@pytest.mark.parametrize("question", ["max_k=many", "k=x", "min_score=high", "where=%21"])
+NUMBERS = ("many", "inf", "-inf", "nan", "1e400", "-1", "1.5", "9" * 5_000, "%00", "%FF")
+QUESTIONS = [f"{name}={value}" for name in ("k", "max_k") for value in NUMBERS]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [*QUESTIONS, "min_score=high", "min_score=nan", "min_score=inf", "where=%21"],
+    ids=lambda question: question[:20],
+)
 def test_what_cannot_be_asked_is_the_askers_fault(daemon, question):
     refused = get(daemon.endpoint, f"/try.json?q=fill&{question}")
+    assert (refused.status, refused.data["error"]["code"]) == (400, "query")
+    assert question.partition("=")[0] in refused.data["error"]["message"]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number[:20])
+@pytest.mark.parametrize("data", ["floors", "evaluations"])
+def test_a_place_is_a_whole_number(daemon, data, number):
+    refused = get(daemon.endpoint, f"/{data}.json?from={number}")
     assert (refused.status, refused.data["error"]["code"]) == (400, "query")
 
 
@@ -243,18 +266,13 @@ def test_no_file_of_the_page_makes_markup_of_text_or_asks_another_origin():
 
 def test_a_link_lets_in(daemon):
     app = web_app(daemon.endpoint, PORT, KEY)
-    assert follow(app, link(PORT, KEY)) == 303
+    assert follow(app, link(PORT, KEY)).status == 200
 
 
 def test_a_link_of_another_port_lets_nobody_in(daemon):
     app = web_app(daemon.endpoint, PORT, KEY)
     other = link(PORT + 1, KEY).replace(str(PORT + 1), str(PORT))
-    assert follow(app, other) == 403
-
-
-def follow(app, address):
-    host, _, path = address.removeprefix("http://").partition("/")
-    return asyncio.run(answered(app, f"/{path}", {"host": host})).status
+    assert follow(app, other).status == 403
 
 
 async def opened(streams, number):

@@ -28,10 +28,23 @@ def test_another_process_with_the_same_key_makes_links(tokens):
     assert tokens.take(OneTimeTokens("a key of some length").link(NOW), NOW)
 
 
-def test_a_cookie_holds_after_a_restart_and_not_with_another_key(tokens):
+def test_a_cookie_ends_with_the_process_as_another_may_take_its_port(tokens):
     cookie = tokens.cookie(NOW)
-    assert OneTimeTokens("a key of some length").knows(cookie, NOW)
-    assert not OneTimeTokens("another key").knows(cookie, NOW)
+    assert tokens.knows(cookie, NOW)
+    assert not tokens.knows(cookie, NOW + 8 * 86_400)
+    assert not OneTimeTokens(KEY).knows(cookie, NOW)
+
+
+def test_a_page_proves_its_port_its_daemon_and_its_key():
+    proof = OneTimeTokens(KEY, 7412).proof("/run/a.sock", "nonce")
+    assert proof == OneTimeTokens(KEY, 7412).proof("/run/a.sock", "nonce")
+    others = [
+        OneTimeTokens(KEY, 7413).proof("/run/a.sock", "nonce"),
+        OneTimeTokens(KEY, 7412).proof("/run/b.sock", "nonce"),
+        OneTimeTokens(KEY, 7412).proof("/run/a.sock", "another"),
+        OneTimeTokens("another key", 7412).proof("/run/a.sock", "nonce"),
+    ]
+    assert proof not in others
 
 
 def test_a_link_is_no_cookie_and_a_cookie_no_link(tokens):
