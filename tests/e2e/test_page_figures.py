@@ -249,6 +249,38 @@ def test_every_figure_of_use_is_that_of_usage_and_listing(scripted):
     )
 
 
+def test_what_was_offered_in_no_session_is_not_said_never_to_have_been_offered(scripted):
+    scripted.daemon.answers["usage"] = {**ANSWERS["usage"], "items": [], "adoption": []}
+    seen = scripted.tab().see("use")
+    offered = ANSWERS["usage"]["context"]["items"]
+    expect(seen.locator("main")).to_contain_text(f"{offered:,} were offered, none of them in a")
+    expect(seen.locator("main")).not_to_contain_text("No item was offered")
+
+
+def test_an_agent_that_is_set_up_is_not_asked_for(scripted):
+    scripted.daemon.answers["usage"] = {**ANSWERS["usage"], "uses": 0, "adoption": []}
+    scripted.daemon.answers["gaps"] = {**ANSWERS["gaps"], "gaps": []}
+    tab = scripted.tab()
+    for view in ("use", "gaps"):
+        expect(tab.see(view).locator("main")).to_contain_text("irc install claude")
+    settings = scripted.page.home.path / ".claude" / "settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    hook = {"type": "command", "command": "/p -I /x/irclient/hook/start.py --agent claude"}
+    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}}))
+    for view in ("use", "gaps"):
+        seen = tab.see(view)
+        expect(seen.locator("main")).to_contain_text("Set up: claude")
+        expect(seen.locator("main")).not_to_contain_text("irc install claude")
+
+
+def test_a_daemon_that_has_seen_no_change_since_its_start_does_not_say_never(scripted):
+    health = {"level": "ok", "corpora": [{"name": "skills", "level": "ok"}]}
+    scripted.daemon.answers["status"] = {**ANSWERS["status"], "health": health}
+    card = scripted.tab().see("now").get_by_role("article", name="skills", exact=True)
+    lines = dict(zip(texts(card, "dt"), texts(card, "dd"), strict=True))
+    assert lines["last change seen"] == lines["indexed"] == "not since the daemon started"
+
+
 def test_every_figure_of_gaps_is_that_of_gaps_and_evaluation(scripted):
     seen = scripted.tab().see("gaps")
     with scripted.client() as client:

@@ -17,6 +17,7 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
+from irclient.agents.install.missing import agents_with_hooks
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
 from irclient.results import CorpusStatus, Explanation, Result, Status
@@ -168,15 +169,23 @@ def _as_command(params: QueryParams) -> str:
 
 
 async def use(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
-    """Return what was offered and used, and what an agent's listing has room for."""
-    usage, listing = await asyncio.gather(client.usage(), client.listing())
-    return {"usage": _cut(usage, "items", "not_installed"), "listing": _cut(listing, "items")}
+    """Return what was offered and used, what a listing has room for, and which agents ask."""
+    usage, listing, agents = await asyncio.gather(
+        client.usage(), client.listing(), asyncio.to_thread(agents_with_hooks)
+    )
+    used = _cut(usage, "items", "not_installed")
+    asking = {each["name"] for each in used["adoption"] if each["by"] == "agent"}  # as by a plugin
+    agents = sorted({*agents, *asking})
+    return {"usage": used, "listing": _cut(listing, "items"), "agents": agents}
 
 
 async def gaps(client: AsyncClient, params: QueryParams) -> dict[str, Any]:
     """Return what was needed and not found, and the last evaluations of the first corpora."""
-    found, status = await asyncio.gather(client.gaps(), client.status())
-    return {"gaps": _cut(found, "gaps"), **await _evaluations(client, status, 0)}
+    found, status, agents = await asyncio.gather(
+        client.gaps(), client.status(), asyncio.to_thread(agents_with_hooks)
+    )
+    measured = await _evaluations(client, status, 0)
+    return {"gaps": _cut(found, "gaps"), **measured, "agents": agents}
 
 
 async def evaluations(client: AsyncClient, params: QueryParams) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Find installed hooks whose command names a file that is gone: such a hook is silent for ever."""
+"""Find installed hooks, and those that are silent as their command names a file that is gone."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ class MissingHook:
 
     def __str__(self) -> str:
         return f"the hook of {self.agent} cannot start: {self.path} is gone"
+
+
+def agents_with_hooks() -> list[str]:
+    """Return the agents of this user whose settings hold irdaemon's hooks."""
+    machine = Machine(os.path.expanduser("~"), os.sep, os.environ, hook="", irc="")
+    return [
+        agent
+        for agent, files in SETTINGS_FILES.items()
+        if any(_commands(file.path) for file in files(machine, False) if file.hooks)
+    ]
 
 
 def missing_hooks() -> list[MissingHook]:

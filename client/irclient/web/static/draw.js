@@ -119,6 +119,10 @@ export const copyable = (line) =>
   h("span", { class: "command" }, h("code", {}, line),
     h("button", { type: "button", "data-copy": line, "aria-label": `Copy: ${line}` }, "Copy"));
 
+// What to say where an agent's transcripts would tell more, with the command only where none is set up.
+export const untold = (text, agents, more) =>
+  agents.length ? empty(`${text} Set up: ${agents.join(", ")}.`) : empty(`${text} ${more}`, "irc install claude");
+
 // A table of rows of cells; `heads` beginning with # are figures.
 export function table(heads, rows, label) {
   const figure = heads.map((each) => each.startsWith("#"));

@@ -1,6 +1,6 @@
 // Gaps: what was needed and not found, with a cure; and how good the last evaluations were.
 import { json } from "./ask.js";
-import { bar, clock, copyable, count, day, empty, fixed, h, name, pill, rest, section, spaced, table } from "./draw.js";
+import { bar, clock, copyable, count, day, empty, fixed, h, name, pill, rest, section, spaced, table, untold } from "./draw.js";
 
 export const question = () => "";
 
@@ -31,13 +31,13 @@ export async function onMore() {
   redraw();
 }
 
-export function draw({ gaps, evaluations: first, next }) {
+export function draw({ gaps, evaluations: first, next, agents }) {
   if (beyond.next === undefined) beyond.next = next;
   const evaluations = [...first, ...beyond.evaluations];
   return [
     section("Needed, and not found", gaps.gaps.length
       ? [h("div", { class: "cards" }, gaps.gaps.map(gap)), rest(gaps.gaps.length, gaps.n_gaps)]
-      : empty("No gap: nothing was missed often enough to say so. Gaps come from transcripts of an agent that is set up:", "irc install claude"),
+      : untold("No gap: nothing was missed often enough to say so.", agents, "Gaps come from transcripts of an agent that is set up:"),
       h("p", { class: "quiet" }, `${count(gaps.watching)} prompts are alone so far; ${count(gaps.replayed)} without a known answer were asked anew. `, copyable("irc gaps --least 1"))),
     section("Last evaluations", evaluations.length
       ? evaluations.map(evaluation)

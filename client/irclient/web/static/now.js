@@ -94,8 +94,8 @@ function card(corpus, health, { status, floors, commands, now, next }, place) {
       figure("vectors", count(corpus.vectors)), figure("failures", count(corpus.failures))),
     progress(corpus, status.jobs, now),
     h("dl", { class: "lines" },
-      line("last change seen", ago(health?.changed_at, now)),
-      line("indexed", ago(health?.indexed_at, now)),
+      line("last change seen", sinceStart(health?.changed_at, now)),
+      line("indexed", sinceStart(health?.indexed_at, now)),
       line("whole scan", ago(corpus.last_reconcile, now)),
       floorLines(modes)),
     problems(corpus, health),
@@ -120,6 +120,8 @@ function coverage(corpus) {
     found.missing > 20 ? h("p", { class: "quiet" }, copyable("irc coverage")) : null);
 }
 
+// The daemon keeps these from its start on.
+const sinceStart = (at, now) => (at ? ago(at, now) : "not since the daemon started");
 const figure = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
 const line = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
 

@@ -1,15 +1,15 @@
 // Use: what was offered and used, what never was, and what a listing has room for.
-import { bar, copyable, count, day, empty, fixed, h, name, percent, pill, rest, section, spaced, table, tile } from "./draw.js";
+import { bar, copyable, count, day, empty, fixed, h, name, percent, pill, rest, section, spaced, table, tile, untold } from "./draw.js";
 
 export const question = () => "";
 
-export function draw({ usage, listing }) {
+export function draw({ usage, listing, agents }) {
   return [
     h("div", { class: "tiles" },
       tile("answers", count(usage.answers)), tile("offered nothing", count(usage.abstained)),
       tile("without a session", count(usage.without_session)), tile("turns read", count(usage.turns)),
       tile("uses", count(usage.uses)), tile("tokens offered", count(usage.context.tokens))),
-    section("Uses, by what had been offered", states(usage.states, usage.uses)),
+    section("Uses, by what had been offered", states(usage, agents)),
     section("Adoption by week", weeks(usage.adoption.filter((each) => each.by === "week"))),
     section("Adoption by agent and wording", adoption(usage.adoption.filter((each) => each.by !== "week"))),
     section("Items", items(usage), rest(usage.items.length, usage.n_items)),
@@ -23,8 +23,8 @@ export function draw({ usage, listing }) {
   ];
 }
 
-function states(all, uses) {
-  if (!uses) return empty(`Nothing was used that a transcript tells of. Set up your agent, and work with it:`, "irc install claude");
+function states({ states: all, uses }, agents) {
+  if (!uses) return untold("Nothing was used yet that a transcript tells of.", agents, "Set up your agent, and work with it:");
   return h("div", { class: "stack" }, Object.entries(all).map(([state, n]) =>
     h("div", { class: "row stage" }, h("span", {}, spaced(state)), bar(n / uses, { label: `${state}: ${n} of ${uses}`, kind: state === "offered" ? "good" : "" }), h("span", { class: "figure" }, count(n)))));
 }
@@ -49,7 +49,9 @@ const share = (each) => [
   each.share === null ? "–" : `${percent(each.share)} (${percent(each.low)} to ${percent(each.high)})`,
 ];
 
-function items({ items: rows }) {
+// What was offered to no session, as in a terminal, is in the sums and of no item.
+function items({ items: rows, context }) {
+  if (!rows.length && context.items) return h("p", { class: "quiet" }, `${count(context.items)} were offered, none of them in a session of an agent; so it is not known what became of them.`);
   if (!rows.length) return empty("No item was offered or used yet. Ask something:", 'irc discover "fill in a PDF form"');
   return table(["item", "#uses", "#offered", "#used after", "share", "#", "#near miss", "#buried", "#absent", "last used"],
     rows.map((each) => [name(each.reference), count(each.uses), count(each.offered), count(each.adopted), ...share(each), count(each.missed.near_miss), count(each.missed.buried), count(each.missed.absent), day(each.last_used)]), "Items");

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from irclient.agents.install.changes import to_install
-from irclient.agents.install.missing import missing_hooks
+from irclient.agents.install.missing import agents_with_hooks, missing_hooks
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
 
 WITH_HOOKS = ["claude", "codex", "gemini", "cursor", "copilot"]
@@ -28,6 +28,15 @@ def install(home, agent, start, project=False, python=sys.executable):
     for file in SETTINGS_FILES[agent](machine, project):
         if change := to_install(file, file):
             change.make()
+
+
+@pytest.mark.parametrize("agent", WITH_HOOKS)
+def test_the_agents_of_this_user_that_have_hooks_are_known(home, agent):
+    assert agents_with_hooks() == []
+    install(home, agent, "/gone/irclient/hook/start.py", project=True)
+    assert agents_with_hooks() == []
+    install(home, agent, "/gone/irclient/hook/start.py")
+    assert agents_with_hooks() == [agent]
 
 
 @pytest.mark.parametrize("agent", WITH_HOOKS)
