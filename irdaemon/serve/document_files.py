@@ -15,7 +15,7 @@ import secrets
 import shutil
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -138,8 +138,8 @@ class DocumentFiles:
         with self._opened(place.directory) as at:
             os.unlink(place.name, dir_fd=at)
 
-    def replace(self, place: Place, data: bytes, if_digest: str) -> None:
-        """Write a file anew; it keeps its mode and owner.
+    def replace(self, place: Place, renewed: Callable[[bytes], bytes], if_digest: str) -> bytes:
+        """Write a file anew, by what it holds; it keeps its mode and owner. Return its content.
 
         With `if_digest`, only where that is the SHA-256 of what it holds: Conflict otherwise.
         """
@@ -147,6 +147,7 @@ class DocumentFiles:
             status, held = _read(at, place.name)
             if if_digest and digest(held) != if_digest.lower():
                 raise Conflict(f"{self.path(place)} has changed since it was read", "read it again")
+            data = renewed(held)
             written = _written(at, data, status)
             try:
                 os.replace(written, place.name, src_dir_fd=at, dst_dir_fd=at)
@@ -155,6 +156,7 @@ class DocumentFiles:
                 raise
             os.fsync(at)
         self._ignore(place, False)
+        return data
 
     def leave_out(self, place: Place) -> None:
         """Have a file left out of the index from now on; it stays.

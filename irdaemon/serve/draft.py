@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from irclient.errors import LimitError, QueryError
 from irdaemon.source.files.binary import binary_kind
-from irdaemon.source.frontmatter import front
+from irdaemon.source.frontmatter import UNCLOSED, decode, front
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Refused
 
@@ -17,6 +18,7 @@ SUFFIX = ".md"
 _NAME_BYTES = 100
 _TITLE_CHARS = 300
 _MOST_TAGS = 50
+_KEPT = ("title", "date", "source", "tags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +43,44 @@ class Draft:
         """Return what the file is to hold: the content, with what its front matter lacks."""
         stated = front(self.content)
         own = self.content.startswith("---\n") and bool(stated.fields)
-        lines = "".join(
-            f"{key}: {json.dumps(value, ensure_ascii=False)}\n"
-            for key, value in self._fields(now).items()
-            if value and key not in stated.fields
+        lines = _lines(
+            {
+                key: value
+                for key, value in self._fields(now).items()
+                if value and key not in stated.fields
+            }
         )
         if own:
             return "---\n" + lines + self.content.removeprefix("---\n")
         return f"---\n{lines}---\n\n" + self.content.rstrip("\n") + "\n"
 
     def _fields(self, now: float) -> dict[str, str | list[str]]:
-        date = datetime.fromtimestamp(now, UTC).date().isoformat()
+        date = datetime.fromtimestamp(now).date().isoformat()  # the day that it is here
         title = " ".join(self.title.split())
         return {"title": title, "date": date, "source": self.source, "tags": list(self.tags)}
+
+
+def with_front(content: str, held: bytes) -> str:
+    """Return what a document is to hold: the content, with the front matter that it leaves out.
+
+    Content without front matter gets what the document has; content with it what it lacks of the
+    title, date, source and tags.
+    """
+    text = decode(held)[0]
+    had, stated = front(text), front(content)
+    if not had.fields or UNCLOSED in had.flags:
+        return content
+    if not (content.startswith("---\n") and stated.fields):
+        kept = text.removesuffix(had.body).rstrip("\n")
+        return kept + "\n\n" + content.lstrip("\n")
+    lacking = {key: had.fields[key] for key in _KEPT if key in had.fields.keys() - stated.fields}
+    return "---\n" + _lines(lacking) + content.removeprefix("---\n")
+
+
+def _lines(fields: Mapping[str, object]) -> str:
+    return "".join(
+        f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()
+    )
 
 
 def _check_line(name: str, text: str) -> None:

@@ -21,8 +21,10 @@ from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
 from irdaemon.ledger import ArtifactPage
 from irdaemon.serve.document_files import Claims, DocumentFiles, Place, digest, trash_beside
-from irdaemon.serve.draft import Draft, checked
+from irdaemon.serve.draft import Draft, checked, with_front
 from irdaemon.serve.rules import VISIBLE, Args
+from irdaemon.source.asset_types import suffix_of
+from irdaemon.source.files.document import MARKDOWN
 from irdaemon.source.opening import resolved
 
 _WAIT_MS = 5_000.0
@@ -50,12 +52,17 @@ def doc_add(engine: Engine, args: Args) -> WrittenDocument:
 
 
 def doc_update(engine: Engine, args: Args) -> WrittenDocument:
-    """Write a document anew, as a whole."""
+    """Write a document anew; of Markdown the front matter stays that the content leaves out."""
     target, place = _document(engine, args)
     corpus, files = target.corpus, target.files
-    data = checked(args.get("content", ""), corpus.document_bytes, corpus.redaction)
+    content = args.get("content", "")
+
+    def renewed(held: bytes) -> bytes:
+        whole = with_front(content, held) if suffix_of(place.name) in MARKDOWN else content
+        return checked(whole, corpus.document_bytes, corpus.redaction)
+
     with _CLAIMS.of(files.path(place)):
-        files.replace(place, data, args.get("if_digest", ""))
+        data = files.replace(place, renewed, args.get("if_digest", ""))
         return _stored(engine, corpus, files.path(place), data, args)
 
 

@@ -70,7 +70,7 @@ def test_the_same_title_gets_a_number_and_writes_over_nothing(files):
 def test_a_path_out_of_the_directory_or_hidden_is_refused(files, path):
     added(files)
     for run in (
-        lambda: files.replace(files.place(path), b"x", ""),
+        lambda: files.replace(files.place(path), lambda held: b"x", ""),
         lambda: files.throw_away(files.place(path), 0),
         lambda: files.leave_out(files.place(path)),
     ):
@@ -95,8 +95,8 @@ def test_a_link_on_the_way_and_a_linked_document_are_refused(files, tmp_path):
     os.symlink(outside / "mine.md", files.top + "/linked.md")
     for run in (
         lambda: added(files, directory="away"),
-        lambda: files.replace(files.place("away/mine.md"), b"x", ""),
-        lambda: files.replace(files.place("linked.md"), b"x", ""),
+        lambda: files.replace(files.place("away/mine.md"), lambda held: b"x", ""),
+        lambda: files.replace(files.place("linked.md"), lambda held: b"x", ""),
         lambda: files.throw_away(files.place("linked.md"), 0),
         lambda: files.leave_out(files.place("linked.md")),
     ):
@@ -111,7 +111,7 @@ def test_a_name_in_another_case_is_not_taken_for_the_document(files):
     assert place.name == "note.md"
     for path in ("Work/NOTE.md", "work/note.md"):
         with pytest.raises(QueryError, match="write it as it is"):
-            files.replace(files.place(path), b"x", "")
+            files.replace(files.place(path), lambda held: b"x", "")
     with pytest.raises(QueryError, match="'Work'"):
         added(files, directory="work")
     assert listed(files) == ["Work/note.md"]
@@ -122,15 +122,15 @@ def test_what_is_no_regular_file_or_is_not_there_is_refused(files):
     os.mkfifo(files.top + "/pipe.md")
     for path, error in (("pipe.md", QueryError), ("work", QueryError), ("gone.md", NotFound)):
         with pytest.raises(error):
-            files.replace(files.place(path), b"x", "")
+            files.replace(files.place(path), lambda held: b"x", "")
     with pytest.raises(NotFound):
-        files.replace(files.place("nowhere/gone.md"), b"x", "")
+        files.replace(files.place("nowhere/gone.md"), lambda held: b"x", "")
 
 
 def test_a_document_written_anew_keeps_its_mode(files):
     place = added(files)
     os.chmod(files.path(place), 0o640)
-    files.replace(place, b"two", "")
+    files.replace(place, lambda held: b"two", "")
     assert content(files, place) == b"two"
     assert stat.S_IMODE(os.stat(files.path(place)).st_mode) == 0o640
     assert listed(files) == ["note.md"]
@@ -138,9 +138,9 @@ def test_a_document_written_anew_keeps_its_mode(files):
 
 def test_a_document_that_changed_since_it_was_read_stays_as_it_is(files):
     place = added(files)
-    files.replace(place, b"two", digest(b"one"))
+    files.replace(place, lambda held: b"two", digest(b"one"))
     with pytest.raises(Conflict, match="has changed"):
-        files.replace(place, b"three", digest(b"one"))
+        files.replace(place, lambda held: b"three", digest(b"one"))
     assert content(files, place) == b"two"
     assert listed(files) == ["note.md"]
 
@@ -152,7 +152,10 @@ def test_where_nothing_can_be_written_the_document_is_as_it_was(files, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    for run in (lambda: files.replace(place, b"two", ""), lambda: added(files, "Other")):
+    for run in (
+        lambda: files.replace(place, lambda held: b"two", ""),
+        lambda: added(files, "Other"),
+    ):
         with pytest.raises(Unavailable, match="No space left"):
             run()
     assert content(files, place) == b"one"
@@ -165,7 +168,7 @@ def test_a_document_left_out_is_named_in_the_ignore_file_until_it_is_written_ane
     files.leave_out(place)
     with open(files.ignore_file) as file:
         assert file.read() == "/a b/note.md\n"
-    files.replace(place, b"two", "")
+    files.replace(place, lambda held: b"two", "")
     with open(files.ignore_file) as file:
         assert file.read() == ""
 
@@ -175,7 +178,7 @@ def test_other_lines_of_the_ignore_file_stay_as_they_are(files):
     with open(files.ignore_file, "wb") as file:
         file.write(b"*.tmp\n/b\xff\n")
     files.leave_out(place)
-    files.replace(place, b"two", "")
+    files.replace(place, lambda held: b"two", "")
     with open(files.ignore_file, "rb") as file:
         assert file.read() == b"*.tmp\n/b\xff\n"
 

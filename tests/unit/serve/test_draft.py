@@ -1,9 +1,11 @@
 """The text of a document that a client wants kept."""
 
+import time
+
 import pytest
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.serve.draft import Draft, checked, file_name
+from irdaemon.serve.draft import Draft, checked, file_name, with_front
 from irdaemon.source.frontmatter import front
 
 NOON = 1_795_262_400.0
@@ -44,6 +46,42 @@ def test_front_matter_states_title_date_source_and_tags_whatever_they_hold():
     assert parts.fields["tags"] == ["a, b", "- c"]
     assert parts.body == "\nThe body.\n"
     assert "tags" not in front(Draft("t", "x").text(NOON)).fields
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"), [("Pacific/Kiritimati", "2026-11-22"), ("Pacific/Pago_Pago", "2026-11-21")]
+)
+def test_the_date_of_a_document_is_the_day_that_it_is_here(zone, day, monkeypatch):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert str(front(Draft("t", "x").text(NOON)).fields["date"]) == day
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+HELD = b"---\ntitle: Backups\ndate: 2026-11-21\ntags: [cron, ops]\nowner: ann\n---\n\nAt night.\n"
+
+
+def test_content_without_front_matter_gets_that_of_the_document():
+    assert with_front("At noon.\n", HELD) == HELD.decode().replace("night", "noon")
+    assert with_front("\n\nAt noon.\n", HELD) == HELD.decode().replace("night", "noon")
+
+
+def test_content_with_front_matter_gets_what_it_lacks_of_what_a_draft_states():
+    text = with_front("---\nowner: bob\ntitle: Copies\n---\nAt noon.\n", HELD)
+    parts = front(text)
+    assert parts.body == "At noon.\n"
+    assert parts.fields == {
+        **{"title": "Copies", "owner": "bob"},
+        **{"date": "2026-11-21", "tags": ["cron", "ops"]},
+    }
+
+
+@pytest.mark.parametrize("held", [b"", b"At night.", b"---\n---\nx", b"---\ntitle: x\nNo end.\n"])
+def test_of_a_document_without_front_matter_nothing_is_kept(held):
+    assert with_front("At noon.", held) == "At noon."
 
 
 def test_front_matter_of_the_content_stays_and_gets_what_it_lacks():
