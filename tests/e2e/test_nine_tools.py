@@ -1,11 +1,13 @@
 """The nine tools of Agent Library, all driven by one session of a real MCP client over stdio."""
 
 import sys
+from pathlib import Path
 
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
+from irdaemon.source.frontmatter import front
 from tests.support.running import Running
 
 NINE = {
@@ -60,7 +62,14 @@ def test_a_session_searches_reads_lists_adds_updates_removes_and_indexes(library
         places = await tool("SuggestLibraryLocation", title="Turn the compost in winter")
         assert places["suggestions"][0]["path"] == str(garden)
         assert (await tool("GetLibraryOverview", view="stats"))["documents"] == 1
-        added = await tool("AddToLibrary", title="Winter", content="The quagga feeds.")
+        added = await tool(
+            "AddToLibrary", title="In winter", content="The quagga feeds.", tags=["zoo"],
+            metadata={"keeper": "ann"},
+        )  # fmt: skip
+        quagga = {"query": "quagga", "mode": "keyword", "source": "documents"}
+        found = (await tool("SearchLibrary", **quagga, timeframe="today"))["hits"]
+        assert [each["document_path"] for each in found] == [added["path"]]
+        assert (await tool("SearchLibrary", **quagga, timeframe="yesterday"))["hits"] == []
         changed = await tool(
             "UpdateLibraryDoc", path=added["path"], content="The okapi sleeps.",
             if_digest=added["digest"],
@@ -68,6 +77,9 @@ def test_a_session_searches_reads_lists_adds_updates_removes_and_indexes(library
         assert changed["digest"] != added["digest"]
         listed = await tool("ListLibraryContents", source="documents")
         assert [each["path"] for each in listed["documents"]] == [added["path"]]
+        assert [each["title"] for each in listed["documents"]] == ["In winter"]
+        fields = front(Path(added["path"]).read_text()).fields
+        assert (fields["tags"], fields["keeper"], "date" in fields) == (["zoo"], "ann", True)
         indexed = await tool("IndexDirectoryToLibrary", directory=str(home.path / "papers"))
         assert (indexed["sources"], indexed["files"]) == (["papers"], 1)
         removed = await tool("RemoveFromLibrary", path=added["path"], delete_file=True)

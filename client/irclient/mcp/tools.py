@@ -15,6 +15,8 @@ READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hi
 RESCANS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+# How Agent Library's tools are called by those who know them.
+_PREFIX = "Librarian_"
 
 
 class Tools(MCPServer[Any]):
@@ -35,12 +37,25 @@ class Tools(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool. Raises ToolError that names the nearest tool, or each wrong argument."""
-        names = [tool.name for tool in await super().list_tools()]
-        if name not in names:
+        """Call a tool, by its name or as Agent Library calls it; null is an argument's default.
+
+        Raises ToolError that names the nearest tool, or each wrong argument.
+        """
+        known = {tool.name: tool for tool in await super().list_tools()}
+        names = list(known)
+        if name not in known and (bare := name.removeprefix(_PREFIX)) in known:
+            name = bare
+        if name not in known:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise ToolError(f"unknown tool {name!r}{hint} Tools here: {', '.join(names)}")
+            raise ToolError(f"unknown tool {name!r:.200}{hint} Tools here: {', '.join(names)}")
+        arguments = {key: each for key, each in arguments.items() if each is not None}
+        taken = known[name].input_schema.get("properties", {})
+        if unknown := [f"{key!r:.60}" for key in arguments if key not in taken]:
+            raise ToolError(
+                f"wrong arguments for {name}. It takes {', '.join(taken)}, and not"
+                f" {', '.join(unknown[:5])}. Correct them and call again."
+            )
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

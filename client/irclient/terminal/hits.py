@@ -36,7 +36,9 @@ _COMMON = frozenset(
     " then this use was what when where which who why with you your".split()
 )
 _SHORTEST_WORD, _SHORTEST_STEM, _LONGEST_ENDING = 3, 4, 3
-_REASONS = {
+# Why nothing applies, in the terminal and to MCP clients.
+REASONS = {
+    "building": "what is still being read may hold it",
     "below_floor": "the nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
     "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
@@ -74,7 +76,7 @@ def answer_lines(answer: Mapping[str, Any], to: Terminal) -> Iterator[str]:
     elif answer["abstained"]:
         reason = answer["reason"]
         yield from wrapped(
-            ["nothing applies:", *_REASONS.get(reason, reason).split()], " ", to.width
+            ["nothing applies:", *REASONS.get(reason, reason).split()], " ", to.width
         )
 
 

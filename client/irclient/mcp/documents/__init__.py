@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
@@ -39,6 +39,11 @@ before you cite or follow a hit."""
 LIST = """\
 List the documents of the library, page by page. Use it to see what there is; to find something, \
 SearchLibrary is the better way."""
+
+
+def _mode_now(mode: object) -> object:
+    """Return a mode by its name of today: what was a mode of its own is in hybrid."""
+    return "hybrid" if mode == "cross_modal" else mode
 
 
 class Listed(BaseModel, frozen=True):
@@ -80,7 +85,9 @@ class LibraryTools:
         self,
         context: Context[Any, Any],
         query: str,
-        mode: Literal["hybrid", "semantic", "keyword"] = "hybrid",
+        mode: Annotated[
+            Literal["hybrid", "semantic", "keyword"], BeforeValidator(_mode_now)
+        ] = "hybrid",
         source: Annotated[str, Field(description="only this corpus")] = "",
         asset_type: AssetType | None = None,
         timeframe: Annotated[

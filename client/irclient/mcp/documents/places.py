@@ -28,6 +28,10 @@ Look again at a directory of the library at once, and wait until it is done. Rar
 changes are followed by themselves. A directory outside the library is added only where the user \
 allows that; try with dry_run first, which says what would be indexed."""
 
+_NOT_FORCED = """\
+include_ignored and force_include are not taken: what a .gitignore leaves out stays out, as that \
+is the user's decision (gitignore = false of the corpus in the configuration). Call again without \
+them."""
 
 _POLL_S = 0.2
 # A job goes on by itself; an MCP client may give up on a call that takes longer.
@@ -100,8 +104,12 @@ class DirectoryTools:
         recursive: Annotated[bool, Field(description="of a new directory")] = True,
         pattern: Annotated[str, Field(description="a glob, for a new directory")] = "",
         dry_run: Annotated[bool, Field(description="only say what would be indexed")] = False,
+        include_ignored: bool = False,
+        force_include: tuple[str, ...] = (),
     ) -> Annotated[CallToolResult, Indexed]:
         """Request a scan of a directory's corpora, or add a new one, and wait for it."""
+        if include_ignored or force_include:
+            raise ToolError(_NOT_FORCED)
         real = await real_path(directory)
         corpora = await self._daemon.ask(lambda client: _meeting(client, real), context)
         names = [each.name for each in corpora]

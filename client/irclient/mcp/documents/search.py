@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from irclient.async_client import AsyncClient
-from irclient.errors import NotFound
+from irclient.errors import NotFound, QueryError
 from irclient.mcp.documents.snippet import snippet
-from irclient.mcp.documents.timeframe import Timeframe, bounds_of, in_utc
-from irclient.mcp.items import WHY, cut_note
+from irclient.mcp.documents.timeframe import Timeframe, bounds_of, condition, day_after
+from irclient.mcp.items import cut_note
 from irclient.mcp.sanitise import as_place, one_line, plain
 from irclient.results import StoredRecord
+from irclient.terminal.hits import REASONS
 from irclient.types import Hit, Query
 
 _NO_RECORD = StoredRecord("")
@@ -73,12 +74,13 @@ class LibrarySearch:
 
 async def searched(client: AsyncClient, search: LibrarySearch) -> RankedPassages:
     """Return the passages that a search finds in the corpora that know what it filters by."""
-    where = filters(search, date.today())
+    where, fields = filters(search, date.today())
     corpora = [search.source] if search.source else []
-    if where:
-        corpora = await _knowing(client, corpora, set(where))
+    if fields:
+        corpora = await _knowing(client, corpora, set(fields))
         if not corpora:
-            return RankedPassages(hits=[], note=f"Nothing here has the field {' or '.join(where)}.")
+            note = f"Nothing here has the field {' or '.join(fields)}."
+            return RankedPassages(hits=[], note=note)
     wanted = Query(
         search.query,
         tuple(corpora),
@@ -91,26 +93,33 @@ async def searched(client: AsyncClient, search: LibrarySearch) -> RankedPassages
     references = dict.fromkeys(map(_reference, answer.results))
     held = {each: await _records(client, each) for each in references}
     hits = [_passage(hit, held[_reference(hit)], search.query) for hit in answer.results]
-    notes = [] if hits else [f"Nothing was found: {WHY.get(answer.reason, answer.reason)}."]
+    notes = [] if hits else [f"Nothing was found: {REASONS.get(answer.reason, answer.reason)}."]
     if cut := cut_note(answer):
         notes.append(f"{cut[0].upper()}{cut[1:]}.")
     return RankedPassages(hits=hits, note=" ".join(notes))
 
 
-def filters(search: LibrarySearch, today: date) -> dict[str, Any]:
-    """Return the filter that a search's kind and time ask for."""
+def filters(search: LibrarySearch, today: date) -> tuple[dict[str, Any], list[str]]:
+    """Return the filter that a search's kind and time ask for, and the fields that it is of.
+
+    Raises QueryError for a start after the end.
+    """
     where: dict[str, Any] = {}
+    fields = []
     if search.asset_type:
         where["asset_type"] = search.asset_type
-    first, end = search.start, search.end and search.end + timedelta(days=1)
+        fields.append("asset_type")
+    first, after = search.start, search.end and day_after(search.end)
     if search.timeframe:
-        first, end = bounds_of(search.timeframe, today)
-    if first or end:
-        where["timestamp"] = {
-            **({"$gte": in_utc(first)} if first else {}),
-            **({"$lt": in_utc(end)} if end else {}),
-        }
-    return where
+        first, after = bounds_of(search.timeframe, today)
+    elif search.start and search.end and search.start > search.end:
+        raise QueryError(
+            f"start_date {search.start} is after end_date {search.end}", "both are included"
+        )
+    if first or after:
+        where |= condition(first, after)
+        fields.append("timestamp")
+    return where, fields
 
 
 async def _knowing(client: AsyncClient, corpora: list[str], fields: set[str]) -> list[str]:

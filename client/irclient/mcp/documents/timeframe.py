@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 Timeframe = Literal[
     "today",
@@ -37,6 +37,29 @@ def bounds_of(name: Timeframe, today: date) -> tuple[date, date]:
     return spans[name]
 
 
-def in_utc(day: date) -> str:
+def condition(first: date | None, after: date | None) -> dict[str, Any]:
+    """Return the filter for timestamps from one day here up to another, which is not included.
+
+    A timestamp is a moment in UTC or, of a document that states no more, a day. As text a day sorts
+    before its own moments, so the days at both ends are named.
+    """
+    moments: dict[str, Any] = {"$gte": _in_utc(first)} if first else {}
+    if after:
+        moments |= {"$lt": _in_utc(after), "$nin": [after.isoformat()]}
+    if first:
+        return {"$or": [{"timestamp": moments}, {"timestamp": first.isoformat()}]}
+    return {"timestamp": moments}
+
+
+def day_after(day: date) -> date | None:
+    """Return the next day, None after the last that there is."""
+    return day + timedelta(days=1) if day < date.max else None
+
+
+def _in_utc(day: date) -> str:
     """Return the beginning of a day here as an ISO time in UTC, to compare timestamps with."""
-    return datetime.combine(day, time()).astimezone().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    try:
+        begins = datetime.combine(day, time()).astimezone().astimezone(UTC)
+    except (OverflowError, ValueError):  # of a year that no clock shows
+        return day.isoformat()
+    return begins.isoformat()[:19]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
@@ -21,8 +25,8 @@ is there already is better updated. Never write secrets. The user may have left 
 off; then the error says how to switch it on."""
 UPDATE = """\
 Replace the whole content of a document that AddToLibrary wrote. Use it after ReadFromLibrary, \
-with all that is to stay, front matter included. With if_digest, the digest an earlier result \
-gave, nothing is overwritten that was written meanwhile."""
+with all that is to stay; title, date, source and tags stay where the content states none. With \
+if_digest, the digest an earlier result gave, nothing is overwritten that was written meanwhile."""
 REMOVE = """\
 Take a document that AddToLibrary wrote out of the library. Use it only when the user agrees. Its \
 file stays, unless delete_file moves it into the trash, where it is kept for thirty days."""
@@ -39,6 +43,11 @@ _MEANT = {
     "removed": "Removed",
     "pending": "Written, but the index does not show it yet; that happens by itself",
 }
+
+
+_KEY = re.compile(r"[A-Za-z][\w-]{0,59}", re.ASCII)
+_FRONT = re.compile(r"---\n[\w-]+ *:")
+_Value = str | int | float | bool | list[str]
 
 
 class Stored(BaseModel, frozen=True):
@@ -77,10 +86,14 @@ class WritingTools:
         ] = "",
         source: Annotated[str, Field(description="where the content comes from")] = "",
         tags: Annotated[tuple[str, ...], Field(description="single words or names")] = (),
+        metadata: Annotated[
+            dict[str, _Value] | None, Field(description="further front matter")
+        ] = None,
     ) -> Annotated[CallToolResult, Stored]:
         """Answer with where a new document is."""
+        text = _with_metadata(content, metadata or {})
         done = await self._daemon.ask(
-            lambda client: client.doc_add(title, content, _expanded(directory), source, tags),
+            lambda client: client.doc_add(title, text, _expanded(directory), source, tags),
             context,
         )
         return _told(done)
@@ -109,6 +122,23 @@ class WritingTools:
             lambda client: client.doc_remove(_expanded(path), delete_file), context
         )
         return _told(done)
+
+
+def _with_metadata(content: str, metadata: Mapping[str, _Value]) -> str:
+    """Return a content with fields in its front matter; those that it states itself stay.
+
+    Raises ToolError for a name that is none, and for what has an argument of its own.
+    """
+    if own := sorted(metadata.keys() & {"title", "source", "tags"}):
+        raise ToolError(f"metadata: {', '.join(own)} is an argument of its own. Move it there.")
+    if wrong := [f"{key!r:.60}" for key in metadata if not _KEY.fullmatch(key)]:
+        raise ToolError(f"metadata: {wrong[0]} is no name of a field: letters, digits, - and _.")
+    lines = "".join(
+        f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in metadata.items()
+    )
+    if _FRONT.match(content) and "\n---\n" in content:
+        return "---\n" + lines + content.removeprefix("---\n")
+    return f"---\n{lines}---\n\n{content}" if lines else content
 
 
 def _expanded(path: str) -> str:

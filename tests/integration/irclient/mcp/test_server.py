@@ -14,7 +14,9 @@ from irclient.mcp import daemon
 from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.http import guarded_app
 from irclient.mcp.server import make_server
-from irclient.testing import FakeDaemon
+from irclient.terminal.hits import REASONS
+from irclient.testing import FakeDaemon, hit, selection
+from irdaemon.source.frontmatter import front
 
 TOKEN = "a-token-of-some-length"
 PORT = 7411
@@ -105,6 +107,103 @@ def test_every_wrong_argument_is_named(tools):
 def test_what_writes_documents_is_offered_in_the_library_profile_alone(tools, name):
     assert f"wrong arguments for {name}" in called(tools("library"), name, {"tags": 1})
     assert "unknown tool" in called(tools(), name, {})
+
+
+def asked_for(name, arguments):
+    """Return what a tool of the library profile asks a daemon for, and what it answers."""
+    answers = {
+        "search": selection(hit("pdf")),
+        "records": [],
+        "doc_add": {"path": "/d/a.md", "status": "stored"},
+    }
+    with FakeDaemon(answers) as running:
+        tools = make_server("library", DaemonCaller(running.endpoint, 5.0))
+
+        async def call():
+            async with Client(tools) as client:
+                return await client.call_tool(name, arguments)
+
+        result = anyio.run(call)
+        assert not result.is_error, result.content[0].text
+        return running.requests[0].args
+
+
+@pytest.mark.parametrize("name", ["SearchLibrary", "Librarian_SearchLibrary"])
+def test_a_tool_is_called_by_its_name_or_as_agent_library_calls_it(name):
+    assert asked_for(name, {"query": "forms"})["text"] == "forms"
+
+
+@pytest.mark.parametrize("mode", [None, "cross_modal", "hybrid"])
+def test_a_mode_that_is_null_or_of_former_days_is_hybrid(mode):
+    assert asked_for("SearchLibrary", {"query": "forms", "mode": mode})["mode"] == "hybrid"
+
+
+def test_null_is_the_default_of_an_argument_and_no_value_of_a_required_one(tools):
+    nothing = dict.fromkeys(("source", "limit", "start_date", "timeframe", "asset_type"))
+    assert asked_for("SearchLibrary", {"query": "forms", **nothing})["k"] == 10
+    said = called(tools("library"), "SearchLibrary", {"query": None})
+    assert "query: Field required" in said
+
+
+def test_an_argument_that_a_tool_does_not_take_is_not_passed_over(tools):
+    said = called(tools(), "discover", {"query": "x", "maxitems": 3})
+    assert "It takes query, corpora, max_items" in said
+    assert "and not 'maxitems'" in said
+
+
+@pytest.mark.parametrize("given", [{"include_ignored": True}, {"force_include": ["*.log"]}])
+def test_what_a_gitignore_leaves_out_is_not_indexed_and_that_is_said(tools, given):
+    said = called(tools("library"), "IndexDirectoryToLibrary", {"directory": "/d", **given})
+    assert "gitignore = false" in said
+
+
+def test_metadata_of_a_new_document_is_in_its_front_matter():
+    given = {"owner": "ann: b", "retries": 3, "draft": True, "teams": ["ops", "- c"]}
+    asked = {"title": "Backups", "content": "At night.\n", "metadata": given}
+    parts = front(asked_for("AddToLibrary", asked)["content"])
+    assert parts.fields == {
+        **{"owner": "ann: b", "retries": "3", "draft": "true", "teams": ["ops", "- c"]},
+    }
+    assert parts.body == "\nAt night.\n"
+
+
+def test_front_matter_of_the_content_goes_before_metadata_and_a_rule_is_none():
+    own = {"title": "t", "content": "---\nowner: bob\n---\nx", "metadata": {"owner": "ann", "a": 1}}
+    parts = front(asked_for("AddToLibrary", own)["content"])
+    assert (parts.fields, parts.body) == ({"owner": "bob", "a": "1"}, "x")
+    ruled = {"title": "t", "content": "---\nA rule.\n", "metadata": {"a": 1}}
+    parts = front(asked_for("AddToLibrary", ruled)["content"])
+    assert (parts.fields, parts.body) == ({"a": "1"}, "\n---\nA rule.\n")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ({"title": "x"}, "title is an argument of its own"),
+        ({"a\nb": "x"}, "no name of a field"),
+        ({"a: b": "x"}, "no name of a field"),
+        ({"a": {"b": 1}}, "wrong arguments for AddToLibrary"),
+    ],
+)
+def test_metadata_that_cannot_be_kept_is_refused_in_words(tools, metadata, said):
+    given = {"title": "t", "content": "x", "metadata": metadata}
+    assert said in called(tools("library"), "AddToLibrary", given)
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_why_nothing_applies_is_said_in_the_words_of_the_command_line(reason):
+    nothing = selection(reason=reason)
+    with FakeDaemon({"discover": nothing}) as running:
+        tools = make_server("discover", DaemonCaller(running.endpoint, 5.0))
+
+        async def call():
+            async with Client(tools) as client:
+                return await client.call_tool("discover", {"query": "commit this"})
+
+        result = anyio.run(call)
+    assert result.structured_content["reason"] == reason
+    assert result.content[0].text == f"Nothing applies: {REASONS[reason]}."
+    assert reason not in result.content[0].text
 
 
 def test_without_a_daemon_a_call_is_answered_with_the_command_that_starts_it(tools):

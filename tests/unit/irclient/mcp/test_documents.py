@@ -1,16 +1,21 @@
 """Indexed text reaches a model without what a person would not see."""
 
+import time
 import unicodedata
-from datetime import date
+from datetime import UTC, date, datetime
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irclient.errors import QueryError
 from irclient.mcp.documents.search import LibrarySearch, filters
 from irclient.mcp.documents.snippet import snippet
-from irclient.mcp.documents.timeframe import bounds_of, in_utc
+from irclient.mcp.documents.timeframe import bounds_of
 from irclient.mcp.sanitise import as_place, one_line, plain
+from irdaemon.retrieve.where import check_filter, mask_of
+from tests.support.searching import engine_of, tool
 
 SATURDAY = date(2026, 11, 21)
 
@@ -83,12 +88,67 @@ def test_a_span_of_time_has_a_first_day_and_a_day_after(name, first, end):
     assert bounds_of(name, SATURDAY) == (date.fromisoformat(first), date.fromisoformat(end))
 
 
-def test_dates_are_days_here_and_both_are_included():
-    where = filters(LibrarySearch("q", start=SATURDAY, end=SATURDAY), SATURDAY)
-    assert where == {"timestamp": {"$gte": in_utc(SATURDAY), "$lt": in_utc(date(2026, 11, 22))}}
+ZONES = ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/New_York", "Asia/Kolkata"]
+DAYS = [f"2026-11-{n:02}" for n in range(18, 26)]
+CLOCKS = [f"{day} {clock}" for day in DAYS for clock in ("00:00:00", "23:59:59")]
+
+
+@pytest.fixture(params=ZONES)
+def zone(request, monkeypatch):
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield request.param
+    monkeypatch.undo()
+    time.tzset()
+
+
+def in_utc(clock):
+    here = datetime.fromisoformat(clock).astimezone()
+    return here.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def found(search):
+    """Return the documents that a search's filter lets through, by the day or moment they state."""
+    stamps = {**{day: day for day in DAYS}, **{clock: in_utc(clock) for clock in CLOCKS}}
+    engine = engine_of({name: tool(name, timestamp=at) for name, at in stamps.items()})
+    columns = engine.snapshot.corpora["tools"].columns
+    where, _ = filters(search, SATURDAY)
+    check_filter(where)
+    rows = columns.rows
+    positions = np.flatnonzero(mask_of(where, columns))
+    return {rows.cards[int(rows.artifact_of.array[at])].artifact_id for at in positions}
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "last"),
+    [
+        ({"start": date(2026, 11, 20), "end": date(2026, 11, 20)}, 20, 20),
+        ({"start": date(2026, 11, 20), "end": date(2026, 11, 22)}, 20, 22),
+        ({"start": date(2026, 11, 20)}, 20, 25),
+        ({"end": date(2026, 11, 20)}, 18, 20),
+        ({"timeframe": "today"}, 21, 21),
+        ({"timeframe": "yesterday"}, 20, 20),
+        ({"timeframe": "last_7_days"}, 18, 21),
+        ({"end": date.max}, 18, 25),
+        ({"start": date.min}, 18, 25),
+    ],
+)
+def test_days_are_days_here_and_both_are_included_for_days_and_for_moments(
+    zone, asked, first, last
+):
+    within = DAYS[first - 18 : last - 17]
+    moments = [clock for clock in CLOCKS if clock[:10] in within]
+    assert found(LibrarySearch("q", **asked)) == {*within, *moments}
+
+
+def test_a_start_after_the_end_is_said():
+    with pytest.raises(QueryError, match="2026-11-21 is after end_date 2026-11-20"):
+        filters(LibrarySearch("q", start=SATURDAY, end=date(2026, 11, 20)), SATURDAY)
 
 
 @pytest.mark.parametrize("wanted", ["text", "code", "pdf", "image", "multimodal"])
 def test_every_asset_type_is_a_filter_and_nothing_asked_is_none(wanted):
-    assert filters(LibrarySearch("q"), SATURDAY) == {}
-    assert filters(LibrarySearch("q", asset_type=wanted), SATURDAY) == {"asset_type": wanted}
+    assert filters(LibrarySearch("q"), SATURDAY) == ({}, [])
+    both = LibrarySearch("q", asset_type=wanted, end=SATURDAY)
+    where, fields = filters(both, SATURDAY)
+    assert (where["asset_type"], fields) == (wanted, ["asset_type", "timestamp"])
