@@ -22,6 +22,8 @@ Answer = TypeVar("Answer")
 _RESTART_S = 1.0
 _REPORT_EVERY_S = 1.0
 _NEAREST = 3
+# Of an error, which may name what was asked for.
+_LONGEST = 4_000
 # How the daemon's hint begins where it knows names that are nearly the one that was asked for.
 _KNOWN = "the nearest are "
 
@@ -54,7 +56,7 @@ class DaemonCaller:
             answer = await self._tried(call)
             tasks.cancel_scope.cancel()
         if isinstance(answer, IRError):
-            raise ToolError(plain(advice(answer))) from answer
+            raise ToolError(plain(advice(answer))[:_LONGEST]) from answer
         return answer
 
     async def _tried(self, call: Callable[[AsyncClient], Awaitable[Answer]]) -> Answer | IRError:
@@ -123,4 +125,6 @@ async def with_nearest(client: AsyncClient, error: NotFound, reference: str) -> 
 
 async def real_path(path: str) -> str:
     """Return where a path leads, links resolved; a slow disk holds up no other call."""
+    if "\0" in path:  # it leads nowhere, and the system's functions fail at it
+        return path
     return await anyio.to_thread.run_sync(os.path.realpath, os.path.expanduser(path))

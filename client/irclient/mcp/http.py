@@ -32,7 +32,7 @@ class Guarded:
         self._free = at_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 to a request without the token, 503 to one too many."""
+        """Answer 401 to a request without the token, 405 to no POST, 503 to one too many."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif not self._knows(scope):
@@ -41,6 +41,11 @@ class Guarded:
             await refused(scope, receive, send)
         else:
             scope.get("state", {}).get(AUTHENTICATED, lambda: None)()
+            # A stream by GET would hold a place for good, and nothing is ever sent on it.
+            if scope["method"] != "POST":
+                refused = PlainTextResponse("only POST", 405, {"Allow": "POST"})
+                await refused(scope, receive, send)
+                return
             await self._pass_on(scope, receive, send)
 
     def _knows(self, scope: Scope) -> bool:

@@ -83,7 +83,7 @@ def server(app: ASGIApp, admission: Admission) -> uvicorn.Server:
         http=cast("type[asyncio.Protocol]", connection),
         ws="none",
         proxy_headers=False,
-        log_level="warning",
+        log_level="error",  # a line for each broken request would let strangers fill the log
         access_log=False,
         server_header=False,
         backlog=_ACCEPTED,

@@ -17,6 +17,8 @@ RESCANS = ToolAnnotations(
 )
 # How Agent Library's tools are called by those who know them.
 _PREFIX = "Librarian_"
+# Of wrong arguments so many are named.
+_MOST_WRONG = 10
 
 
 class Tools(MCPServer[Any]):
@@ -73,10 +75,12 @@ def answered(text: str, value: BaseModel) -> CallToolResult:
 
 
 def _wrong_arguments(name: str, error: ValidationError) -> str:
-    wrong = (
+    every = error.errors()
+    wrong = [
         f"{'.'.join(map(str, each['loc']))}: {each['msg']} (got {str(each['input'])[:60]!r})"
-        for each in error.errors()
-    )
+        for each in every[:_MOST_WRONG]
+    ]
+    wrong += [f"and {len(every) - _MOST_WRONG:,} more"] if len(every) > _MOST_WRONG else []
     return f"wrong arguments for {name}. {'; '.join(wrong)}. Correct them and call again."
 
 

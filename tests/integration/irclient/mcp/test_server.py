@@ -103,6 +103,27 @@ def test_every_wrong_argument_is_named(tools):
     assert "query: Field required" in called(tools(), "discover", {})
 
 
+def test_of_very_many_wrong_arguments_the_first_are_named(tools):
+    said = called(tools(), "discover", {"query": "x", "corpora": list(range(100_000))})
+    assert "corpora.9: Input should be a valid string" in said
+    assert "and 99,990 more" in said
+    assert len(said) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [("ReadFromLibrary", "path"), ("IndexDirectoryToLibrary", "directory")]
+)
+@pytest.mark.parametrize("path", ["/a\0b", "~\0", "/" + "a/" * 100_000])
+def test_a_path_that_leads_nowhere_is_an_error_in_words(name, argument, path):
+    answers = {"artifacts": [], "status": {"corpora": []}, "search": selection()}
+    answers["doc_index"] = answers["disclose"] = QueryError("there is no such place", "name one")
+    with FakeDaemon(answers) as running:
+        tools = make_server("library", DaemonCaller(running.endpoint, 5.0))
+        said = called(tools, name, {argument: path})
+    assert "no such place" in said or "no document at" in said
+    assert len(said) < 5_000
+
+
 @pytest.mark.parametrize("name", WRITING)
 def test_what_writes_documents_is_offered_in_the_library_profile_alone(tools, name):
     assert f"wrong arguments for {name}" in called(tools("library"), name, {"tags": 1})
@@ -351,6 +372,54 @@ def test_a_request_with_the_token_from_here_is_answered(http, origin):
     params = {"protocolVersion": "2025-06-18", **INITIALIZE}
     initialized = result(post(http, "initialize", params, origin=origin))
     assert initialized["serverInfo"]["name"] == "irdaemon"
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+@pytest.mark.parametrize("more", [{}, {"last-event-id": "5"}, {"upgrade": "websocket"}])
+def test_only_post_is_answered_so_that_no_stream_holds_a_place_for_good(http, method, more):
+    headers = {"authorization": f"Bearer {TOKEN}", "accept": "text/event-stream", **more}
+    refused = http.request(method, "/mcp", headers=headers)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+
+
+BROKEN = {
+    "half": b"{",
+    "nothing": b"",
+    "a list": b"[]",
+    "many": b'[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]',
+    "deep lists": b"[" * 1_000_000,
+    "deep objects": b'{"a":' * 200_000 + b"1" + b"}" * 200_000,
+    "a number as the method": b'{"jsonrpc":"2.0","id":1,"method":5}',
+    "a list as the params": b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}',
+    "an endless number": b'{"jsonrpc":"2.0","id":' + b"9" * 100_000 + b',"method":"ping"}',
+    "no UTF-8": b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"\xff"}}',
+}
+
+
+@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
+def test_what_is_no_message_is_a_400_and_the_next_is_answered(http, body):
+    headers = {
+        "authorization": f"Bearer {TOKEN}",
+        "accept": "application/json, text/event-stream",
+        "content-type": "application/json",
+    }
+    assert http.post("/mcp", headers=headers, content=body).status_code == 400
+    assert result(post(http, "ping")) == {}
+
+
+@pytest.mark.parametrize("session", ["fixed", "x" * 10_000])
+def test_no_session_is_made_and_one_that_is_named_is_passed_over(http, session):
+    params = {"protocolVersion": "2025-06-18", **INITIALIZE}
+    made = post(http, "initialize", params, mcp_session_id=session)
+    assert (made.status_code, "mcp-session-id" in made.headers) == (200, False)
+    assert result(post(http, "ping", mcp_session_id=session)) == {}
+
+
+@pytest.mark.parametrize("given", ["cookie", "query"])
+def test_the_token_is_taken_from_its_header_alone(http, given):
+    path = f"/mcp?token={TOKEN}&access_token={TOKEN}" if given == "query" else "/mcp"
+    headers = {"cookie": f"token={TOKEN}"} if given == "cookie" else {}
+    assert http.post(path, headers=headers, json={}).status_code == 401
 
 
 def test_a_body_beyond_4_mib_is_refused(http):
