@@ -54,6 +54,9 @@ _REDACTION: Mapping[str, str] = {"sessions": "all"}
 # Installers link one skill into many agents' directories. Trees of documents have no such custom,
 # and one that came with a checkout may link to anything.
 _CONFINED_KINDS = ("files", "code", "reports", "mcp_tools")
+# What a pointer leads to in these may be a link that an installer made, to a file of the same name:
+# a SKILL.md, a README. The pointers of all others are the real paths of what was read.
+_LINKED_KINDS = ("skills", "packages")
 # The corpus of the managed directory, and the largest document in it where no limit is set.
 _MANAGED = "documents"
 _DOCUMENT_BYTES = 2_000_000
@@ -112,6 +115,11 @@ class Corpus:
         if self.follow_links is None:
             return self.kind not in _CONFINED_KINDS
         return self.follow_links
+
+    @property
+    def has_linked_files(self) -> bool:
+        """Return whether a payload may be a link to a file of the same name out of the roots."""
+        return self.kind in _LINKED_KINDS
 
     def real_roots(self) -> dict[str, str]:
         """Return the roots as they are given, each with its real path as it is now."""

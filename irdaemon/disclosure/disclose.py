@@ -28,7 +28,7 @@ from irdaemon.disclosure.symbol import symbol_passage
 from irdaemon.ledger import Ledger, StoredArtifact
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import asset_type
-from irdaemon.source.opening import at_or_under, open_directory, read_regular, resolved
+from irdaemon.source.opening import at_or_under, open_directory, read_regular, resolved, status_of
 from irdaemon.source.redact import Redactor
 from irdaemon.strategy import IndexingStrategy
 from irdaemon.strategy.code import SYMBOL
@@ -131,8 +131,8 @@ def _file(home: str, named: _Named, left: int, cleaner: Redactor) -> BundledFile
         exists = os.path.lexists(real)
         return BundledFile(shown, 0, None, LEADS_OUT if exists else UNREADABLE)
     try:
-        status = os.lstat(real)
-    except OSError:
+        status = status_of(real)
+    except (OSError, SourceError):
         return BundledFile(shown, 0, None, UNREADABLE)
     if refused := _refused(status, left):
         return BundledFile(shown, status.st_size, None, refused)

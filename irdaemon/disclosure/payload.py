@@ -1,8 +1,9 @@
 """The payload: what a pointer leads to at this moment, or why it is refused.
 
 A pointer was a real path when its artifact was indexed. Where it is a link by now, it is followed
-only to a file of the same name or back into the corpus' roots; a README likewise. What was checked
-is opened by its real path with no link allowed on the way.
+only back into the corpus' roots, or beside or below it; where installers link single files (a
+SKILL.md, a README), also to a file of the same name. What was checked is opened by its real path
+with no link allowed on the way.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ _READMES = ("readme.md", "readme.rst", "readme.txt", "readme")  # in any case
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Within which real directories a corpus' payloads lie, and how their secrets are redacted."""
+    """Within which real directories a corpus' payloads lie, and how their secrets are redacted.
+
+    `by_name` is whether a link may lead out of them, to a file of its own name.
+    """
 
     roots: tuple[str, ...] = ()
     redaction: str = "tokens"
+    by_name: bool = False
 
     @classmethod
     def of(cls, corpus: Corpus) -> Bounds:
         """Return the bounds of a corpus."""
-        return cls(tuple(dict.fromkeys(corpus.real_roots().values())), corpus.redaction)
+        roots = tuple(dict.fromkeys(corpus.real_roots().values()))
+        return cls(roots, corpus.redaction, corpus.has_linked_files)
 
     def root_of(self, path: str) -> str:
         """Return the innermost root a path lies at or under, "" for none."""
@@ -56,7 +62,7 @@ def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
     if os.pardir in pointer.split(os.sep):
         raise SourceError(f"{pointer}: a pointer that leads upwards")
     path = _readme(pointer) if os.path.isdir(pointer) else pointer
-    with open_regular(followed(path, bounds.roots)) as file:
+    with open_regular(followed(path, bounds.roots, by_name=bounds.by_name)) as file:
         status = os.fstat(file.fileno())
         if status.st_size > _READ_BYTES:
             raise SourceError(f"{path}: {status.st_size:,} bytes, the limit is {_READ_BYTES:,}")

@@ -89,7 +89,8 @@ def _placed(found: Iterable[FoundSecret], artifact: Artifact, entry: Entry) -> I
     if not kinds:
         return
     path = next(filter(os.path.isfile, (artifact.pointer, entry.path)), "")
-    places = list(_lines(path, kinds)) if path else []
+    # An entry's own path is real; what a directory holds may be linked by its name.
+    places = list(_lines(path, kinds, by_name=path != entry.path)) if path else []
     yield from places
     for kind in set(kinds.values()) - {place.kind for place in places}:
         yield Secret(path or entry.path or artifact.artifact_id, 0, kind)
@@ -100,7 +101,7 @@ def _needle(found: FoundSecret) -> str:
     return line if len(line) >= _TELLING else (found.lead + line).strip()
 
 
-def _lines(path: str, kinds: Mapping[str, str]) -> Iterator[Secret]:
+def _lines(path: str, kinds: Mapping[str, str], *, by_name: bool) -> Iterator[Secret]:
     """Yield the lines of a file that hold one of the needles, plain or as JSON spells it."""
     spelled = {
         form.encode("utf-8", "replace"): kind
@@ -109,7 +110,7 @@ def _lines(path: str, kinds: Mapping[str, str]) -> Iterator[Secret]:
     }
     left = _MOST_PLACES
     try:
-        with open_regular(followed(path)) as file:
+        with open_regular(followed(path, by_name=by_name)) as file:
             for number, line in enumerate(file, start=1):
                 if b"\0" in line:  # a database has no lines
                     return

@@ -23,6 +23,8 @@ from typing import BinaryIO
 from irdaemon.types import Refused, SourceError
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+# To look at what is there without opening it, where the system can.
+_TO_LOOK = os.O_PATH | os.O_CLOEXEC if hasattr(os, "O_PATH") else _FLAGS
 _TRIES = 8
 # The errors by which nothing is at a real path; the last also of a link that
 # stands where a directory was.
@@ -69,20 +71,41 @@ def same_name(path: str, target: str) -> bool:
     return os.path.basename(path).lower() == os.path.basename(target).lower()
 
 
-def followed(path: str, roots: Iterable[str] = ()) -> str:
+def target_of(path: str) -> str | None:
+    """Return the real path that a file leads to: its own where it is no link.
+
+    None where its directory is gone or reached through a link. Both are decided at one look: the
+    name is read in the directory that was opened, whatever stands in that one's place by then.
+    """
+    directory, name = os.path.split(path)
+    try:
+        descriptor = _checked(directory, _TO_LOOK | os.O_DIRECTORY)
+    except (FileNotFoundError, SourceError):
+        return None
+    try:
+        target = os.readlink(name, dir_fd=descriptor)
+    except (OSError, ValueError):  # no link, or nothing, which opening it will say
+        return path
+    finally:
+        os.close(descriptor)
+    return resolved(os.path.join(directory, target))
+
+
+def followed(path: str, roots: Iterable[str] = (), *, by_name: bool = False) -> str:
     """Return the real path of a file that may be a link.
 
     A link may lead into one of `roots` (real paths). Where the file itself is a link, and no
-    directory on the way, it may also lead to a file of the same name, or to one beside or below it;
-    never to what the kernel shows as files. Raises Refused for any other.
+    directory on the way, it may also lead to a file beside or below it and, `by_name`, to one of
+    the same name; never to what the kernel shows as files. Raises Refused for any other.
     """
-    real = resolved(path)
+    own = target_of(path)
+    real = resolved(path) if own is None else own
     if real == path or any(at_or_under(real, root) for root in roots):
         return real
-    directory = os.path.dirname(path)
-    is_last = resolved(directory) == directory and not any(at_or_under(real, k) for k in KERNEL)
-    if is_last and (at_or_under(real, directory) or same_name(path, real)):
-        return real
+    if own is not None and not any(at_or_under(real, top) for top in KERNEL):
+        beside = at_or_under(real, os.path.dirname(path))
+        if beside or (by_name and same_name(path, real)):
+            return real
     raise Refused(
         f"{path}: a link leads to {real}, out of the corpus' roots",
         "put the file itself there, or remove the link",
@@ -95,7 +118,7 @@ def open_regular(path: str) -> BinaryIO:
     Raises FileNotFoundError when it is gone or a link is met on the way, SourceError when it is not
     a regular file or unreadable. Never blocks on a FIFO.
     """
-    descriptor = _checked(path)
+    descriptor = _checked(path, _FLAGS)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return open(descriptor, "rb")
     os.close(descriptor)
@@ -108,7 +131,7 @@ def open_directory(path: str) -> Iterator[int]:
 
     What is listed by it is what is in that directory, whatever is put in its place.
     """
-    descriptor = _checked(path, os.O_DIRECTORY)
+    descriptor = _checked(path, _FLAGS | os.O_DIRECTORY)
     try:
         yield descriptor
     finally:
@@ -165,12 +188,21 @@ def _is_same(status: os.stat_result, descriptor: int) -> bool:
         return False
 
 
-def _checked(path: str, kind: int = 0) -> int:
-    """Return a descriptor of what is at a real path; `kind` are further flags of open(2)."""
+def status_of(path: str) -> os.stat_result:
+    """Return the status of what is at a real path. Raises what `open_regular` does."""
+    descriptor = _checked(path, _TO_LOOK)
+    try:
+        return os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _checked(path: str, flags: int) -> int:
+    """Return a descriptor of what is at a real path; `flags` are those of open(2)."""
     if "\0" in path:
         raise FileNotFoundError(errno.ENOENT, "no file can have a NUL in its name", path)
     try:
-        return _without_links(path, _FLAGS | kind)
+        return _without_links(path, flags)
     except UnicodeEncodeError as error:
         raise FileNotFoundError(errno.ENOENT, "no file can have such a name", path) from error
     except OSError as error:

@@ -96,7 +96,7 @@ def places_of(plugin: Plugin, part: str) -> tuple[str, ...]:
     its place for anything else. Raises SourceError when the manifest is not JSON.
     """
     manifest = os.path.join(plugin.path, ".claude-plugin", "plugin.json")
-    named = _json(followed(manifest)).get(part) if os.path.isfile(manifest) else None
+    named = _json(followed(manifest, by_name=True)).get(part) if os.path.isfile(manifest) else None
     paths = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     default = [part] if part == "skills" or not paths else []
     places = [os.path.join(plugin.path, path) for path in [*default, *paths] if _is_path(path)]

@@ -74,7 +74,7 @@ def bundle(entry: Entry, plugin: str, max_bytes: int) -> Artifact:
     """
     os.stat(entry.path)
     product, path = manifest_of(entry.path)
-    data = read_regular(followed(path), max_bytes) if path else b"{}"
+    data = read_regular(followed(path, by_name=True), max_bytes) if path else b"{}"
     manifest = _object(path, data)
     known = plugin.partition("@")
     name = f.text(manifest, "name") or known[0] or os.path.basename(entry.path)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.opening import followed
+from irdaemon.source.opening import followed, target_of
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
 from irdaemon.source.skills.skill_finder import rank
 from irdaemon.source.symlinks import Symlinks
@@ -136,11 +136,11 @@ class GuidanceFinder:
         and any to a file that is guidance where it lies: AGENTS.md under the name of CLAUDE.md.
         """
         try:
-            return followed(entry.path, self.symlinks.roots)
+            return followed(entry.path, self.symlinks.roots, by_name=True)
         except Refused as error:
-            real = real_path(entry)
+            real = target_of(entry.path) or ""
             direct = self.symlinks.is_direct(entry.path) and self.kind.may_be(real)
-            if direct or self.kind.product(real, own=False):
+            if real and (direct or self.kind.product(real, own=False)):
                 return real
             self.problems.append(Problem(entry.path, error.message))
             return ""

@@ -52,7 +52,7 @@ def read_entry(entry: Entry) -> Reading:
 
 def _distribution(entry: Entry) -> _Package:
     pointer = dist_info.metadata_file(entry.path)
-    data = read_regular(followed(pointer), MANIFEST_LIMIT)
+    data = read_regular(followed(pointer, by_name=True), MANIFEST_LIMIT)
     manifest = dist_info.load(entry.path, data.decode("utf-8-sig", "replace"))
     readme = Readme(manifest.readme, sha256(data))
     name = dist_info.name_in(entry.path)

@@ -21,7 +21,7 @@ MANIFEST_LIMIT = 4 * 1024 * 1024
 def read_text(path: str) -> str:
     """Read a UTF-8 manifest, with or without a byte order mark."""
     try:
-        return read_regular(followed(path), MANIFEST_LIMIT).decode("utf-8-sig")
+        return read_regular(followed(path, by_name=True), MANIFEST_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise broken(path, f"not UTF-8 at byte {error.start:,}") from error
 

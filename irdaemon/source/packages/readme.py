@@ -50,7 +50,7 @@ def read_readme(directory: str) -> Readme:
     try:
         with os.scandir(directory) as entries:
             name = chosen([entry.name for entry in entries if _is_own(entry)])
-        path = followed(os.path.join(directory, name)) if name else ""
+        path = followed(os.path.join(directory, name), by_name=True) if name else ""
         data = read_regular(path, README_LIMIT) if name else b""
     except FileNotFoundError:
         return Readme()
@@ -63,7 +63,7 @@ def read_readme(directory: str) -> Readme:
 def _is_own(entry: os.DirEntry[str]) -> bool:
     """Return whether a file is the package's own, or a link to a file of its kind elsewhere."""
     try:
-        return is_regular(entry) and bool(followed(entry.path))
+        return is_regular(entry) and bool(followed(entry.path, by_name=True))
     except Refused:
         return False
 

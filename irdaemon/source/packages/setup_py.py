@@ -31,7 +31,7 @@ _LONGEST = 100_000
 def read(path: str) -> Manifest | None:
     """Read a setup.py; None when nothing in it calls `setup`."""
     try:
-        tree = _parsed(read_regular(followed(path), _SIZE_LIMIT))
+        tree = _parsed(read_regular(followed(path, by_name=True), _SIZE_LIMIT))
         given = _setup_arguments(tree)
     except SyntaxError as error:
         raise broken(path, f"not valid Python: {error.msg}", error.lineno) from error

@@ -143,7 +143,7 @@ class Sessions:
         """Return the entries in a file: none when it just vanished or is too old."""
         since = self._since()
         try:
-            real = followed(path, walk.symlinks.roots)
+            real = followed(path, walk.symlinks.roots, by_name=True)
             if is_store(real):
                 return entries(real, scope, since)
             status = os.stat(real)

@@ -9,7 +9,7 @@ import re
 from irdaemon.source import lenient_yaml
 from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.markdown import first_paragraph
-from irdaemon.source.opening import followed, read_regular, resolved, same_name
+from irdaemon.source.opening import followed, read_regular, same_name, target_of
 from irdaemon.source.skills import fields as f
 from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES
 from irdaemon.types import Artifact, Entry, Refused, SourceError
@@ -58,7 +58,7 @@ def _skill_file(directory: str, max_bytes: int) -> tuple[str, bytes]:
 
 def _target(path: str) -> str:
     """Return the real path of a SKILL.md; refuse a link that passes off another file as one."""
-    target = resolved(path) if os.path.islink(path) else path
+    target = target_of(path) or path
     if not same_name(path, target):
         raise Refused(f"{path}: a link to {target}, which is no SKILL.md", "remove the link")
     return target
@@ -82,7 +82,7 @@ def _codex(directory: str) -> dict[str, object]:
     if not os.path.lexists(beside):  # which most have not
         return {}
     try:
-        path = followed(beside)
+        path = followed(beside, by_name=True)
         data = read_regular(path, lenient_yaml.MAX_CHARS)
     except (FileNotFoundError, SourceError):
         return {}

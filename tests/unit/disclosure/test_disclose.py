@@ -182,7 +182,8 @@ def test_a_link_within_the_roots_or_to_a_file_of_the_same_name_is_followed(skill
     assert disclose(stored(skill / "SKILL.md"), "body", Bounds((str(tmp_path),))).body == "inside"
     (skill / "SKILL.md").unlink()
     (skill / "SKILL.md").symlink_to(tmp_path / "elsewhere" / "SKILL.md")
-    assert disclose(stored(skill / "SKILL.md"), "body").body == "shared"
+    assert disclose(stored(skill / "SKILL.md"), "body", Bounds(by_name=True)).body == "shared"
+    assert disclose(stored(skill / "SKILL.md"), "body").body is None
 
 
 def test_a_readme_that_is_a_link_to_some_other_file_is_refused(tmp_path):

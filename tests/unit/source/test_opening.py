@@ -2,6 +2,7 @@
 
 import os
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -24,6 +25,7 @@ from irdaemon.source.sessions import Sessions
 from irdaemon.source.sessions import database as databases
 from irdaemon.source.skills import Skills
 from irdaemon.types import Refused, Root, SourceError
+from tests.support.corpora import mapped
 
 OUTSIDE = "quicksilverparagraph"
 WAYS = ("openat2", "step by step")
@@ -48,17 +50,20 @@ def outside(tmp_path):
 
 
 def swapped_after_the_check(monkeypatch, path, target):
-    """Put a link in the place of `path` as soon as anybody has resolved it."""
-    resolve = os.path.realpath
+    """Put a link in the place of `path` as soon as anybody has found out where it leads."""
 
-    def then_swap(asked, **how):
-        found = resolve(asked, **how)
-        if os.fspath(asked) == str(path) and not path.is_symlink():
-            path.rename(path.with_name(".before"))
-            path.symlink_to(target)
-        return found
+    def with_swap(check):
+        def then_swap(asked, **how):
+            found = check(asked, **how)
+            if os.fspath(asked) == str(path) and not path.is_symlink():
+                path.rename(path.with_name(".before"))
+                path.symlink_to(target)
+            return found
 
-    monkeypatch.setattr(os.path, "realpath", then_swap)
+        return then_swap
+
+    monkeypatch.setattr(os.path, "realpath", with_swap(os.path.realpath))
+    monkeypatch.setattr(opening, "target_of", with_swap(opening.target_of))
 
 
 def test_a_file_is_read_by_its_real_path(tmp_path, way):
@@ -119,24 +124,48 @@ def test_a_linked_file_is_followed_to_its_own_name_or_back_into_the_roots(tmp_pa
     (tmp_path / "skill").mkdir()
     link = tmp_path / "skill" / "SKILL.md"
     link.symlink_to(outside / "SKILL.md")
-    assert followed(str(link)) == str(outside / "SKILL.md")
+    assert followed(str(link), by_name=True) == str(outside / "SKILL.md")
+    with pytest.raises(Refused):
+        followed(str(link))
     link.unlink()
     link.symlink_to(outside / "secret.txt")
     with pytest.raises(Refused, match=r"leads to .*secret\.txt"):
-        followed(str(link))
+        followed(str(link), by_name=True)
     assert followed(str(link), [str(outside)]) == str(outside / "secret.txt")
 
 
 def test_where_a_directory_on_the_way_became_a_link_no_name_makes_it_good(tmp_path, outside):
     (tmp_path / "skill").symlink_to(outside)
     with pytest.raises(Refused):
-        followed(str(tmp_path / "skill" / "SKILL.md"))
+        followed(str(tmp_path / "skill" / "SKILL.md"), by_name=True)
 
 
 def test_what_the_kernel_shows_as_files_is_followed_by_no_name(tmp_path):
     (tmp_path / "environ").symlink_to("/proc/self/environ")
     with pytest.raises(Refused):
-        followed(str(tmp_path / "environ"))
+        followed(str(tmp_path / "environ"), by_name=True)
+
+
+def exchanged_at_every_step(monkeypatch, path, spare, first):
+    """Exchange two names whenever a path is looked at, from the look numbered `first` on."""
+    looks = [0]
+
+    def with_exchange(look):
+        def then_exchange(*args, **how):
+            try:
+                return look(*args, **how)
+            finally:
+                looks[0] += 1
+                if looks[0] > first:
+                    path.rename(path.with_name(".between"))
+                    spare.rename(path)
+                    path.with_name(".between").rename(spare)
+
+        return then_exchange
+
+    monkeypatch.setattr(os.path, "realpath", with_exchange(os.path.realpath))
+    monkeypatch.setattr(os, "readlink", with_exchange(os.readlink))
+    monkeypatch.setattr(opening, "_without_links", with_exchange(opening._without_links))
 
 
 def stored(pointer):
@@ -150,6 +179,33 @@ def test_a_payload_swapped_for_a_link_after_the_check_is_not_read(monkeypatch, t
     swapped_after_the_check(monkeypatch, path, outside / "secret.txt")
     found = disclose(stored(path), "body", Bounds((str(tmp_path / "skill"),)))
     assert (found.body, found.note) == (None, "pointer_unreadable")
+
+
+@pytest.mark.parametrize("exchanged", ["the file", "its directory"])
+@pytest.mark.parametrize("first", range(8))
+@pytest.mark.parametrize("is_link", [True, False], ids=["a link at first", "no link at first"])
+def test_a_document_exchanged_with_a_link_at_any_step_gives_nothing_of_the_same_name_outside(
+    monkeypatch, tmp_path, outside, exchanged, first, is_link
+):
+    roots = tmp_path / "docs"
+    path = roots / "a" / "a.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("inside")
+    swapped, spare = (path, "a.txt") if exchanged == "the file" else (path.parent, "")
+    link = roots / ".spare"
+    link.symlink_to(outside / spare)
+    if is_link:
+        swapped.rename(roots / ".real")
+        link.rename(swapped)
+        link = roots / ".real"
+    exchanged_at_every_step(monkeypatch, swapped, link, first)
+    found = disclose(stored(path), "body", Bounds((str(roots),)))
+    assert found.body in (None, "inside")
+
+
+@pytest.mark.parametrize("kind", ["files", "code", "reports", "records", "sessions", "skills"])
+def test_only_where_installers_link_single_files_a_payload_may_lie_outside_by_its_name(kind):
+    assert Bounds.of(replace(mapped({}), kind=kind)).by_name is (kind == "skills")
 
 
 def test_a_bundled_file_swapped_for_a_link_after_the_check_is_not_read(
