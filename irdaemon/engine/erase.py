@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 
 from irdaemon.engine.state import State
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, without_text
 
 log = logging.getLogger(__name__)
 
@@ -75,8 +76,11 @@ class Eraser:
                 ledger.fold()
             if now >= self._erased_again_at and self._erasing_is_due(quiet, now):
                 self._erase(now)
-        except (sqlite3.Error, OSError) as error:
-            log.debug("not erased yet: %s", error)
+        except (sqlite3.Error, OSError, *UNDECODABLE) as error:
+            met = isinstance(error, UNDECODABLE) or is_corrupt(error)
+            if met and not self._state.suspects_damage(error) and isinstance(error, UNDECODABLE):
+                raise
+            log.debug("not erased yet: %s", without_text(error))
             self._erased_again_at = now + _TRIED_AGAIN_AFTER_S
 
     def _erasing_is_due(self, quiet: bool, now: float) -> bool:

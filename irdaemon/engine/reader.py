@@ -264,7 +264,7 @@ class Reader:
 
     def health(self) -> Health:
         """Judge how every corpus is by what was seen and what was done."""
-        with self._state.ledger.reading() as ledger:
+        with self._state.reading() as ledger:
             return overview.health_of(self._state, ledger)
 
 

@@ -78,6 +78,8 @@ class Repair:
         why = first_problem(ledger.path) if self._state.host.writes else ""
         if why:
             self.replace_ledger(why)
+        else:
+            self._state.clear_suspects(sound=True)
         return why or "the ledger is sound"
 
     def replace_ledger(self, why: str) -> None:
@@ -85,6 +87,7 @@ class Repair:
         state = self._state
         state.ledger, lost = renewed(state.ledger, state.snapshot, why, state.clock())
         state.corruption = lost or state.corruption
+        state.clear_suspects(sound=False)
         self._publisher.keep_until_reread()
         self._publisher.set_corpora(state.corpora.values())
         for name in state.corpora:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from irclient.errors import Unavailable
+from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
 from irdaemon.disclosure.references import unknown_corpus
@@ -26,12 +26,13 @@ from irdaemon.engine.host import Host, InProcess
 from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.retry import JobRetries, ScanRetries
 from irdaemon.index import Images, Snapshot
-from irdaemon.ledger import MOST_PINS, Ledger, LedgerError, Pin
+from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
-from irdaemon.ledger.sqlite_errors import is_corrupt
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
 from irdaemon.retrieve.rerank import Rereading
 from irdaemon.runtime.minutes import AnswerMinutes
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
+from irdaemon.runtime.tracebacks import where
 from irdaemon.selection.calibrate import check_labels
 from irdaemon.types import Tuning, Use
 from irdaemon.usage.notes import UsageNotes, UsageOptions
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 # A few are handed over at once, and no more before those are stored.
 _MOST_SYNOPSES = 1_000
+# So long after a check found the ledger sound, an error that had it checked is the program's own.
+_CLEARED_S = 600.0
 Notify = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -108,6 +111,9 @@ class State:
         self.work = Work(clock, options.queued_paths)
         self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
         self.corruption: Corruption | None = None
+        # Where errors came from that had the ledger checked; None until it was, else when it was
+        # found sound (Unix seconds).
+        self._suspected: dict[str, float | None] = {}
         self.embedders = Embedders(options.embedder_idle_s, options.embedders)
         self.models = discovery.Models(
             self.embedders.vector, Rereading.by(reranker_named(options.reranker)), options.tuning
@@ -209,13 +215,38 @@ class State:
         try:
             with self.ledger.reading() as ledger:
                 yield ledger
-        except (sqlite3.DatabaseError, LedgerError) as error:
-            if is_corrupt(error.__cause__ or error):
-                self.work.add(Job("repair"))
+        except (sqlite3.DatabaseError, LedgerError, *UNDECODABLE) as error:
+            if isinstance(error, IRError) and not isinstance(error, LedgerError):
+                raise
+            if not self.suspects_damage(error) and isinstance(error, UNDECODABLE):
+                raise
             raise Unavailable(
-                f"the ledger cannot be read: {error}",
+                f"the ledger cannot be read: {without_text(error)}",
                 "it may be repaired in a moment; irdaemon check shows more",
             ) from error
+
+    def suspects_damage(self, error: Exception) -> bool:
+        """Return whether damage to the ledger may have caused an error; a repair is then requested.
+
+        What SQLite does not call corrupt may be a mistake of the program as well: so it is taken
+        where a check has found the ledger sound after the same error.
+        """
+        cause = error.__cause__ or error if isinstance(error, LedgerError) else error
+        if is_transient(cause) or self.ledger.path == IN_MEMORY or not self.host.writes:
+            return False
+        if not is_corrupt(cause):
+            place = where(cause)
+            cleared_at = self._suspected.setdefault(place, None)
+            if cleared_at is not None and 0 <= self.clock() - cleared_at < _CLEARED_S:
+                return False
+            self._suspected[place] = None
+        self.work.add(Job("repair"))
+        return True
+
+    def clear_suspects(self, *, sound: bool) -> None:
+        """Note that the ledger was checked, and whether it was sound: else it is another now."""
+        now = self.clock() if sound else None
+        self._suspected = {place: now for place in self._suspected if sound}
 
     def check_known(self, corpus: str | None) -> None:
         """Raise NotFound, with the nearest name, for a corpus that there is not."""

@@ -6,9 +6,10 @@ compared with its digest, and every packed value is unpacked.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,11 +20,12 @@ import numpy as np
 
 from irdaemon.ledger.rows import record_id, text_digest
 from irdaemon.ledger.schema import MIGRATIONS, LedgerError
-from irdaemon.ledger.sqlite_errors import is_transient
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_transient, without_text
 from irdaemon.ledger.store import Store, advice
 from irdaemon.ledger.vectors import UNUSED
 from irdaemon.source import SOURCES
 from irdaemon.source.tree import at_or_under
+from irdaemon.types import Floor
 
 REPAIR = "irdaemon check --repair repairs it, with the daemon stopped"
 REBUILD = "irdaemon check --repair sets the file aside, and it is rebuilt from its sources"
@@ -32,8 +34,8 @@ _READ_WHOLE = (
     "corpora", "entries", "artifacts", "terms", "failures", "floors", "jobs", "counters",
     "secrets", "projects", "pins", "links", "learned", "imported_uses",
 )  # fmt: skip
-# What reading a corrupt file may raise: text that is none, in a row or in SQLite's own messages.
-_UNREADABLE = (sqlite3.DatabaseError, ValueError, TypeError)
+# What reading a corrupt file may raise: in a row, or of SQLite's own messages.
+_UNREADABLE = (sqlite3.DatabaseError, *UNDECODABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def check(store: Store) -> list[IntegrityProblem]:
         _read_all(store)
         return [*odd, *_orphans(store), *_invalid(store), *_odd_values(store), *_vectors(store)]
     except _UNREADABLE as error:
-        return [IntegrityProblem("sqlite", f"it cannot be read: {error}", REBUILD)]
+        return [IntegrityProblem("sqlite", f"it cannot be read: {without_text(error)}", REBUILD)]
 
 
 def _file_problems(store: Store) -> list[str]:
@@ -91,7 +93,7 @@ def _file_problems(store: Store) -> list[str]:
     except _UNREADABLE as error:
         if is_transient(error):
             raise LedgerError(f"{store.path}: {error}", advice(store.path)) from error
-        return [str(error)]
+        return [without_text(error)]
 
 
 class Schema(NamedTuple):
@@ -156,10 +158,22 @@ def _schema(rows: Iterable[tuple[Any, ...]]) -> Schema:
 
 
 def _read_all(store: Store) -> None:
-    """Read what the other checks do not: text that is none raises."""
+    """Read what the other checks do not: text that is none raises, and so does a foreign type."""
+    for table in pattern_of(store.format).tables:
+        if count := count_of(store, f"{table} WHERE {_other_types(store, table)}"):
+            raise TypeError(f"{count} rows of {table} hold values of another type")
     for table in _READ_WHOLE:
         for _ in store.each(f"SELECT * FROM {table}"):
             pass
+
+
+def _other_types(store: Store, table: str) -> str:
+    """Return the condition of rows with a value that its column's declared type never has."""
+    return " OR ".join(
+        f"typeof({column}) != '{declared.lower()}'"
+        + ("" if required or key else f" AND {column} IS NOT NULL")
+        for _, column, declared, required, _, key in store.all(f"PRAGMA table_info({table})")
+    )
 
 
 def _orphans(store: Store) -> Iterator[IntegrityProblem]:
@@ -267,19 +281,46 @@ def _odd_values(store: Store) -> Iterator[IntegrityProblem]:
     if not store.one("SELECT 1 FROM counters WHERE name = 'generation'"):
         yield IntegrityProblem("itself", "the count of generations is missing", REPAIR)
     for table, column in JSON_COLUMNS:
-        count = count_of(store, f"{table} WHERE NOT json_valid({column})")
-        if count:
-            yield IntegrityProblem(
-                "itself", f"{count} rows of {table}: {column} is no JSON", REPAIR
-            )
+        for text in garbled_texts(store, table, column):
+            row = store.one(f"SELECT count(*) FROM {table} WHERE {column} = ?", text)
+            what = f"{row[0] if row else 0} rows of {table}: {column} does not decode"
+            yield IntegrityProblem("itself", what, REPAIR)
 
 
-JSON_COLUMNS = (
-    ("corpora", "problems"),
-    ("corpora", "roots"),
-    ("entries", "skipped"),
-    ("floors", "floor"),
-)
+def _strings(values: Iterable[object]) -> bool:
+    return all(isinstance(each, str) for each in values)
+
+
+# What is kept as JSON: whether a decoded value is of the form that the daemon reads.
+JSON_COLUMNS: Mapping[tuple[str, str], Callable[[Any], object]] = {
+    ("corpora", "problems"): lambda pairs: all(len(each) == 2 and _strings(each) for each in pairs),
+    ("corpora", "roots"): lambda roots: _strings(roots.values()),
+    ("corpora", "spec"): lambda spec: isinstance(spec, dict),
+    ("corpora", "learning"): lambda state: isinstance(state, dict),
+    ("entries", "skipped"): lambda skipped: all(isinstance(n, int) for n in skipped.values()),
+    ("floors", "floor"): Floor.from_dict,
+    ("imported_uses", "gold"): lambda gold: isinstance(gold, list) and _strings(gold),
+}
+
+
+def garbled_texts(store: Store, table: str, column: str) -> list[str]:
+    """Return the texts in a column of JSON that do not decode to what is kept there."""
+    may_be_empty = "" if (table, column) in _MAY_BE_EMPTY else None
+    return [
+        text
+        for (text,) in store.all(f"SELECT DISTINCT {column} FROM {table}")
+        if text not in (None, may_be_empty) and not _decodes(text, JSON_COLUMNS[table, column])
+    ]
+
+
+_MAY_BE_EMPTY = (("corpora", "spec"), ("corpora", "learning"))
+
+
+def _decodes(text: str, is_kept: Callable[[Any], object]) -> bool:
+    try:
+        return bool(is_kept(json.loads(text)))
+    except (*UNDECODABLE, RecursionError):
+        return False
 
 
 def _vectors(store: Store) -> Iterator[IntegrityProblem]:

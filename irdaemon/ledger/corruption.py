@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from irdaemon.ledger import IN_MEMORY, IntegrityProblem, Ledger
 from irdaemon.ledger.files import set_aside
 from irdaemon.ledger.schema import LedgerError
-from irdaemon.ledger.sqlite_errors import is_corrupt, is_transient
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def corruption_of(path: str, error: BaseException) -> str:
     if cause is None:  # a later format
         return ""
     if is_corrupt(cause) or isinstance(cause, (PermissionError, IsADirectoryError)):
-        return str(cause)
+        return without_text(cause)
     return "" if is_transient(cause) else first_problem(path)
 
 
@@ -60,7 +60,8 @@ def repaired(path: str) -> bool:
     found = _severe_problems(path)
     if not found or any(each.part == "sqlite" for each in found):
         return False
-    with suppress(LedgerError, sqlite3.Error), closing(Ledger(path)) as ledger:
+    # What damage leaves of a row may keep the repair from its end as well.
+    with suppress(LedgerError, sqlite3.Error, *UNDECODABLE), closing(Ledger(path)) as ledger:
         unread = ledger.repair()
         log.error("the ledger had problems (%s); it is repaired", found[0].what)
         log.error("%d of its entries are read again", unread)

@@ -9,6 +9,7 @@ from irdaemon.ledger.check import (
     JSON_COLUMNS,
     count_of,
     foreign,
+    garbled_texts,
     invalid_artifacts,
     invalid_vectors,
     lacking,
@@ -31,8 +32,8 @@ _ORPHANS = (
 )
 # In this order: a trigger must not run when a table is dropped.
 _DROPPED = ("trigger", "view", "index", "table")
-# What replaces invalid JSON; None: the row is deleted.
-_EMPTY = {"problems": "[]", "roots": "{}", "skipped": "{}", "floor": None}
+# What replaces JSON that does not decode; of other columns the row is deleted.
+_EMPTY = {"problems": "[]", "roots": "{}", "spec": "", "learning": "", "skipped": "{}"}
 
 
 def repair(store: Store) -> int:
@@ -70,13 +71,16 @@ def _repair_schema(store: Store) -> None:
 
 def _repair_values(store: Store) -> None:
     store.run("INSERT OR IGNORE INTO counters VALUES ('generation', 0)")
-    store.run(f"{_READ_AGAIN} WHERE NOT json_valid(skipped)")
     for table, column in JSON_COLUMNS:
-        empty = _EMPTY[column]
-        if empty is None:
-            store.run(f"DELETE FROM {table} WHERE NOT json_valid({column})")
-        else:
-            store.run(f"UPDATE {table} SET {column} = ? WHERE NOT json_valid({column})", empty)
+        texts = garbled_texts(store, table, column)
+        if column == "skipped":
+            store.run_many(f"{_READ_AGAIN} WHERE skipped = ?", [(text,) for text in texts])
+        for text in texts:
+            if column in _EMPTY:
+                empty = _EMPTY[column]
+                store.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", empty, text)
+            else:
+                store.run(f"DELETE FROM {table} WHERE {column} = ?", text)
 
 
 def _repair_vocabulary(store: Store) -> None:

@@ -1,4 +1,8 @@
-"""Tell a corrupt file from a full disk, by the codes of SQLite and of the system."""
+"""Tell a corrupt file from a full disk, by the codes of SQLite and of the system.
+
+SQLite keeps no checksum: what damage makes of a row is met by whatever decodes it, as an error of
+Python's. Whether damage was its cause only a check of the ledger can say.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,26 @@ _TRANSIENT_ERRNO = {
 }
 
 
+# What decoding a damaged row may raise: text that is none, packed values of another shape.
+UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+# How Python's module begins and quotes what is no text; it gives no code with that.
+_NO_TEXT = "Could not decode to UTF-8"
+
+
 def is_corrupt(error: BaseException) -> bool:
-    """Return whether SQLite calls the file corrupt, or finds it shorter than its header has it."""
-    return _code(error) in _CORRUPT or _is_truncated(error)
+    """Return whether SQLite calls the file corrupt, or finds it shorter than its header has it.
+
+    Text that is none is as sure a sign.
+    """
+    no_text = isinstance(error, sqlite3.Error) and str(error).startswith(_NO_TEXT)
+    return no_text or _code(error) in _CORRUPT or _is_truncated(error)
+
+
+def without_text(error: BaseException) -> str:
+    """Return what an error says, without what it may quote of a row."""
+    if isinstance(error, UNDECODABLE):
+        return f"a row does not decode ({type(error).__name__})"
+    return str(error).partition(" with text ")[0]
 
 
 def is_transient(error: BaseException) -> bool:

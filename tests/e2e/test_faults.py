@@ -1,5 +1,6 @@
 """Faults of the ledger's file, as a person meets them: what the commands say, and what heals."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from irclient import Query
+from irclient.errors import Unavailable
 from irdaemon.cli.main import main
+from tests.support.damage import change
 from tests.support.running import Running, finds, knows, until
 
 
@@ -96,6 +99,22 @@ def test_a_ledger_that_is_deleted_or_overwritten_under_the_daemon_heals(
     daemon.wait_idle()
     assert knows(home, "skills/pdf-forms")
     assert irdaemon("check")[0] == 0
+
+
+def test_rows_garbled_under_the_daemon_are_repaired_as_soon_as_anybody_asks_for_them(
+    home, ledger, daemon, irdaemon
+):
+    garbled = "name = CAST(x'fffe41' AS TEXT), fields = x'05'"
+    change(ledger, f"UPDATE artifacts SET {garbled} WHERE name = 'pdf-forms'")
+
+    def is_listed():
+        with home.client() as client, contextlib.suppress(Unavailable):
+            return "pdf-forms" in [each.name for each in client.artifacts("skills")]
+        return False
+
+    until(is_listed)
+    assert irdaemon("check")[0] == 0
+    assert "damaged" in irdaemon("status")[1]
 
 
 def test_a_ledger_of_a_later_version_is_refused_by_every_command_and_left_alone(

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from irclient.errors import Unavailable
+from irclient.errors import NotFound, Unavailable
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
-from irdaemon.ledger import LedgerError
+from irdaemon.ledger import ArtifactPage, LedgerError
 from irdaemon.ledger.files import kept_aside, set_aside
 from irdaemon.types import Query
 from tests.support.corpora import contents, engine, mapped, ticking
@@ -179,6 +180,104 @@ def test_damage_met_by_a_reader_is_a_clear_refusal_and_is_rebuilt(path):
     made.drain()
     assert made.records("m/t3")
     made.ledger.close()
+
+
+def asked_everything(made):
+    """Ask the ledger whatever a client may; return how often it refused."""
+    asks = [
+        *(lambda n=n: made.records(f"m/t{n}") for n in range(len(ITEMS))),
+        lambda: made.artifacts(ArtifactPage()),
+        lambda: made.disclose(["m/t1", "m/t2"]),
+        lambda: made.search(Query("thing number 3", level="body")),
+        lambda: made.discover(Query("thing number 3", related=True)),
+        *(made.status, made.health, made.failures, made.secrets, made.audit),
+        lambda: made.info("m"),
+    ]
+    refused = 0
+    for ask in asks:
+        try:
+            ask()
+        except (Unavailable, NotFound):
+            refused += 1
+    return refused
+
+
+UNDECODABLE = {
+    "text that is none": "UPDATE artifacts SET name = CAST(x'fffe41' AS TEXT) WHERE id = 3",
+    "fields cut off": "UPDATE artifacts SET fields = x'85' WHERE id = 3",
+    "fields of another shape": "UPDATE artifacts SET fields = x'05' WHERE id = 3",
+    "a number for a text": "UPDATE records SET metadata = 5 WHERE id = 3",
+    "a count of another shape": "UPDATE entries SET skipped = '[5]' WHERE id = 3",
+    "problems of another shape": "UPDATE corpora SET problems = '[5]'",
+    "a floor of another shape": "UPDATE floors SET floor = '[5]'",
+}
+
+
+@pytest.mark.parametrize("damage", UNDECODABLE)
+def test_a_row_that_does_not_decode_any_more_is_repaired_when_a_query_or_a_job_meets_it(
+    path, damage
+):
+    made = started(path)
+    change(path, UNDECODABLE[damage])
+    asked_everything(made)
+    look(made)
+    made.drain()
+    assert asked_everything(made) == 0
+    assert is_whole(made)
+    assert made.ledger.check() == []
+    made.ledger.close()
+
+
+def test_what_a_damaged_row_holds_is_not_quoted_in_the_refusal(path):
+    made = started(path)
+    secret = b"quicksilver".hex()
+    change(path, f"UPDATE artifacts SET name = CAST(x'ff{secret}' AS TEXT) WHERE id = 3")
+    with pytest.raises(Unavailable, match="cannot be read") as refused:
+        made.artifacts(ArtifactPage())
+    assert "quicksilver" not in refused.value.message
+    made.ledger.close()
+
+
+def test_a_mistake_of_the_program_is_one_as_soon_as_the_ledger_is_known_to_be_sound(path):
+    made = started(path)
+
+    def mistaken():
+        with made.state.reading():
+            raise KeyError("a fault of our own")
+
+    with pytest.raises(Unavailable):
+        mistaken()
+    made.drain()
+    for _ in range(3):
+        with pytest.raises(KeyError, match="our own"):
+            mistaken()
+    assert made.state.work.take(0) is None
+    assert (made.state.corruption, kept_aside(path)) == (None, [])
+    made.ledger.close()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(places=st.lists(st.floats(0, 0.9999), min_size=1, max_size=100), seed=st.randoms())
+def test_whatever_bytes_are_overwritten_under_a_running_engine_it_answers_and_ends_up_whole(
+    path, places, seed
+):
+    with garbled(path, (0, Path(path).read_bytes()[:1], 1)):
+        made = started(path)
+        made.drain()
+        made.ledger._store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = os.path.getsize(path)
+        for at in {int(place * size) for place in places} - set(range(60, 64)):  # the format
+            overwrite(path, at, seed.randbytes(1))
+        made.ledger._store.run("PRAGMA shrink_memory")
+        for _ in range(3):
+            asked_everything(made)
+            look(made)
+        made.request(Job("compact"))
+        made.drain()
+        assert asked_everything(made) == 0
+        assert made.artifacts(ArtifactPage())
+        assert not [each for each in made.ledger.check() if each.severe]
+        made.ledger.close()
 
 
 def test_a_deleted_ledger_is_put_back_from_what_is_still_open(path):
