@@ -33,9 +33,8 @@ def back_up(ledger_path: str, file: str, *, replace: bool = False) -> int:
     if os.path.isdir(target) or (os.path.lexists(target) and not replace):
         raise BackupError(f"{file} exists already", "--force replaces a file, not a directory")
     try:
-        with closing(opened_to_read(ledger_path)) as source:
-            copy = copied(source, directory)
-        moved_into_place(copy, target, replace=replace)
+        with closing(opened_to_read(ledger_path)) as source, copied(source, directory) as copy:
+            moved_into_place(copy, target, replace=replace)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{ledger_path} cannot be copied to {file}: {error}", _NOTHING) from error
     return os.path.getsize(target)
@@ -51,10 +50,9 @@ def restore(file: str, ledger_path: str) -> str | None:
     directory = os.path.dirname(ledger_path)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     try:
-        with closing(opened_to_read(file)) as source:
-            copy = copied(source, directory)
-        _as_another(copy)
-        return replaced(ledger_path, copy)
+        with closing(opened_to_read(file)) as source, copied(source, directory) as copy:
+            _as_another(copy)
+            return replaced(ledger_path, copy)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{file}: {error}", _NOTHING) from error
 

@@ -7,14 +7,20 @@ be played into that, so it never stays where its file goes.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import sqlite3
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from glob import escape, glob
 
 # Corrupt ledgers are kept for inspection; a disk that corrupts many must not fill up.
 _KEPT = 3
+_COPY_PREFIX = ".ledger-"
+# What `mkstemp` makes of that, and what SQLite lays beside it.
+_COPY = re.compile(rf"({re.escape(_COPY_PREFIX)}[a-z0-9_]{{8}})(-journal|-wal|-shm)?$")
 
 
 def set_aside(path: str, why: str) -> str:
@@ -74,33 +80,64 @@ def kept_aside(path: str, why: str = "*") -> list[str]:
     return sorted(found, key=lambda name: name.rpartition("-")[2])
 
 
-def copied(source: sqlite3.Connection, directory: str) -> str:
-    """Copy a database into a new private file of a directory, on the disk, and return its path.
+@contextlib.contextmanager
+def copied(source: sqlite3.Connection, directory: str) -> Iterator[str]:
+    """Copy a database into a new private file of a directory, on the disk, and give its path.
 
-    The copy is of one moment, whatever is written meanwhile, and needs no log beside it.
+    The copy is of one moment, whatever is written meanwhile, and needs no log beside it. Unless it
+    was moved it is removed in the end; that of a process that was killed by `drop_dead_copies`.
     """
-    descriptor, path = tempfile.mkstemp(dir=directory, prefix=".ledger-")
-    os.close(descriptor)
+    drop_dead_copies(directory)
+    descriptor, path = _locked_file(directory)
     try:
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as target:
             target.execute("PRAGMA synchronous = FULL")
             source.backup(target)
             target.execute("PRAGMA journal_mode = DELETE")
-    except BaseException:
+        yield path
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        os.close(descriptor)
+
+
+def _locked_file(directory: str) -> tuple[int, str]:
+    """Make a file that is locked while this process lives, as `drop_dead_copies` must know."""
+    while True:
+        descriptor, path = tempfile.mkstemp(dir=directory, prefix=_COPY_PREFIX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor, path
+        os.close(descriptor)  # taken for a dead one before it was locked
+
+
+def drop_dead_copies(directory: str) -> None:
+    """Remove what processes that were killed while they copied a database left in a directory."""
+    with contextlib.suppress(OSError):
+        for name in {found[1] for each in os.listdir(directory) if (found := _COPY.match(each))}:
+            with contextlib.suppress(OSError):
+                _drop_if_dead(os.path.join(directory, name))
+
+
+def _drop_if_dead(path: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        drop_log(path)
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        drop_log(path)
         os.unlink(path)
-        raise
-    return path
+    finally:
+        os.close(descriptor)
 
 
 def moved_into_place(temporary: str, path: str, *, replace: bool) -> None:
     """Give a finished file its name in one step. Raises FileExistsError unless it may replace."""
-    try:
-        if os.path.lexists(path) and not replace:
-            raise FileExistsError(path)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    if os.path.lexists(path) and not replace:
+        raise FileExistsError(path)
+    os.replace(temporary, path)
     _sync_directory(os.path.dirname(os.path.abspath(path)))
 
 
@@ -114,6 +151,6 @@ def _sync_directory(directory: str) -> None:
 
 def drop_log(path: str) -> None:
     """Remove what a closed database left beside its file."""
-    for end in ("-wal", "-shm"):
+    for end in ("-wal", "-shm", "-journal"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + end)

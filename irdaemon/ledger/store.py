@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
-from irdaemon.ledger.files import copied, drop_log, moved_into_place, set_aside
+from irdaemon.ledger.files import (
+    copied,
+    drop_dead_copies,
+    drop_log,
+    moved_into_place,
+    set_aside,
+)
 from irdaemon.ledger.schema import LedgerError, migrate
 
 IN_MEMORY = ":memory:"
@@ -30,6 +36,7 @@ class Store:
         try:
             self._db = _connect(path, read_only)
             if not read_only:
+                self._drop_dead_copies()
                 migrate(self._db)
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"{path}: {error}", advice(path)) from error
@@ -51,12 +58,13 @@ class Store:
         What lies in its place by now is set aside.
         """
         os.makedirs(os.path.dirname(os.path.abspath(self.path)), mode=0o700, exist_ok=True)
-        copy = copied(self._db, os.path.dirname(os.path.abspath(self.path)))
-        self._db.close()
-        drop_log(self.path)
-        if os.path.exists(self.path):
-            set_aside(self.path, "displaced")
-        moved_into_place(copy, self.path, replace=True)
+        with copied(self._db, os.path.dirname(os.path.abspath(self.path))) as copy:
+            self._db.close()
+            drop_log(self.path)
+            if os.path.exists(self.path):
+                set_aside(self.path, "displaced")
+            moved_into_place(copy, self.path, replace=True)
+        # Only now: to close a file gives up what locks this process has on it.
         self._db = _connect(self.path, read_only=False)
         self._file = _identity(self.path)
 
@@ -98,12 +106,20 @@ class Store:
         self._db.execute("PRAGMA shrink_memory")
 
     def vacuum(self, stop: Callable[[], bool] | None) -> None:
-        """Write the file anew; `stop` is asked now and then whether to leave it as it is."""
+        """Write the file anew; `stop` is asked now and then whether to leave it as it is.
+
+        Copies that were left unfinished hold what was forgotten since as well, and go first.
+        """
+        self._drop_dead_copies()
         self._db.set_progress_handler(stop, _STEPS_BETWEEN)
         try:
             self._db.execute("VACUUM")
         finally:
             self._db.set_progress_handler(None, 0)
+
+    def _drop_dead_copies(self) -> None:
+        if self.path != IN_MEMORY:
+            drop_dead_copies(os.path.dirname(os.path.abspath(self.path)))
 
     def log_grew(self) -> bool:
         """Return whether the write-ahead log holds more than `fold` left of it."""

@@ -35,9 +35,9 @@ def save_usage(usage_path: str, file: str, *, replace: bool = False) -> int:
     if os.path.isdir(target) or (os.path.lexists(target) and not replace):
         raise BackupError(f"{target} exists already", "--force replaces a file, not a directory")
     try:
-        with closing(opened_to_read(usage_path)) as source:
-            copy = copied(source, os.path.dirname(target))
-        moved_into_place(copy, target, replace=replace)
+        beside = os.path.dirname(target)
+        with closing(opened_to_read(usage_path)) as source, copied(source, beside) as copy:
+            moved_into_place(copy, target, replace=replace)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{usage_path} cannot be copied: {error}", _NOTHING) from error
     return os.path.getsize(target)
@@ -55,8 +55,8 @@ def restore_usage(file: str, usage_path: str) -> str | None:
     try:
         with read_usage(kept):
             pass
-        with closing(opened_to_read(kept)) as source:
-            copy = copied(source, os.path.dirname(usage_path))
-        return replaced(usage_path, copy)
+        beside = os.path.dirname(usage_path)
+        with closing(opened_to_read(kept)) as source, copied(source, beside) as copy:
+            return replaced(usage_path, copy)
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{kept} is no log of use: {error}", _NOTHING) from error

@@ -3,6 +3,8 @@
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from irdaemon.engine.queue import Job
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.backups import BackupError, back_up, restore
-from irdaemon.ledger.files import kept_aside
+from irdaemon.ledger.files import copied, kept_aside
 from tests.support.corpora import contents, engine, mapped
 from tests.support.damage import ITEMS, change
 from tests.support.ledgers import FORMATS, unpacked
@@ -165,3 +167,53 @@ def test_a_ledger_that_was_restored_has_an_identity_of_its_own(made, file):
     restore(file, made.ledger.path)
     with closing(Ledger(made.ledger.path)) as restored:
         assert restored.identity() != before
+
+
+KILLED = """
+import os, sqlite3, sys
+from irdaemon.ledger.files import copied
+with copied(sqlite3.connect(sys.argv[1]), os.path.dirname(sys.argv[1])) as copy:
+    open(copy + "-journal", "w").close()
+    os._exit(0)
+"""
+
+
+def copies(path):
+    return [name for name in names(path) if name.startswith(".ledger-")]
+
+
+@pytest.mark.parametrize("way", ["opened", "compacted", "restored", "backed up"])
+def test_what_a_killed_copy_left_is_gone_once_the_ledger_is_used_again(made, file, way):
+    path = made.ledger.path
+    back_up(path, file)
+    subprocess.run([sys.executable, "-c", KILLED, path], check=True, timeout=60)
+    assert len(copies(path)) == 2
+    if way == "opened":
+        Ledger(path).close()
+    elif way == "compacted":
+        made.ledger.vacuum()
+    elif way == "restored":
+        made.ledger.close()
+        restore(file, path)
+    else:
+        back_up(path, str(Path(path).parent / "another.db"))
+    assert copies(path) == []
+
+
+def test_a_copy_that_is_being_made_stays_whoever_opens_the_ledger(made):
+    path = made.ledger.path
+    with closing(sqlite3.connect(path)) as db, copied(db, os.path.dirname(path)) as copy:
+        Ledger(path).close()
+        made.ledger.vacuum()
+        assert copies(path) == [os.path.basename(copy)]
+    assert copies(path) == []
+
+
+def test_files_of_other_names_beside_a_ledger_are_left_alone(made):
+    mine = [
+        Path(made.ledger.path).parent / name for name in (".ledger-notes.md", ".ledger-UPPER123")
+    ]
+    for each in mine:
+        each.write_text("mine")
+    Ledger(made.ledger.path).close()
+    assert all(each.exists() for each in mine)
