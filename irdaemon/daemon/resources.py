@@ -21,6 +21,8 @@ NEAR = 0.9
 _SHED_EVERY_S = 60.0
 # libzmq ends the process when a connection comes and no descriptor is left.
 _FEWEST_FILES = 256
+# With fewer there is room for some dozens of clients at once.
+_ENOUGH_FILES = 1_024
 _DESCRIPTORS = "/proc/self/fd"
 
 
@@ -61,6 +63,10 @@ def _exceeded(used: Usage, limits: LimitsConfig) -> Iterator[Exceeded]:
         yield Exceeded("memory", f"{memory}; new entries are refused")
     elif over_memory(used, limits):
         yield Exceeded("near memory", f"{memory}; models, graphs and cached answers are released")
+    if used.most_files < _ENOUGH_FILES:
+        few = f"only {used.most_files:,} files may be open, so only few clients at once"
+        cure = "raise the hard limit: ulimit -n 4096, LimitNOFILE=4096 in a unit"
+        yield Exceeded("few files", f"{few}; {cure}")
     if used.open_files > NEAR * used.most_files:
         files = f"{used.open_files:,} of {used.most_files:,} files are open (open_files)"
         yield Exceeded("open files", f"{files}; without any left, connections fail")

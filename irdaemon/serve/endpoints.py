@@ -39,8 +39,12 @@ _HANDSHAKE_WITHIN_MS = 10_000
 # A peer whose machine is gone sends nothing.
 _HEARTBEAT_MS = 10_000
 _GONE_AFTER_MS = 30_000
-# Descriptors for files, watches and the ledger, beside those of connections.
+# Descriptors for files, watches and the ledger, beside those of connections: a daemon at rest has
+# 36. Where there are few it is half of them, and at least so many.
 _OTHER_DESCRIPTORS = 512
+_FEWEST_OTHERS = 96
+# An endpoint that has as many connections as it can have cuts them all: one client must fit.
+_FEWEST_CONNECTIONS = 4
 # In place of no limit at all.
 _MANY_DESCRIPTORS = 65_536
 _ZAP_DOMAIN = b"irdaemon"
@@ -105,7 +109,12 @@ class Endpoint:
                 self._connections.discard(descriptor)
                 self._ended.append(descriptor)
         if len(self._connections) >= self._most:
-            log.warning("%s had %d connections; all were cut", self.address, self._most)
+            log.warning(
+                "%s had %d connections, as many as it can have; all were cut ([serve]"
+                " max_connections, or the limit on open files)",
+                self.address,
+                self._most,
+            )
             self._cut()
             self._bind()
         ended, self._ended = self._ended, []
@@ -341,5 +350,6 @@ def fitting(connections: int, endpoints: int, soft: int, hard: int) -> tuple[int
     most = _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
     wanted = 2 * endpoints * connections + _OTHER_DESCRIPTORS if connections else most
     soft = max(soft, min(wanted, most)) if soft != resource.RLIM_INFINITY else most
-    fit = max(1, (soft - _OTHER_DESCRIPTORS) // (2 * endpoints))
+    others = min(_OTHER_DESCRIPTORS, max(_FEWEST_OTHERS, soft // 2))
+    fit = max(_FEWEST_CONNECTIONS, (soft - others) // (2 * endpoints))
     return soft, min(connections, fit) if connections else fit

@@ -5,7 +5,9 @@ import os
 import random
 import resource
 import socket
+import subprocess
 import time
+from functools import partial
 
 import pytest
 import zmq
@@ -120,6 +122,20 @@ def test_a_crowd_that_says_nothing_is_cut_and_leaves_room_for_others(home, name)
         for each in crowd:
             each.close()
         until(lambda: descriptors(running) < opened + 10)  # the 20 that were let in are gone too
+
+
+def test_where_few_files_may_be_open_clients_are_served_and_the_status_says_so(home, monkeypatch):
+    def limited():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
+
+    with monkeypatch.context() as few:
+        few.setattr(subprocess, "Popen", partial(subprocess.Popen, preexec_fn=limited))
+        running = Running(home)
+    with running, contextlib.ExitStack() as open_clients:
+        for _ in range(40):
+            client = open_clients.enter_context(home.client())
+            assert client.ping().pid == running.process.pid
+        until(lambda: "only 512 files may be open" in home.irc("status").stdout)
 
 
 def _is_cut(raw):

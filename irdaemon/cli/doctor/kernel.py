@@ -20,6 +20,7 @@ _INOTIFY = "/proc/sys/fs/inotify"
 _NAMESPACE = "/proc/sys/user"
 _LEAST_QUEUE = 16_384
 _LEAST_FILES = 256
+_ENOUGH_FILES = 1_024
 _MORE_INSTANCES = "sudo sysctl fs.inotify.max_user_instances=1024"
 
 
@@ -33,8 +34,10 @@ class Held:
 
 def check(config: Config) -> Iterable[Finding]:
     """Yield how the limits on inotify and on open files are against what is needed."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    yield open_files(config.limits.open_files or soft)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # The daemon raises the soft limit up to the hard one.
+    most = soft if hard == resource.RLIM_INFINITY else hard
+    yield open_files(min(config.limits.open_files or most, most))
     if sys.platform != "linux":
         return
     if config.watch.polling:
@@ -48,9 +51,13 @@ def check(config: Config) -> Iterable[Finding]:
 
 def open_files(limit: int) -> Finding:
     """Judge the limit on open files."""
-    if limit >= _LEAST_FILES:
-        return ok(f"{limit:,} files may be open")
-    return wrong(f"only {limit:,} files may be open", fix=f"ulimit -n {4 * _LEAST_FILES}")
+    few = f"only {limit:,} files may be open"
+    if limit < _LEAST_FILES:
+        return wrong(few, fix=f"ulimit -n {_ENOUGH_FILES}")
+    if limit < _ENOUGH_FILES:
+        cure = f"ulimit -n {4 * _ENOUGH_FILES}, or LimitNOFILE={4 * _ENOUGH_FILES} in its unit"
+        return note(f"{few}: only few clients can be connected at once", fix=cure)
+    return ok(f"{limit:,} files may be open")
 
 
 def watches(needed: int, limit: int | None, held: int) -> Finding:

@@ -46,6 +46,7 @@ def config(text=""):
         (readers.judged_languages(("go",)), "note"),
         (readers.judged_ocr("apt install"), "note"),
         (kernel.open_files(1024), "ok"),
+        (kernel.open_files(512), "note"),
         (kernel.open_files(64), "wrong"),
         (kernel.watches(1000, 8192, 0), "ok"),
         (kernel.watches(1000, None, 0), "ok"),

@@ -82,11 +82,12 @@ def test_the_memory_of_this_process_is_measured():
 @pytest.mark.parametrize(
     ("used", "names"),
     [
-        (Usage(50 * MB, 10, 1000), []),
-        (Usage(95 * MB, 10, 1000), ["near memory"]),
-        (Usage(101 * MB, 10, 1000), ["memory"]),
-        (Usage(50 * MB, 901, 1000), ["open files"]),
-        (Usage(101 * MB, 1000, 1000), ["memory", "open files"]),
+        (Usage(50 * MB, 10, 2000), []),
+        (Usage(95 * MB, 10, 2000), ["near memory"]),
+        (Usage(101 * MB, 10, 2000), ["memory"]),
+        (Usage(50 * MB, 1801, 2000), ["open files"]),
+        (Usage(101 * MB, 2000, 2000), ["memory", "open files"]),
+        (Usage(50 * MB, 10, 512), ["few files"]),
     ],
 )
 def test_a_limit_of_the_process_is_exceeded_from_nine_tenths_on(used, names):
@@ -94,11 +95,11 @@ def test_a_limit_of_the_process_is_exceeded_from_nine_tenths_on(used, names):
 
 
 def test_without_a_memory_limit_none_is_exceeded():
-    assert exceeded(Usage(10**12, 1, 1000), LimitsConfig(memory_mb=0)) == ()
+    assert exceeded(Usage(10**12, 1, 2000), LimitsConfig(memory_mb=0)) == ()
 
 
 def test_near_the_memory_limit_memory_is_released_once_a_minute(monkeypatch):
-    monkeypatch.setattr(resources, "usage", lambda: Usage(95 * MB, 10, 1000))
+    monkeypatch.setattr(resources, "usage", lambda: Usage(95 * MB, 10, 2000))
     shed = []
     watching = ResourceLimits(LIMITS, lambda: shed.append(1))
     for now in (0.0, 5.0, 59.0, 60.0):
