@@ -384,7 +384,9 @@ class Status(Result):
     `demo` is true where the corpora are examples. `minutes` are the last sixty of them, oldest
     first: `{since, queries: [count, ...], p50: [milliseconds or None, ...]}`. `model` is the
     language model that is configured, None where none is. `backends` are those that a front end
-    answers from, `{backend, problem, since}`; None of a daemon that has a ledger.
+    answers from, `{backend, problem, since}`; None of a daemon that has a ledger. `refused` is
+    why the configuration file cannot be used, `{message, hint}`, None where it is in use, and
+    `next_start` which changed settings of it wait for the next start.
     """
 
     version: str = ""
@@ -394,6 +396,8 @@ class Status(Result):
     socket: str | None = field(default=None, metadata=_OPTIONAL)
     config: str | None = field(default=None, metadata=_OPTIONAL)
     watch: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
+    refused: Mapping[str, str] | None = field(default=None, metadata=_OPTIONAL)
+    next_start: Sequence[str] | None = field(default=None, metadata=_OPTIONAL)
     demo: bool = False
     waiting_for: Sequence[Mapping[str, str]] | None = field(default=None, metadata=_OPTIONAL)
     model: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)

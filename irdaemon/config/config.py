@@ -62,6 +62,7 @@ __all__ = [
     "UsageConfig",
     "WatchConfig",
     "WebConfig",
+    "chosen_path",
     "config_path",
     "documents_dir",
     "load_config",
@@ -78,6 +79,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "IRDAEMON_ALPHA": "alpha",
     "IRDAEMON_MMR_LAMBDA": "mmr_lambda",
 }
+# Beyond these no clock, no date and no socket takes a number.
+_MOST, _MOST_BYTES = 10**9, 10**12
 _HOST_NAME = re.compile(r"(?i)[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 # What may select among the hits of a corpus besides the strategy that a query names.
@@ -116,11 +119,16 @@ def documents_dir() -> str:
 
 def load_config(path: str | None = None) -> Config:
     """Read the configuration; a file that was named must exist, the default one need not."""
+    chosen = chosen_path(path)
+    return with_environment(parse_config(read_text(chosen) or "", chosen), os.environ)
+
+
+def chosen_path(path: str | None = None) -> str:
+    """Return the path of the file to read. Raises ConfigError where one was named and is gone."""
     chosen = os.path.abspath(path) if path else config_path()
-    text = read_text(chosen)
-    if text is None and (path or os.environ.get("IRDAEMON_CONFIG")):
+    if (path or os.environ.get("IRDAEMON_CONFIG")) and not os.path.exists(chosen):
         raise ConfigError(f"{chosen}: no such file", "irdaemon init writes one")
-    return with_environment(parse_config(text or "", chosen), os.environ)
+    return chosen
 
 
 def with_environment(config: Config, env: Mapping[str, str]) -> Config:
@@ -239,10 +247,19 @@ def parse_config(text: str, path: str) -> Config:
         known=where.typed("", "known", data.get("known", True), bool),
         corpora=_corpora(where.typed("", "corpora", data.get("corpora", {}), dict), where),
         clients=parse_clients(where.typed("", "client", data.get("client", []), list), where),
+        lines=_lines(data, where),
         **sections,
     )
     _check_corpora(config, where)
     return config
+
+
+def _lines(data: Mapping[str, Any], where: ConfigText) -> dict[str, int]:
+    """Return the line of each key of the top and of the sections, by its dotted name."""
+    above = {key: where.line_of("", key) for key in data}
+    return above | {
+        f"{name}.{key}": where.line_of(name, key) for name in SECTIONS for key in data.get(name, ())
+    }
 
 
 def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
@@ -252,10 +269,11 @@ def _section(kind: type[Any], data: Any, name: str, where: ConfigText) -> Any:
         where.check_key(name, key, tuple(types))
         if types[key] is tuple or (name, key) == ("index", "backend"):
             continue
-        if isinstance(where.typed(name, key, value, types[key]), (int, float)) and not (
-            0 <= value < float("inf")
-        ):
-            raise where.error(name, key, f"{key} must be finite and not negative")
+        if isinstance(where.typed(name, key, value, types[key]), (int, float)):
+            if not 0 <= value < float("inf"):
+                raise where.error(name, key, f"{key} must be finite and not negative")
+            if value > (most := _MOST_BYTES if key.endswith("_bytes") else _MOST):
+                raise where.error(name, key, f"{key} must be at most {most:,}")
         wrong = _WRONG_IN.get(name, _nothing_wrong)(key, value)
         if wrong:
             raise where.error(name, key, wrong)

@@ -140,7 +140,11 @@ def corpora_of(
     try:
         check_reranker(config.reranker)
     except IRError as error:
-        raise ConfigError(f"{config.path}: {error.message}", error.hint) from error
+        raise config.error("reranker", error.message, error.hint) from error
+    try:
+        check_embedder(config.embedder)
+    except IRError as error:
+        raise config.error("embedder", error.message, error.hint) from error
     return tuple(
         make_corpus(each, config, now[each.name].found if each.name in now else ())
         for each in wanted(config, held)
@@ -223,6 +227,9 @@ def make_corpus(given: CorpusConfig, config: Config, before: tuple[Root, ...] = 
             raise QueryError("no strategy is given", 'add strategy = "WholeText"')
     except IRError as error:
         raise _misconfigured(given, config, error) from error
+    except Exception as error:  # a source or a strategy of one's own may fail in any way
+        why = QueryError(f"it cannot be made: {type(error).__name__}: {error}", "correct its table")
+        raise _misconfigured(given, config, why) from error
     embedder = given.embedder or config.embedder
     return Corpus(
         given.name,

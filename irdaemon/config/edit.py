@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -29,59 +30,227 @@ from irdaemon.runtime import toml
 
 _LOCKED_WITHIN_S = 10.0
 _POLL_S = 0.01
-
-Edit = Callable[[Config, TOMLDocument], None]
-
-
+_LINE = re.compile(r":\d+:")
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
+Edit = Callable[[TOMLDocument], None]
 
-def add_corpus(
-    path: str,
-    name: str,
-    kind: str,
-    roots: Sequence[str],
-    options: Mapping[str, Any] = _NO_OPTIONS,
-) -> Config:
-    """Write a corpus into the file and return the new configuration.
 
-    Without a kind and roots one that is found by itself is switched on again. Raises QueryError
-    where the name is taken, ConfigError where the result would not be valid; the file then stays as
-    it was.
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """The configuration file at `path`, which only changes to what a daemon can start with.
+
+    `check` raises for a configuration that it cannot start with. Each method that writes raises
+    ConfigError where the result would be refused, and QueryError or NotFound where what is wanted
+    makes no sense; the file then stays as it was, to the byte.
     """
-    return _edited(path, _adding(path, name, kind, roots, options))
 
+    path: str
+    check: Callable[[Config], object]
 
-def with_corpus(path: str, name: str, kind: str, roots: Sequence[str]) -> Config:
-    """Return the configuration that `add_corpus` would make, and write nothing; it raises alike."""
-    return _result(path, _adding(path, name, kind, roots, _NO_OPTIONS))[0]
+    def add_corpus(
+        self,
+        name: str,
+        kind: str,
+        roots: Sequence[str],
+        options: Mapping[str, Any] = _NO_OPTIONS,
+    ) -> Config:
+        """Write a corpus into the file and return the new configuration.
 
+        Without a kind and roots one that is found by itself is switched on again.
+        """
+        return self._edit(self._adding(name, kind, roots, options))
 
-def _adding(
-    path: str, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]
-) -> Edit:
-    """Return the edit that adds a corpus. Raises QueryError for a kind that names code."""
-    kind = kind or _kind_of(name)
-    if ":" in kind:
-        raise QueryError(
-            f"a source of one's own ({kind!r}) cannot be added from here",
-            f"write it into {path} by hand: a client must not name code to run",
-        )
+    def with_corpus(self, name: str, kind: str, roots: Sequence[str]) -> Config:
+        """Return the configuration that `add_corpus` would make, and write nothing."""
+        return self._result(self._adding(name, kind, roots, _NO_OPTIONS))[0]
 
-    def edit(config: Config, document: TOMLDocument) -> None:
-        if any(each.name == name and each.enabled for each in config.corpora):
+    def _adding(
+        self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]
+    ) -> Edit:
+        """Return the edit that adds a corpus. Raises QueryError for a kind that names code."""
+        kind = kind or _kind_of(name)
+        if ":" in kind:
             raise QueryError(
-                f"there is a corpus {name!r} already",
-                f"irc rm {name} first, or choose another name",
+                f"a source of one's own ({kind!r}) cannot be added from here",
+                f"write it into {self.path} by hand: a client must not name code to run",
             )
-        table = tomlkit.table()
-        table["kind"] = kind
-        if roots:
-            table["roots"] = list(roots)
-        table.update(options)
-        _corpora(document)[name] = table
 
-    return edit
+        def edit(document: TOMLDocument) -> None:
+            corpora = _corpora(document)
+            there = corpora.get(name)
+            if there is not None and (not isinstance(there, Mapping) or there.get("enabled", True)):
+                raise QueryError(
+                    f"there is a corpus {name!r} already",
+                    f"irc rm {name} first, or choose another name",
+                )
+            table = tomlkit.table()
+            table["kind"] = kind
+            if roots:
+                table["roots"] = list(roots)
+            table.update(options)
+            corpora[name] = table
+
+        return edit
+
+    def remove_corpus(self, name: str) -> Config:
+        """Remove a corpus from the file; one that is found by itself is disabled there instead."""
+
+        def edit(document: TOMLDocument) -> None:
+            corpora = _corpora(document)
+            found = KNOWN_KINDS if document.get("known", True) else ()
+            if name not in corpora and name not in found:
+                near = did_you_mean(name, [*corpora, *found])
+                message = f"the configuration has no corpus {name!r}{near}"
+                raise NotFound(message, "irc ls shows them")
+            if name in corpora:
+                del corpora[name]
+            if name in KNOWN_KINDS:
+                table = tomlkit.table()
+                table["enabled"] = False
+                corpora[name] = table
+
+        return self._edit(edit)
+
+    def add_client(self, client: ClientConfig) -> Config:
+        """Write a [[client]] table into the file and return the new configuration."""
+
+        def edit(document: TOMLDocument) -> None:
+            table = tomlkit.table()
+            for each in fields(client):
+                value = getattr(client, each.name)
+                if value != each.default:
+                    table[each.name] = list(value) if isinstance(value, tuple) else value
+            _clients(document).append(table)
+
+        return self._edit(edit)
+
+    def remove_client(self, name: str) -> Config:
+        """Take a [[client]] table out of the file."""
+
+        def edit(document: TOMLDocument) -> None:
+            clients = _clients(document)
+            names = [client.get("name") for client in clients]
+            if name not in names:
+                message = f"the configuration has no client {name!r}"
+                raise NotFound(message, "irdaemon keys show lists them")
+            del clients[names.index(name)]
+            if not clients:  # it would be written as `client = []`, to which no table can be added
+                del document["client"]
+
+        return self._edit(edit)
+
+    def set(self, key: str, value: str) -> Config:
+        """Set one key of the file, and return the new configuration.
+
+        `key` is dotted, `value` as TOML writes it; one that TOML cannot read is a text.
+        """
+        *above, last = _parts(key)
+
+        def edit(document: TOMLDocument) -> None:
+            table: Any = document
+            for part in above:
+                if part not in table:
+                    table[part] = tomlkit.table()
+                table = _below(table, part, key)
+            table[last] = _value(value)
+
+        return self._edit(edit)
+
+    def unset(self, key: str) -> Config:
+        """Take one key, or a whole table, out of the file, and return the new configuration."""
+        *above, last = _parts(key)
+
+        def edit(document: TOMLDocument) -> None:
+            table: Any = document
+            for part in above:
+                table = _below(table, part, key) if part in table else {}
+            if last not in table:
+                near = did_you_mean(key, dict(_flat("", document.unwrap())))
+                message = f"{self.path} does not set {key!r}{near}"
+                raise NotFound(message, "irdaemon config list shows what it sets")
+            del table[last]
+
+        return self._edit(edit)
+
+    def begin(self, text: str, *, replace: bool) -> bool:
+        """Write the whole file; return False, writing nothing, where one must stay."""
+        with _locked(self.path):
+            if os.path.lexists(self.path) and not replace:
+                return False
+            with _nothing_written():
+                self._checked(text)
+            write_privately(self.path, text)
+        return True
+
+    def exchange(self, before: str, after: str) -> None:
+        """Write the whole file anew, unless it holds another text than `before`."""
+        with _locked(self.path):
+            with _nothing_written():
+                self._checked(after)
+            if (read_text(self.path) or "") != before:
+                message = f"{self.path} was changed meanwhile, and stays as it is now"
+                raise ConfigError(message, "irdaemon config edit begins with what it holds now")
+            write_privately(self.path, after)
+
+    def _edit(self, edit: Edit) -> Config:
+        with _locked(self.path):
+            with _nothing_written():
+                changed, text = self._result(edit)
+            write_privately(self.path, text)
+        return changed
+
+    def _result(self, edit: Edit) -> tuple[Config, str]:
+        """Return the configuration after an edit, and its text.
+
+        A file that is refused as it is may be edited to one that is not.
+        """
+        before = read_text(self.path) or ""
+        try:
+            document = tomlkit.parse(before)
+        except (ValueError, RecursionError):
+            parse_config(before, self.path)
+            raise
+        edit(document)
+        text = tomlkit.dumps(document)
+        try:
+            changed = self._checked(text)
+        except ConfigError as error:
+            raise self._by_its_line(before, error) from error
+        self._check_problems(before, changed)
+        return changed, text
+
+    def _by_its_line(self, before: str, error: ConfigError) -> ConfigError:
+        """Return an error with the line where it is in the file, if what is wrong was so before."""
+        try:
+            self._checked(before)
+        except ConfigError as known:
+            if _LINE.sub(":", known.message, 1) == _LINE.sub(":", error.message, 1):
+                return known
+        return error
+
+    def _checked(self, text: str) -> Config:
+        """Return the configuration of a text. Raises what a start with it would."""
+        config = parse_config(text, self.path)
+        self.check(config)
+        return config
+
+    def _check_problems(self, before: str, after: Config) -> None:
+        """Raise ConfigError for a corpus that an edit makes unusable; one that was so may stay."""
+        known: set[str] = set()
+        with contextlib.suppress(ConfigError):
+            known = {each.name for each in parse_config(before, self.path).corpora if each.problem}
+        for corpus in after.corpora:
+            if corpus.problem and corpus.name not in known:
+                where = f"{self.path}: [corpora.{corpus.name}]: {corpus.problem}"
+                raise ConfigError(where, "leave that character out")
+
+
+def settings(path: str) -> dict[str, str]:
+    """Return what a file sets, by dotted key, each value as TOML writes it. Raises ConfigError."""
+    text = read_text(path) or ""
+    parse_config(text, path)
+    return dict(_flat("", toml.loads(text)))
 
 
 def _kind_of(name: str) -> str:
@@ -94,86 +263,12 @@ def _kind_of(name: str) -> str:
     )
 
 
-def remove_corpus(path: str, name: str) -> Config:
-    """Remove a corpus from the file; one that is found by itself is disabled there instead."""
-
-    def edit(config: Config, document: TOMLDocument) -> None:
-        written = any(each.name == name for each in config.corpora)
-        if not written and not (config.known and name in KNOWN_KINDS):
-            known = [each.name for each in config.corpora]
-            near = did_you_mean(name, known + list(KNOWN_KINDS if config.known else ()))
-            raise NotFound(f"the configuration has no corpus {name!r}{near}", "irc ls shows them")
-        corpora = _corpora(document)
-        if written:
-            del corpora[name]
-        if name in KNOWN_KINDS:
-            table = tomlkit.table()
-            table["enabled"] = False
-            corpora[name] = table
-
-    return _edited(path, edit)
-
-
-def add_client(path: str, client: ClientConfig) -> Config:
-    """Write a [[client]] table into the file and return the new configuration.
-
-    Raises ConfigError where the result would not be valid; the file then stays as it was.
-    """
-
-    def edit(config: Config, document: TOMLDocument) -> None:
-        table = tomlkit.table()
-        for each in fields(client):
-            value = getattr(client, each.name)
-            if value != each.default:
-                table[each.name] = list(value) if isinstance(value, tuple) else value
-        _clients(document).append(table)
-
-    return _edited(path, edit)
-
-
-def remove_client(path: str, name: str) -> Config:
-    """Take a [[client]] table out of the file. Raises NotFound where there is none of that name."""
-
-    def edit(config: Config, document: TOMLDocument) -> None:
-        names = [client.name for client in config.clients]
-        if name not in names:
-            message = f"the configuration has no client {name!r}"
-            raise NotFound(message, "irdaemon keys show lists them")
-        clients = _clients(document)
-        del clients[names.index(name)]
-        if not clients:  # it would be written as `client = []`, to which no table can be added
-            del document["client"]
-
-    return _edited(path, edit)
-
-
-def settings(path: str) -> dict[str, str]:
-    """Return what a file sets, by dotted key, each value as TOML writes it. Raises ConfigError."""
-    text = read_text(path) or ""
-    parse_config(text, path)
-    return dict(_flat("", toml.loads(text)))
-
-
-def change_setting(path: str, key: str, value: str) -> Config:
-    """Set one key of the file, and return the new configuration.
-
-    `key` is dotted, `value` as TOML writes it; one that TOML cannot read is a text. Raises
-    QueryError for a key that is none, ConfigError where the result would not be valid; the file
-    then stays as it was.
-    """
-    *above, last = _parts(key)
-
-    def edit(config: Config, document: TOMLDocument) -> None:
-        table: Any = document
-        for part in above:
-            if part not in table:
-                table[part] = tomlkit.table()
-            table = table[part]
-            if not isinstance(table, (Table, OutOfOrderTableProxy, InlineTable)):
-                raise QueryError(f"{part!r} of {key!r} is no table", "irdaemon config edit")
-        table[last] = _value(value)
-
-    return _edited(path, edit)
+def _below(table: Any, part: str, key: str) -> Any:
+    """Return the table of a name in another. Raises QueryError where that is no table."""
+    found = table[part]
+    if not isinstance(found, (Table, OutOfOrderTableProxy, InlineTable)):
+        raise QueryError(f"{part!r} of {key!r} is no table", "irdaemon config edit")
+    return found
 
 
 def _flat(above: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -211,15 +306,6 @@ def _value(text: str) -> Any:
     return found["value"] if len(found) == 1 else text
 
 
-def begin(path: str, text: str, *, replace: bool) -> bool:
-    """Write a whole configuration file; return False, writing nothing, where one must stay."""
-    with _locked(path):
-        if os.path.lexists(path) and not replace:
-            return False
-        write_privately(path, text)
-    return True
-
-
 def _clients(document: TOMLDocument) -> AoT:
     clients = document.setdefault("client", tomlkit.aot())
     if not isinstance(clients, AoT):
@@ -237,32 +323,13 @@ def _corpora(document: TOMLDocument) -> Table | OutOfOrderTableProxy:
     return corpora
 
 
-def _edited(path: str, edit: Edit) -> Config:
-    with _locked(path):
-        changed, text = _result(path, edit)
-        write_privately(path, text)
-    return changed
-
-
-def _result(path: str, edit: Edit) -> tuple[Config, str]:
-    """Return the configuration after an edit, and its text."""
-    before = read_text(path) or ""
-    config = parse_config(before, path)  # raises where the file is not valid already
-    document = tomlkit.parse(before)
-    edit(config, document)
-    text = tomlkit.dumps(document)
-    changed = parse_config(text, path)
-    _check_problems(config, changed)
-    return changed, text
-
-
-def _check_problems(before: Config, after: Config) -> None:
-    """Raise ConfigError for a corpus that an edit makes unusable; one that was so may stay."""
-    known = {corpus.name for corpus in before.corpora if corpus.problem}
-    for corpus in after.corpora:
-        if corpus.problem and corpus.name not in known:
-            where = f"{after.path}: [corpora.{corpus.name}]: {corpus.problem}"
-            raise ConfigError(where, "leave that character out")
+@contextlib.contextmanager
+def _nothing_written() -> Iterator[None]:
+    """Have an error of the checks inside say that the file is as it was."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{error.message} (nothing was written)", error.hint) from error
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from irdaemon.config.backends import LOCAL, Backend, BackendAddress, addressed
+from irdaemon.config.checking import ConfigError
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.reindex import Reindex
 from irdaemon.runtime.model_endpoint import KEY_ENV, ModelEndpoint
@@ -260,7 +261,8 @@ class WebConfig:
 class Config:
     """Everything a person can set, and where the daemon keeps its own files.
 
-    `documents_dir` is the directory of managed documents, "" for none.
+    `documents_dir` is the directory of managed documents, "" for none. `lines` holds the line of
+    each key that is set, by its dotted name, for errors that are found later.
     """
 
     path: str
@@ -282,6 +284,14 @@ class Config:
     models: ModelsConfig = field(default_factory=ModelsConfig)
     usage: UsageConfig = field(default_factory=UsageConfig)
     web: WebConfig = field(default_factory=WebConfig)
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    def error(self, key: str, message: str, hint: str = "") -> ConfigError:
+        """Return an error that names the file, and the line of a dotted key where it is set."""
+        line = self.lines.get(key, 0)
+        return ConfigError(
+            f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}", hint
+        )
 
     def backends(self) -> tuple[BackendAddress, ...]:
         """Return the engines that are named for all corpora or for one, each once."""

@@ -13,7 +13,7 @@ from irdaemon.config.sections import KNOWN_KINDS, SECTIONS
 
 _HEAD = """\
 # irdaemon's configuration. Everything here is optional; what is commented out is the default.
-# After a change: irdaemon restart, or send the daemon SIGHUP.
+# After a change: irdaemon reload, or irdaemon restart where that says so.
 
 # The embedder of every corpus that names none: wordllama, hashing, sentence-transformers:MODEL,
 # fastembed:MODEL, model2vec:MODEL, openai:BASE_URL#MODEL, or "module:attr".

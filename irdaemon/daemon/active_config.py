@@ -5,22 +5,28 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
+from irclient.errors import IRError
 from irdaemon.config.backends import LOCAL
-from irdaemon.config.config import Config, load_config
+from irdaemon.config.config import Config, chosen_path, load_config
 from irdaemon.config.corpus import Corpus, corpora_of, make_corpus, newly_found, waited_for, wanted
 from irdaemon.config.reindex import ALWAYS, quiet_hours
+from irdaemon.config.sections import SECTIONS
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
 from irdaemon.index import Images
 from irdaemon.runtime.power import on_battery
-from irdaemon.serve.listen import rules_of
+from irdaemon.serve.listen import check_endpoints, rules_of
 from irdaemon.source.opening import resolved
 from irdaemon.types import Tuning
 from irdaemon.usage.notes import UsageOptions
 from irdaemon.watch import Settings
+
+if TYPE_CHECKING:
+    from irdaemon.config.edit import ConfigFile
+    from irdaemon.serve.ops import ServeRules
 
 log = logging.getLogger(__name__)
 
@@ -29,57 +35,58 @@ _DAY_S = 24 * 60 * 60.0
 _MOST_WORKERS = 3
 
 
+# What is only read at the start; "NAME." are all keys of a section.
+_READ_AT_START = (
+    "reranker", "index.hnsw_above", "index.idle_minutes", "search.", "watch.", "schedule.",
+    "serve.tcp", "serve.shared", "serve.max_connections", "serve.max_message_bytes",
+    "health.stale_minutes", "limits.memory_mb", "limits.open_files", "limits.queued_paths",
+    "limits.nice", "models.", "usage.", "web.",
+)  # fmt: skip
+
+
 class ActiveConfig:
     """The configuration in use: the person's file, or a fallback where that names no corpus.
 
     `demo` is whether the fallback's corpora are in use. They make way as soon as there are others.
+    `refused` is the error of the file as it was read last, None where it is in use.
     """
 
     def __init__(self, path: str | None, fallback: str | None):
         self._path = path
-        self._fallback = fallback
+        # Read once: taking away the last corpus must not fail for a file of examples that is gone.
+        self._fallback = load_config(fallback).corpora if fallback else None
         self.demo = False
         self._examples: frozenset[str] = frozenset()
-        self.config = self._read()
-        self.rules = rules_of(self.config)
-
-    def _read(self) -> Config:
-        config = load_config(self._path)
-        _make_directory(config)
-        return self._or_fallback(config)
+        self.refused: IRError | None = None
+        self.reload()
+        self._started = self.config
+        for each in self._fallback or ():
+            make_corpus(each, self.config)
 
     def _or_fallback(self, config: Config) -> Config:
         self._own, self.demo = config, self._fallback is not None and not wanted(config)
         if not self.demo:
             return config
         index = replace(config.index, backend=LOCAL)  # no other process wants the examples
-        config = replace(config, corpora=load_config(self._fallback).corpora, index=index)
+        config = replace(config, corpora=self._fallback or (), index=index)
         self._examples = frozenset(each.name for each in config.corpora)
         return config
 
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file."""
-        from irdaemon.config.edit import add_corpus  # with tomlkit, which no start needs
-
-        self.config = self._or_fallback(add_corpus(self._file(), name, kind, roots, options))
+        added = config_file(self._path).add_corpus(name, kind, roots, options)
+        self.config, self.refused = self._or_fallback(added), None
 
     def preview(self, name: str, kind: str, roots: Sequence[str]) -> Corpus:
         """Return the corpus that `add` would make, and write nothing."""
-        from irdaemon.config.edit import with_corpus
-
-        config = with_corpus(self._file(), name, kind, roots)
+        config = config_file(self._path).with_corpus(name, kind, roots)
         (given,) = (each for each in wanted(config) if each.name == name)
         return make_corpus(given, config)
 
     def remove(self, name: str) -> None:
         """Take a corpus out of the file."""
-        from irdaemon.config.edit import remove_corpus
-
-        self.config = self._or_fallback(remove_corpus(self._file(), name))
-
-    def _file(self) -> str:
-        """Return the file to edit. Raises ConfigError where the one that was named is gone."""
-        return load_config(self._path).path
+        left = config_file(self._path).remove_corpus(name)
+        self.config, self.refused = self._or_fallback(left), None
 
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
@@ -103,16 +110,61 @@ class ActiveConfig:
         """Return the known places that do not exist yet, each with its corpus' name."""
         return waited_for(self.config)
 
-    def reload(self, held: Collection[str]) -> None:
+    def reload(self) -> None:
         """Read the file again; one that cannot be used leaves everything as it was."""
-        before = self._own, self.demo
         try:
-            config = self._read()
-            corpora_of(config, held)
-        except BaseException:
-            self._own, self.demo = before
+            config = load_config(self._path)
+            rules = check_startable(config)
+        except IRError as error:
+            self.refused = error
             raise
-        self.config, self.rules = config, rules_of(config)
+        _make_directory(config)
+        self.config, self.rules, self.refused = self._or_fallback(config), rules, None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the status reports of the file where not all of it is in use."""
+        later = [key for key in changed_keys(self._started, self.config) if _waits(key)]
+        return {
+            **({"refused": refusal(self.refused)} if self.refused else {}),
+            **({"next_start": later} if later else {}),
+        }
+
+
+def refusal(error: IRError) -> dict[str, str]:
+    """Return what the status reports of a configuration that was refused."""
+    return {"message": error.message, "hint": error.hint}
+
+
+def changed_keys(before: Config, after: Config) -> list[str]:
+    """Return the dotted keys of the top and of the sections whose values differ."""
+    top = [key for key in ("embedder", "reranker") if getattr(before, key) != getattr(after, key)]
+    return top + [
+        f"{name}.{each.name}"
+        for name, kind in SECTIONS.items()
+        for each in fields(kind)
+        if getattr(getattr(before, name), each.name) != getattr(getattr(after, name), each.name)
+    ]
+
+
+def _waits(key: str) -> bool:
+    return any(key == each or (each[-1] == "." and key.startswith(each)) for each in _READ_AT_START)
+
+
+def check_startable(config: Config) -> ServeRules:
+    """Raise ConfigError for all that a daemon refuses to start with; return its rules for requests.
+
+    What starts, what reads the file again and what writes it ask this one function.
+    """
+    corpora_of(config)
+    check_endpoints(config)
+    return rules_of(config)
+
+
+def config_file(path: str | None) -> ConfigFile:
+    """Return the file to edit. Raises ConfigError where the one that was named is gone."""
+    from irdaemon.config.edit import ConfigFile  # with tomlkit, which no start needs
+
+    return ConfigFile(chosen_path(path), check_startable)
 
 
 def _make_directory(config: Config) -> None:

@@ -120,6 +120,7 @@ class Daemon:
                 {"path": w.path, "mode": w.mode, "reason": w.reason, "directories": w.directories}
                 for w in self._watcher.status()
             ],
+            **self._settings.facts(),
             "demo": self._settings.demo,
             "waiting_for": [
                 {"corpus": name, "path": path} for name, path in self._settings.waited_for()
@@ -127,9 +128,14 @@ class Daemon:
         }
 
     def health(self) -> ProcessHealth:
-        """Return how roots are watched, which threads are stuck, and which limits are exceeded."""
+        """Return how watches, threads, limits and the configuration are."""
         watched = self._watcher.status() if self._supervisor.watches else None
-        return ProcessHealth(watched, self._stuck(time.monotonic()), self._limits.exceeded())
+        return ProcessHealth(
+            watched,
+            self._stuck(time.monotonic()),
+            self._limits.exceeded(),
+            refused=self._settings.refused is not None,
+        )
 
     writes = True
 
@@ -167,7 +173,7 @@ class Daemon:
     def reload(self) -> list[int]:
         """Read the configuration again; return the jobs that take it up."""
         with self._reconfiguring:
-            self._settings.reload(self.engine.corpora)
+            self._settings.reload()
             self._loop.rules = self._settings.rules
             return self._take_up()
 
@@ -238,7 +244,9 @@ class Daemon:
             return
         self._reported = now
         problems = self._stuck(now)
-        how = "; ".join(problems) or self._supervisor.sentence
+        refused = self._settings.refused
+        behind = f"stale: the configuration is refused: {refused.message}" if refused else ""
+        how = "; ".join(problems) or behind or self._supervisor.sentence
         generation, jobs = self.engine.snapshot.generation, self.engine.state.work.queued
         status = f"STATUS=generation {generation}, {jobs} jobs, {how}"
         notify(status, *(() if problems else ("WATCHDOG=1",)))

@@ -17,7 +17,7 @@ from irclient.errors import IRError
 from irdaemon.config.backends import shown
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.config import Config, load_config
-from irdaemon.daemon.active_config import engine_options
+from irdaemon.daemon.active_config import engine_options, refusal
 from irdaemon.daemon.place import ServingPlace
 from irdaemon.daemon.resources import process_facts, set_open_files
 from irdaemon.daemon.sdnotify import notify
@@ -74,6 +74,7 @@ class FrontProcess:
         self._path, self._socket = path, socket
         self._started = time.monotonic()
         config = self._config = load_config(path)
+        self._refused: IRError | None = None
         backends = _backends(config)
         self._place = ServingPlace(config.state_dir, socket)
         os.umask(0o077)
@@ -88,13 +89,18 @@ class FrontProcess:
 
     def facts(self) -> Mapping[str, Any]:
         """Return what the status reports of this process."""
-        return process_facts(self._started, self._socket, self._config.path)
+        facts = process_facts(self._started, self._socket, self._config.path)
+        return facts if self._refused is None else {**facts, "refused": refusal(self._refused)}
 
     def reload(self) -> None:
         """Read again who may ask for what, and how much; other changes need a restart."""
-        config = load_config(self._path)
-        self._loop.rules = rules_of(config)
-        self._config = config
+        try:
+            config = load_config(self._path)
+            self._loop.rules = rules_of(config)
+        except IRError as error:
+            self._refused = error
+            raise
+        self._config, self._refused = config, None
 
     def run(self) -> bool:
         """Serve until asked to stop; return False where another process took this one's place."""

@@ -254,7 +254,7 @@ def _health(facts: FrontFacts) -> Health:
         for name, side in facts.backends.holding().items()
     )
     away = any(each.problem for each in facts.backends.every)
-    stale = any(each.stale for each in corpora)
+    stale = any(each.stale for each in corpora) or "refused" in facts.process
     level: Level = "offline" if away else "stale" if stale else "ok"
     return Health(level, corpora, (), ())
 

@@ -63,12 +63,14 @@ class Facts:
 class ProcessHealth:
     """How a process is: its watches, None where there is no watcher.
 
-    `stuck` names the threads that make no progress, `limits` the limits that are exceeded.
+    `stuck` names the threads that make no progress, `limits` the limits that are exceeded;
+    `refused` is whether the configuration file cannot be used, and what was read before it is.
     """
 
     watched: tuple[RootWatch, ...] | None = None
     stuck: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def health(
     """Judge by the facts how every corpus is, at a time in Unix seconds."""
     judged = tuple(_of_corpus(facts, process, policy, now) for facts in corpora)
     limits = (*process.limits, *(line for facts in corpora for line in _limits(facts, now)))
-    worst = max([0, int(bool(process.stuck)), *(LEVELS.index(each.level) for each in judged)])
+    behind = bool(process.stuck) or process.refused
+    worst = max([0, int(behind), *(LEVELS.index(each.level) for each in judged)])
     return Health(LEVELS[worst], judged, process.stuck, limits)
 
 

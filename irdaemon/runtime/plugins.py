@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,5 +26,8 @@ def load(family: str, name: str, table: Mapping[str, str]) -> Any:
         )
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise QueryError(f"{family} {name!r} cannot be loaded: {error}") from error
+    except Exception as error:  # a person's own module may fail in any way
+        raise QueryError(
+            f"{family} {name!r} cannot be loaded: {error}",
+            "" if name in table else f"{sys.executable} must find {module}, with {attribute} in it",
+        ) from error

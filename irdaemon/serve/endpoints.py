@@ -12,10 +12,12 @@ that has too many connections cuts all of them; a client that is alive connects 
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import resource
 import socket as network
+import stat
 import struct
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from dataclasses import dataclass
 import zmq
 
 from irclient.keys import Keys
+from irclient.places import events_path, fits, socket_path
 from irdaemon.config.config import ConfigError
 from irdaemon.serve.access import Peer
 
@@ -202,7 +205,7 @@ def shared_endpoint(socket: Socket, path: str, uids: Collection[int], most: int)
         raise ConfigError(
             "[serve] shared: this system does not report who connects", "leave it out"
         )
-    _check_directory(os.path.dirname(path))
+    check_shared(path)
 
     def listen() -> network.socket:
         listening = _listen(path)
@@ -312,14 +315,31 @@ def _listen_tcp(address: str) -> network.socket:
     try:
         if not host:
             raise ValueError("it names no host")
+        if not (port.isascii() and port.isdigit() and int(port) < 65_536):
+            raise ValueError("it names no port from 0 to 65535")
         return network.create_server((host, int(port)), family=family, backlog=_BACKLOG)
-    except (OSError, ValueError, OverflowError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(
             f"cannot serve at tcp://{address}: {error}", '[serve] tcp is "HOST:PORT"'
         ) from error
 
 
-def _check_directory(directory: str) -> None:
+def check_tcp(address: str) -> None:
+    """Raise ConfigError for an address that cannot be served at; one in use may be our own."""
+    try:
+        _listen_tcp(address).close()
+    except ConfigError as error:
+        if getattr(error.__cause__, "errno", 0) != errno.EADDRINUSE:
+            raise
+
+
+def check_shared(path: str) -> None:
+    """Raise ConfigError for a path at which no second socket can be, or none that is safe."""
+    directory = os.path.dirname(path)
+    own = socket_path()
+    if not fits(path) or path in (own, events_path(own)):
+        why = "is one of the daemon's own" if fits(path) else "is too long for a socket"
+        raise ConfigError(f"[serve] shared: {path} {why}", "choose another path")
     try:
         status = os.stat(directory)
     except OSError as error:
@@ -328,6 +348,10 @@ def _check_directory(directory: str) -> None:
         raise ConfigError(
             f"[serve] shared: others may write to {directory}, and so replace the socket",
             f"choose a directory of your own, of mode 0755: chmod 755 {directory}",
+        )
+    if os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise ConfigError(
+            f"[serve] shared: {path} is there, and is no socket", "choose another path"
         )
 
 

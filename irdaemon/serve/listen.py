@@ -17,6 +17,8 @@ from irdaemon.serve.endpoints import (
     Endpoint,
     Keyring,
     allow_descriptors,
+    check_shared,
+    check_tcp,
     private_endpoint,
     shared_endpoint,
     tcp_endpoint,
@@ -28,6 +30,23 @@ from irdaemon.serve.sockets import clear_socket
 log = logging.getLogger(__name__)
 
 _TOKEN_CHARS = 16
+
+
+def check_endpoints(config: Config) -> None:
+    """Raise ConfigError for endpoints beside the private one that could not be opened.
+
+    Nothing stays open, and an address that is in use is none of the configuration's mistakes.
+    """
+    key = "serve.shared"
+    try:
+        if config.serve.shared:
+            check_shared(config.serve.shared)
+        key = "serve.tcp"
+        if config.serve.tcp:
+            server_keys(config)
+            check_tcp(config.serve.tcp)
+    except ConfigError as error:
+        raise config.error(key, error.message, error.hint) from error
 
 
 def rules_of(config: Config) -> ServeRules:
@@ -42,12 +61,12 @@ def rules_of(config: Config) -> ServeRules:
             own=os.getuid(),
             by_uid={client.uid: scope for client, scope in scopes if client.uid is not None},
             by_key={client.key: scope for client, scope in scopes if client.key},
-            by_token=_by_token({client.token: scope for client, scope in scopes if client.token}),
+            by_token=_by_token(config, {c.token: scope for c, scope in scopes if c.token}),
         ),
     )
 
 
-def _by_token(files: Mapping[str, Scope]) -> Mapping[bytes, Scope]:
+def _by_token(config: Config, files: Mapping[str, Scope]) -> Mapping[bytes, Scope]:
     found: dict[bytes, Scope] = {}
     for path, scope in files.items():
         if not os.path.lexists(path):
@@ -56,14 +75,17 @@ def _by_token(files: Mapping[str, Scope]) -> Mapping[bytes, Scope]:
         try:
             token = read_private(path).strip()
         except Unavailable as error:
-            raise ConfigError(f"client {scope.client!r}: {error.message}", error.hint) from error
+            message = f"client {scope.client!r}: {error.message}"
+            raise config.error("", message, error.hint) from error
         if len(token) < _TOKEN_CHARS:
-            raise ConfigError(
+            raise config.error(
+                "",
                 f"client {scope.client!r}: the token in {path} can be guessed",
                 f"irdaemon keys add {scope.client} --token makes one",
             )
         if digest(token) in found:
-            raise ConfigError(f"client {scope.client!r}: another client has the token in {path}")
+            message = f"client {scope.client!r}: another client has the token in {path}"
+            raise config.error("", message, f"irdaemon keys rm {scope.client}, and add it again")
         found[digest(token)] = scope
     return found
 

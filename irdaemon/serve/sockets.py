@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 
 from irclient.errors import IRError
 
@@ -17,6 +18,10 @@ class AlreadyRunning(IRError):
 def _remove(path: str) -> None:
     if os.path.isdir(path):
         raise AlreadyRunning(f"{path} is a directory: no socket can be made there", "remove it")
+    if not stat.S_ISSOCK(os.lstat(path).st_mode):  # a person's file may lie at a mistyped path
+        raise AlreadyRunning(
+            f"{path} is there, and is no socket", "move it away, or choose another path"
+        )
     os.unlink(path)
 
 

@@ -1,6 +1,7 @@
 """The configuration file under many hands, and with what no path may hold."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -82,6 +83,72 @@ def test_a_dry_run_of_adding_says_what_would_be_indexed_and_changes_nothing(home
     assert home.irc("add", "drafts", "flies", str(directory), "--dry-run").returncode == 2
     assert home.irc("add", "drafts", "files", str(directory)).returncode == 0
     assert home.irc("info", "drafts", "--json").returncode == 0
+
+
+# What each command that writes is asked for, and refuses.
+_REFUSED = [
+    ("irclient.quick", "add", "k", "records", "{root}"),
+    ("irclient.quick", "add", "k", "flies", "{root}"),
+    ("irclient.quick", "add", "a/b", "files", "{root}"),
+    ("irclient.quick", "add", "k", "os:system", "{root}"),
+    ("irclient.quick", "add", "notes", "files", "{root}"),
+    ("irclient.quick", "rm", "nothing"),
+    ("irdaemon", "config", "set", "corpora.notes.bogus", "3"),
+    ("irdaemon", "config", "set", "corpora.notes.kind", "records"),
+    ("irdaemon", "config", "set", "serve.tcp", "127.0.0.1:7411"),
+    ("irdaemon", "config", "set", "schedule.reconcile_minutes", "1e12"),
+    ("irdaemon", "config", "unset", "corpora.notes.kind"),
+    ("irdaemon", "config", "edit"),
+    ("irdaemon", "keys", "add", "agent", "--key", "short"),
+    ("irdaemon", "keys", "rm", "nobody"),
+    ("irdaemon", "init"),
+]
+
+
+def test_no_command_writes_a_configuration_that_the_daemon_would_not_start_with(home):
+    root = home.path / "notes"
+    root.mkdir()
+    editor = home.path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "[corpora.k]\\nkind = \'records\'\\n" > "$1"\n')
+    editor.chmod(0o755)
+    home.env["EDITOR"] = str(editor)
+    with Running(home) as running:
+        running.wait_idle()
+        assert home.irc("add", "notes", "files", str(root)).returncode == 0
+        before = home.config.read_bytes()
+        for module, *words in _REFUSED:
+            done = home.run(module, *(word.format(root=root) for word in words))
+            assert done.returncode in (2, 4), (words, done.stderr)
+            assert home.config.read_bytes() == before, words
+        assert home.irc("add", "more", "files", str(root)).returncode == 0
+    with Running(home) as running:
+        assert {"notes", "more"} <= {each["name"] for each in running.wait_idle()["corpora"]}
+
+
+def test_a_configuration_that_was_refused_is_shown_until_it_is_right_again(home, daemon):
+    right = home.config.read_text()
+    home.config.write_text(f"{right}[corpora.notes\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    until(lambda: "health: stale\nconfiguration: refused" in home.irc("status").stdout)
+    assert home.irc("status").returncode == 5
+    assert str(home.config) in home.irc("status").stdout
+    assert home.answer("status")["refused"]["message"].startswith(str(home.config))
+    home.config.write_text(f"{right}[corpora.notes]\nkind = 'files'\nbogus = 3\n")
+    line = home.config.read_text().count("\n")
+    refused = home.run("irdaemon", "reload")
+    assert refused.returncode == 2
+    assert f"{home.config}:{line}: [corpora.notes]: " in refused.stderr
+    doctor = home.run("irdaemon", "doctor")
+    assert doctor.stdout.count("'bogus'") == 1
+    assert "no configuration file" not in doctor.stdout
+    home.config.write_text(f"{right}[corpora.notes]\nkind = 'files'\nroots = []\n")
+    assert "goes on with the configuration before" in home.run("irdaemon", "doctor").stdout
+    taken = home.run("irdaemon", "reload")
+    assert taken.returncode == 0
+    assert "notes is new" in taken.stdout
+    assert "refused" not in home.answer("status")
+    assert home.run("irdaemon", "config", "set", "watch.settle_ms", "50").returncode == 0
+    assert "from the next start: watch.settle_ms" in home.run("irdaemon", "reload").stderr
 
 
 def test_of_twenty_corpora_added_at_once_all_are_kept_and_each_is_answered_for(home, daemon):

@@ -17,12 +17,25 @@ def health(state: dict[str, Any]) -> list[str]:
         return []
     return [
         f"health: {found['level']}",
+        *_configuration(state),
         *(f"stuck: {each}" for each in found["stuck"]),
         *(line for corpus in found["corpora"] for line in _of_corpus(corpus)),
         *_problems(state),
         *_quarantined(state),
         *(f"limit: {each}" for each in found["limits"]),
     ]
+
+
+def _configuration(state: dict[str, Any]) -> Iterator[str]:
+    """Yield what of the configuration file is not in use, and what to do about it."""
+    if refused := state.get("refused"):
+        hint = f" ({refused['hint']})" if refused["hint"] else ""
+        yield (
+            f"configuration: refused, the one before is in use: {refused['message']}{hint};"
+            " correct it, then irdaemon reload"
+        )
+    if later := state.get("next_start"):
+        yield f"configuration: from the next start: {', '.join(later)}; irdaemon restart"
 
 
 def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:

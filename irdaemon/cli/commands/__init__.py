@@ -12,6 +12,7 @@ HEADINGS = {
 COMMANDS = (
     "start",
     "restart",
+    "reload",
     "stop",
     "status",
     "logs",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -15,13 +17,14 @@ from irclient.terminal.output import note, print_line
 from irdaemon.runtime import worker
 
 if TYPE_CHECKING:
+    from irdaemon.config.edit import ConfigFile
     from irdaemon.config.origin import EffectiveSetting
 
 HELP = "show or change the configuration file"
 ABOUT = """
 Show or change the configuration file, whether the daemon runs or not. Comments
-and order stay, and a change that would not be valid is refused. A running
-daemon reads the file at SIGHUP, or when it is restarted.
+and order stay, and what a daemon could not start with is refused: nothing is
+written then. A running daemon reads the file at irdaemon reload (or SIGHUP).
 """
 EXAMPLES = """
 # where it is, and what is set in it
@@ -34,6 +37,9 @@ irdaemon config list --show-origin
 # one setting
 irdaemon config set watch.settle_ms 50
 irdaemon config get watch.settle_ms
+
+# back to its default
+irdaemon config unset watch.settle_ms
 
 # in your editor
 irdaemon config edit
@@ -51,13 +57,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     every = actions.add_parser("list", help="print every setting in it")
     get = actions.add_parser("get", help="print one setting")
     change = actions.add_parser("set", help="change one setting")
+    unset = actions.add_parser("unset", help="take one setting, or a whole table, out of it")
     for each in (every, get):
         each.add_argument(
             "--show-origin",
             action="store_true",
             help="also what is not set, each with where it comes from",
         )
-    for each in (get, change):
+    for each in (get, change, unset):
         each.add_argument("key", metavar="KEY", help="such as embedder or watch.settle_ms")
     change.add_argument("value", metavar="VALUE", help="as in the file; other words are a text")
 
@@ -73,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         "list": _list,
         "get": _get,
         "set": _set,
+        "unset": _unset,
     }
     return actions[options.action](path, options)
 
@@ -115,33 +123,67 @@ def _written(text: str, setting: EffectiveSetting, options: argparse.Namespace) 
 
 
 def _set(path: str, options: argparse.Namespace) -> int:
-    from irdaemon.config.edit import change_setting
+    _file(path).set(options.key, options.value)
+    return _applied()
 
-    change_setting(path, options.key, options.value)
+
+def _unset(path: str, options: argparse.Namespace) -> int:
+    _file(path).unset(options.key)
     return _applied()
 
 
 def _edit(path: str, options: argparse.Namespace) -> int:
-    from irdaemon.config.config import load_config
-    from irdaemon.config.corpus import corpora_of
+    """Have a copy edited, which takes the file's place once a daemon can start with it."""
+    from irdaemon.config.config import read_text
 
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    if not os.path.exists(path):
+    before = read_text(path)
+    if before is None:
         note(f"irdaemon: there is no {path} yet")
         note("          irdaemon init writes one")
         return UNKNOWN
-    if worker.run_on_terminal([*shlex.split(editor), path]):
-        note(f"irdaemon: {editor} did not end well; EDITOR names another")
-        return WRONG
-    try:
-        corpora_of(load_config(path))
-    except IRError as error:
-        note(f"irdaemon: {error.message}")
-        note("          the daemon goes on as before until it is corrected")
-        return WRONG
-    return _applied()
+    descriptor, copy = tempfile.mkstemp(".toml", ".irdaemon-", os.path.dirname(path))
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(before)
+    while True:
+        try:
+            failed = worker.run_on_terminal([*shlex.split(editor), copy])
+        except IRError:
+            os.unlink(copy)
+            raise
+        if failed:
+            os.unlink(copy)
+            note(f"irdaemon: {editor} did not end well; EDITOR names another")
+            return WRONG
+        try:
+            _file(path).exchange(before, read_text(copy) or "")
+        except IRError as error:
+            note(f"irdaemon: {error.message}")
+            if error.hint:
+                note(f"          {error.hint}")
+            if _again():
+                continue
+            note(f"          your text is kept in {copy}")
+            return WRONG
+        os.unlink(copy)
+        return _applied()
+
+
+def _again() -> bool:
+    """Ask whether to go on editing, where somebody can answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    note("          edit it again? [Y/n]")
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def _file(path: str) -> ConfigFile:
+    from irdaemon.config.edit import ConfigFile
+    from irdaemon.daemon.active_config import check_startable
+
+    return ConfigFile(path, check_startable)
 
 
 def _applied() -> int:
-    note("a running daemon reads it at SIGHUP, or irdaemon restart")
+    note("irdaemon reload has a running daemon read it")
     return DONE

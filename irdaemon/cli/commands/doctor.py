@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from irclient.errors import IRError
 from irclient.terminal.columns import paragraph
 from irclient.terminal.exits import DONE, UNHEALTHY
 from irclient.terminal.output import printed
 from irclient.terminal.width import terminal
+
+if TYPE_CHECKING:
+    from irdaemon.cli.doctor import Finding
+    from irdaemon.config.config import Config
 
 HELP = "find what is wrong on this machine, and how to fix it"
 ABOUT = """
@@ -33,18 +40,48 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Examine this machine; nothing wrong is exit code 0."""
-    from irdaemon.cli.doctor import examine, wrong
-    from irdaemon.config.config import ConfigError, load_config, parse_config
+    from irdaemon.cli.doctor import examine
 
-    try:
-        config, found = load_config(options.config), []
-    except ConfigError as error:
-        # The rest is examined as if there were none.
-        config = parse_config("", options.config or "")
-        found = [("configuration", wrong(error.message, fix=error.hint))]
-    found += list(examine(config))
+    config, error = _configuration(options.config)
+    found = list(examine(config))
+    if error is not None:
+        found = _told_once(error, config.path, found)
     printed(options, [{"check": name, **each.to_dict()} for name, each in found], _text)
     return UNHEALTHY if any(each.level == "wrong" for _, each in found) else DONE
+
+
+def _configuration(path: str | None) -> tuple[Config, IRError | None]:
+    """Return the configuration to examine with, and why a daemon does not start with the file.
+
+    Where no corpus could be made of it, that is the configuration without a file.
+    """
+    from irdaemon.config.config import config_path, load_config, parse_config
+    from irdaemon.config.corpus import corpora_of
+    from irdaemon.daemon.active_config import check_startable
+
+    try:
+        config = load_config(path)
+        corpora_of(config)
+    except IRError as error:
+        return parse_config("", os.path.abspath(path or config_path())), error
+    try:
+        check_startable(config)
+    except IRError as error:
+        return config, error
+    return config, None
+
+
+def _told_once(
+    error: IRError, path: str, found: Sequence[tuple[str, Finding]]
+) -> list[tuple[str, Finding]]:
+    """Return findings with a mistake of the configuration once: first, or by the file it names."""
+    from irdaemon.cli.doctor import wrong
+
+    others = [(name, each) for name, each in found if error.message not in each.what]
+    files = {each.where for _, each in others if each.level == "wrong"} - {"", path}
+    if any(file in error.message for file in files):
+        return others
+    return [("configuration", wrong(error.message, fix=error.hint)), *others]
 
 
 def _text(findings: Sequence[dict[str, str]]) -> str:

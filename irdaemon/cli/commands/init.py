@@ -31,14 +31,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the file, or print it."""
     # Not sooner: they load numpy, for which `start` sets the environment first.
-    from irdaemon.config.edit import begin
+    from irdaemon.config.edit import ConfigFile
     from irdaemon.config.template import initial_config
+    from irdaemon.daemon.active_config import check_startable
 
     path, text = initial_config(options.config)
     if options.print:
         print_text(text.removesuffix("\n"))
         return DONE
-    if not begin(path, text, replace=options.force):
+    if not ConfigFile(path, check_startable).begin(text, replace=options.force):
         note(f"irdaemon: {path} exists already")
         note("          --force replaces it, --print shows what would be written")
         return WRONG

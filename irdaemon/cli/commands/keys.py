@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -106,18 +106,34 @@ def _show(config: Config, options: argparse.Namespace) -> int:
 
 
 def _add(config: Config, options: argparse.Namespace) -> int:
-    from irdaemon.config.edit import add_client, write_privately
+    from irdaemon.daemon.active_config import config_file
 
     _check_corpora(config, options.corpus or ())
     client, text = _new_client(config, options)
-    add_client(config.path, client)
+    path = client.token or _beside(config, f"{client.name}.client")
+    new = bool(text) and all(each.name != client.name for each in config.clients)
+    with _file_first(path, text if new else ""):
+        config_file(options.config).add_client(client)
     if text:
-        path = client.token or _beside(config, f"{client.name}.client")
-        write_privately(path, text)
         print_line(path)
         variable = "IRDAEMON_TOKEN" if client.token else "IRDAEMON_KEYS"
         note(f"the client sets {variable} to its copy of this file")
     return _applied()
+
+
+@contextlib.contextmanager
+def _file_first(path: str, text: str) -> Iterator[None]:
+    """Write a client's file before the configuration names it; where that is refused, undo it."""
+    from irdaemon.config.edit import write_privately
+
+    if text:
+        write_privately(path, text)
+    try:
+        yield
+    except IRError:
+        if text:
+            os.unlink(path)
+        raise
 
 
 def _check_corpora(config: Config, names: Sequence[str]) -> None:
@@ -158,10 +174,10 @@ def _beside(config: Config, name: str) -> str:
 
 
 def _remove(config: Config, options: argparse.Namespace) -> int:
-    from irdaemon.config.edit import remove_client
+    from irdaemon.daemon.active_config import config_file
 
     files = [_beside(config, f"{options.name}.{kind}") for kind in ("client", "token")]
-    remove_client(config.path, options.name)
+    config_file(options.config).remove_client(options.name)
     for path in files:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
@@ -170,7 +186,7 @@ def _remove(config: Config, options: argparse.Namespace) -> int:
 
 
 def _applied() -> int:
-    note("a running daemon reads it at SIGHUP, or irdaemon restart")
+    note("irdaemon reload has a running daemon read it")
     return DONE
 
 

@@ -33,9 +33,9 @@ irdaemon restart --config ./irdaemon.toml
 def run(options: argparse.Namespace) -> int:
     """Stop the daemon if it runs, and start one."""
     from irdaemon.config.config import load_config
-    from irdaemon.config.corpus import corpora_of
+    from irdaemon.daemon.active_config import check_startable
 
-    corpora_of(load_config(options.config))  # a broken file must not cost the running daemon
+    check_startable(load_config(options.config))  # a broken file must not cost the running daemon
     if service.runs(holder(os.path.join(state_dir(), "lock"))):
         return _restart_service(options)
     if stop_running() == UNHEALTHY:

@@ -73,6 +73,9 @@ def healthy(state: dict[str, Any]) -> Iterator[Finding]:
     if health is None:
         yield wrong("the daemon that runs is older and does not report its health", fix=_RESTART)
         return
+    if refused := state.get("refused"):
+        message = f"the daemon goes on with the configuration before: {refused['message']}"
+        yield wrong(message, state["config"], "irdaemon reload")
     for message in health["stuck"]:
         yield wrong(message, fix=_RESTART)
     for corpus in health["corpora"]:

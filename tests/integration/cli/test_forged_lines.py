@@ -58,6 +58,8 @@ def status():
             "problem": {"since": 1.0, "error": REASON},
             "rebuilt": {"since": 1.0, "why": REASON, "kept": f"/{NAME}"},
         },
+        "refused": {"message": REASON, "hint": REASON},
+        "next_start": [NAME],
         "health": {"level": "offline", "corpora": [level], "stuck": [REASON], "limits": [REASON]},
         "profile": {f"tier {NAME}": {"n": 1, "p50": 1.0, "p95": 1.0, "max": 1.0, "total": 1}},
     }
@@ -307,6 +309,7 @@ def test_lines_of_progress_name_a_corpus_on_one_line(monkeypatch, capsys):
 DAEMON_LINES = {
     "start": [["--detach", "--config", f"{NAME}.toml"]],
     "restart": [["--config", f"{NAME}.toml"]],
+    "reload": [[]],
     "stop": [[], ["--forget"]],
     "status": [[]],
     "logs": [["--log", NAME], ["-n", NAME]],

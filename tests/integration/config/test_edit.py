@@ -5,7 +5,8 @@ import threading
 import pytest
 
 from irdaemon.config.config import load_config
-from irdaemon.config.edit import add_corpus
+from irdaemon.config.edit import ConfigFile
+from irdaemon.daemon.active_config import check_startable
 
 
 @pytest.fixture
@@ -20,7 +21,10 @@ def test_an_edit_through_a_link_and_one_of_the_file_itself_wait_for_each_other(f
     link.parent.mkdir()
     link.symlink_to(file)
     adding = [
-        threading.Thread(target=add_corpus, args=(str(path), f"c{n}", "files", ["/c"]))
+        threading.Thread(
+            target=ConfigFile(str(path), check_startable).add_corpus,
+            args=(f"c{n}", "files", ["/c"]),
+        )
         for n, path in enumerate([file, link] * 5)
     ]
     for thread in adding:

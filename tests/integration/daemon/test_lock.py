@@ -115,6 +115,14 @@ def test_a_dead_socket_is_removed_a_live_one_never(tmp_path):
     assert not os.path.exists(path)
 
 
+def test_what_is_no_socket_is_never_removed(tmp_path):
+    notes = tmp_path / "notes.md"
+    notes.write_text("mine")
+    with pytest.raises(AlreadyRunning, match="is no socket"):
+        clear_socket(str(notes))
+    assert notes.read_text() == "mine"
+
+
 def test_the_manager_is_told_only_where_there_is_one(tmp_path, monkeypatch):
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
     sdnotify.notify("READY=1")

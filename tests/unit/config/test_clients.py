@@ -11,7 +11,7 @@ from irclient.types import LEVELS
 from irdaemon.cli.main import main
 from irdaemon.config.clients import ClientConfig
 from irdaemon.config.config import ConfigError, load_config, parse_config
-from irdaemon.config.edit import add_client, remove_client
+from irdaemon.daemon.active_config import config_file
 from irdaemon.serve.access import Peer
 from irdaemon.serve.listen import rules_of, server_keys
 
@@ -109,14 +109,14 @@ def test_a_client_whose_token_is_gone_is_turned_away_and_the_others_are_served(c
 
 def test_a_client_is_written_as_its_owner_would_and_can_be_taken_out(config):
     added = ClientConfig("a", key=KEY, corpora=("s",), levels=LEVELS[:1], read_only=True)
-    add_client(load_config().path, added)
-    add_client(load_config().path, ClientConfig("b", uid=7))
+    config_file(None).add_client(added)
+    config_file(None).add_client(ClientConfig("b", uid=7))
     assert config.read_text().startswith("# mine\nknown = false\n")
     assert load_config().clients == (added, ClientConfig("b", uid=7))
-    remove_client(load_config().path, "a")
+    config_file(None).remove_client("a")
     assert load_config().clients == (ClientConfig("b", uid=7),)
     with pytest.raises(NotFound):
-        remove_client(load_config().path, "a")
+        config_file(None).remove_client("a")
 
 
 @pytest.mark.parametrize(

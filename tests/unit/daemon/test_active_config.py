@@ -1,5 +1,8 @@
 """The configuration that a daemon runs on, and what of it holds for the examples."""
 
+import pytest
+
+from irdaemon.config.config import ConfigError
 from irdaemon.daemon.active_config import ActiveConfig
 
 
@@ -14,6 +17,61 @@ def test_examples_are_copied_to_no_backend_and_a_corpus_of_ones_own_is(tmp_path,
     (example,) = active.corpora(())
     assert (active.demo, example.backend) == (True, None)
     own.write_text(index + notes)
-    active.reload(())
+    active.reload()
     (mine,) = active.corpora(())
     assert (active.demo, mine.backend is None) == (False, False)
+
+
+def test_taking_away_the_last_corpus_needs_no_file_of_examples_any_more(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    own, fallback = tmp_path / "own.toml", tmp_path / "examples.toml"
+    notes = f"known = false\n[corpora.notes]\nkind = 'files'\nroots = ['{tmp_path}']\n"
+    own.write_text(notes)
+    fallback.write_text(notes.replace("notes", "examples"))
+    active = ActiveConfig(str(own), str(fallback))
+    fallback.unlink()
+    active.remove("notes")
+    assert [each.name for each in active.corpora(())] == ["examples"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[[",
+        "bogus = 3",
+        "[corpora.notes]\nkind = 'records'",
+        "[serve]\ntcp = '127.0.0.1:7411'",
+        "[serve]\nshared = '/no/such/directory/s'",
+        "[[client]]\nname = 'a'\ntoken = 'short'",
+    ],
+)
+def test_what_no_daemon_starts_with_is_not_taken_up_by_one_that_runs(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "short").write_text("short")
+    (tmp_path / "short").chmod(0o600)
+    own = tmp_path / "own.toml"
+    own.write_text("known = false\n")
+    active = ActiveConfig(str(own), None)
+    before = active.config, active.rules
+    own.write_text(f"known = false\n{text}\n")
+    for refused in (active.reload, lambda: ActiveConfig(str(own), None)):
+        with pytest.raises(ConfigError, match=str(own)):
+            refused()
+    assert (active.config, active.rules) == before
+    assert active.facts()["refused"]["message"].startswith(str(own))
+    own.write_text("known = false\n")
+    active.reload()
+    assert active.facts() == {}
+
+
+def test_a_setting_that_is_read_at_the_start_only_is_named_until_then(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    own = tmp_path / "own.toml"
+    own.write_text("known = false\n")
+    active = ActiveConfig(str(own), None)
+    own.write_text("known = false\n[search]\nalpha = 0.4\n[limits]\nartifacts = 5\n")
+    active.reload()
+    assert active.facts() == {"next_start": ["search.alpha"]}
+    own.write_text("known = false\n")
+    active.reload()
+    assert active.facts() == {}

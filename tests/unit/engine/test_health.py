@@ -147,6 +147,11 @@ def test_a_thread_that_makes_no_progress_is_worse_than_ok_and_named_first():
     assert found.sentence() == "stale: the writer died (and 1 more)"
 
 
+def test_a_configuration_that_was_refused_is_worse_than_ok_while_every_corpus_is_well():
+    found, notes = judge(facts(), refused=True)
+    assert (found.level, notes.level) == ("stale", "ok")
+
+
 def test_every_limit_that_is_exceeded_has_a_line():
     watermarks = Watermarks(refused=1, refusal="its limit is 5", collapsed_at=NOW - 60)
     found, _ = judge(facts(watermarks, overlong=2), limits=("memory",))

@@ -37,7 +37,8 @@ function health(status) {
     ...status.corpora.flatMap((corpus) => corpus.problems.map((each) => [corpus.name, `${each.path}: ${each.reason}`, "irdaemon doctor"])),
   ];
   const ledger = status.ledger?.problem ? [["ledger", status.ledger.problem.error, "irdaemon check"]] : [];
-  const all = [...ledger, ...lines];
+  const refused = status.refused ? [["configuration", `refused, the one before is in use: ${status.refused.message}`, "irdaemon reload"]] : [];
+  const all = [...refused, ...ledger, ...lines];
   return [
     h("p", {}, pill(found.level, found.level === "ok" ? "good" : "bad"), all.length ? "" : " nothing is stuck, stale or offline"),
     all.length ? [table(["what", "why", "look, or mend"], all.slice(0, 200).map(([what, why, line]) => [name(what), name(why, "reason"), copyable(line)]), "Problems"), rest(200, all.length)] : null,

@@ -129,24 +129,141 @@ def test_the_first_setting_makes_the_file(file):
     assert file.read_text() == "known = false\n"
 
 
-def test_an_editor_is_started_with_the_file_and_what_it_leaves_is_checked(
-    file, monkeypatch, capsys
-):
-    started = []
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("corpora.a.bogus", "3", "unknown option 'bogus'"),
+        ("corpora.a.patern", '["*.md"]', "did you mean 'pattern'"),
+        ("corpora.a.max_bytes", "many", "max_bytes"),
+        ("corpora.a.strategy", "Chunkd", "did you mean 'Chunked'"),
+        ("corpora.a.strategy", '{ name = "Chunked", params = [1] }', "cannot be made"),
+        ("corpora.a.kind", "records", "fetcher"),
+        ("corpora.a.kind", "os:system", "cannot be made"),
+        ("corpora.a.kind", "::", "cannot be loaded"),
+        ("corpora.a.embedder", "hashng", "did you mean 'hashing'"),
+        ("embedder", "hashng", "irdaemon.toml:2: unknown embedder 'hashng'"),
+        ("reranker", "croß", "unknown reranker"),
+        ("schedule.reconcile_minutes", "1e12", "must be at most"),
+        ("serve.max_message_bytes", "99999999999999999999", "must be at most"),
+        ("serve.tcp", "127.0.0.1:7411", "irdaemon keys make"),
+        ("serve.shared", "/no/such/directory/s", "/no/such/directory"),
+        ("serve.shared", "irdaemon.toml", "is no socket"),
+        ("serve.shared", "a" * 120, "too long"),
+    ],
+)
+def test_what_a_daemon_would_not_start_with_is_not_written(file, key, value, said, capsys):
+    assert main(["config", "set", key, value]) == 2
+    refused = capsys.readouterr().err
+    assert f"irdaemon: {file}" in refused
+    assert said in refused
+    assert "nothing was written" in refused
+    assert file.read_text() == WRITTEN
+
+
+def test_an_address_without_host_or_port_is_refused_once_there_are_keys(file, capsys):
+    assert main(["keys", "make"]) == 0
+    for address in ("7411", "127.0.0.1:", "127.0.0.1:99999", "192.0.2.1:7411"):
+        assert main(["config", "set", "serve.tcp", address]) == 2
+        assert f"{file}:" in capsys.readouterr().err
+    assert file.read_text() == WRITTEN
+    assert main(["config", "set", "serve.tcp", "127.0.0.1:0"]) == 0
+
+
+def test_a_client_whose_token_cannot_be_used_is_refused_and_so_is_one_that_is_known(file, capsys):
+    (file.parent / "t").write_text("short")
+    (file.parent / "t").chmod(0o600)
+    assert main(["config", "set", "client", '[{ name = "b", token = "t" }]']) == 2
+    assert "can be guessed" in capsys.readouterr().err
+    assert main(["keys", "add", "agent", "--token"]) == 2
+    assert main(["keys", "add", "b", "--key", "short"]) == 2
+    assert main(["keys", "add", "c d", "--token"]) == 2
+    assert file.read_text() == WRITTEN
+    assert sorted(each.name for each in file.parent.iterdir() if each.name[0] != ".") == [
+        "irdaemon.toml",
+        "t",
+    ]
+
+
+def test_a_mistake_made_by_hand_is_told_by_its_line_until_it_is_taken_out(file, capsys):
+    broken = WRITTEN.replace('roots = ["/a", "/b"]', 'roots = ["/a"]\nbogus = 3\nodd = 4')
+    file.write_text(broken)
+    line = broken[: broken.index("bogus")].count("\n") + 1
+    assert main(["config", "set", "watch.polling", "true"]) == 2
+    assert f"{file}:{line}: [corpora.a]: " in capsys.readouterr().err
+    assert main(["config", "unset", "corpora.a.bogus"]) == 2
+    assert "'odd'" in capsys.readouterr().err
+    assert file.read_text() == broken
+    file.write_text(broken.replace("odd = 4\n", ""))
+    assert main(["config", "unset", "corpora.a.bogus"]) == 0
+    assert main(["config", "set", "watch.polling", "true"]) == 0
+    file.write_text(f"bogus = 3\n{WRITTEN}")
+    assert main(["config", "unset", "bogus"]) == 0
+    assert file.read_text() == WRITTEN
+
+
+def test_what_is_unset_has_its_default_again_and_the_rest_stays(file, capsys):
+    assert main(["config", "unset", "watch.settle_ms"]) == 0
+    assert file.read_text() == WRITTEN.replace("settle_ms = 30  # milliseconds\n", "")
+    assert main(["config", "unset", "corpora.a"]) == 0
+    assert load_config().corpora == ()
+    before = file.read_text()
+    assert main(["config", "unset", "embeder"]) == 4
+    assert "did you mean 'embedder'?" in capsys.readouterr().err
+    assert main(["config", "unset", "health.stale_minutes"]) == 4
+    assert main(["config", "unset", "client.0.name"]) == 2
+    assert file.read_text() == before
+
+
+@pytest.fixture
+def editor(file, monkeypatch):
+    """Return what each start of the editor was given, and the texts that it will leave."""
+    started, texts = [], []
 
     def edited(command):
         started.append(command)
-        file.write_text("embeder = 1\n")
+        with open(command[-1], "w", encoding="utf-8") as copy:
+            copy.write(texts.pop(0))
         return 0
 
     monkeypatch.setattr("irdaemon.runtime.worker.run_on_terminal", edited)
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", "my-editor --wait")
+    return started, texts
+
+
+def test_what_an_editor_leaves_is_written_once_it_is_right(file, editor, capsys):
+    started, texts = editor
+    texts.append(WRITTEN.replace("30", "40"))
+    assert main(["config", "edit"]) == 0
+    (command,) = started
+    assert command[:2] == ["my-editor", "--wait"]
+    assert file.read_text() == WRITTEN.replace("30", "40")
+    assert not (file.parent / command[-1]).exists()
+
+
+@pytest.mark.parametrize("line", ["embeder = 1", "[[[", "[corpora.b]\nkind = 'records'"])
+def test_what_an_editor_leaves_wrong_is_kept_beside_the_file_which_stays(
+    file, editor, line, capsys
+):
+    started, texts = editor
+    texts.append(f"{line}\n")
     assert main(["config", "edit"]) == 2
-    assert started == [["my-editor", "--wait", str(file)]]
+    assert file.read_text() == WRITTEN
     said = capsys.readouterr().err
-    assert "did you mean 'embedder'" in said
-    assert "goes on as before" in said
+    assert f"{file}" in said
+    assert f"kept in {started[0][-1]}" in said
+    assert (file.parent / started[0][-1]).read_text() == f"{line}\n"
+
+
+def test_a_file_that_changed_while_it_was_edited_is_not_overwritten(file, monkeypatch, capsys):
+    def edited(command):
+        file.write_text("known = false\n")
+        return 0
+
+    monkeypatch.setattr("irdaemon.runtime.worker.run_on_terminal", edited)
+    assert main(["config", "edit"]) == 2
+    assert "was changed meanwhile" in capsys.readouterr().err
+    assert file.read_text() == "known = false\n"
 
 
 def test_an_editor_that_is_not_there_is_said(file, monkeypatch, capsys):
