@@ -151,6 +151,16 @@ def test_a_configuration_that_was_refused_is_shown_until_it_is_right_again(home,
     assert "from the next start: watch.settle_ms" in home.run("irdaemon", "reload").stderr
 
 
+def test_a_corpus_added_without_waiting_is_added_and_indexed_all_the_same(home, daemon):
+    (home.path / "n2").mkdir()
+    (home.path / "n2" / "a.md").write_text("about anteaters")
+    for number in range(5):
+        name = f"n{number}"
+        done = home.irc("add", name, "files", str(home.path / "n2"), "--no-wait")
+        assert (done.returncode, done.stderr) == (0, "")
+    until(lambda: home.irc("search", "anteaters", "-c", "n4").returncode == 0)
+
+
 def test_of_twenty_corpora_added_at_once_all_are_kept_and_each_is_answered_for(home, daemon):
     names = {f"c{number}" for number in range(20)}
     raised = at_once(*(added(home, name) for name in names))

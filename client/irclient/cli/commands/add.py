@@ -76,11 +76,11 @@ def run(client: Client, options: argparse.Namespace) -> int:
         found = client.preview(options.name, options.kind, roots)
         printed(options, found, _previewed)
         return COMMITTED
-    follow(client, client.add(options.name, options.kind, roots), options)
-    jobs = client.build(options.name)
-    if options.no_wait:
-        return follow(client, jobs, options)
-    ended = ended_jobs(client, jobs)
+    jobs = client.add(options.name, options.kind, roots)
+    code = follow(client, jobs, options)
+    if options.no_wait:  # it is scanned once it is taken up, and unknown until then
+        return code
+    ended = ended_jobs(client, client.build(options.name))
     held = client.info(options.name).to_dict()
     printed(options, ended, lambda ended: "\n".join(_said(each, held) for each in ended))
     return exit_of(ended)
