@@ -6,11 +6,12 @@ The exit codes are those of `irc`, in `irclient.terminal.exits`.
 from __future__ import annotations
 
 import gc
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from irclient.errors import IRError
+from irclient.errors import IRError, Unavailable
 from irclient.terminal.ending import exit_code
 from irclient.terminal.exits import exit_of_error
 from irclient.terminal.help import Parser, add_command, group_commands, needed, parsed, parser
@@ -22,6 +23,13 @@ from irdaemon.cli.commands import COMMANDS, HEADINGS
 # What its start imports and loads stays: the collector need not go through all of it again and
 # again meanwhile. `irdaemon.runtime.memory.settle` has it begin.
 _STAYS = "start"
+# The packages whose modules have another name.
+_PACKAGES = {
+    "Stemmer": "PyStemmer",
+    "markdown_it": "markdown-it-py",
+    "yaml": "PyYAML",
+    "zmq": "pyzmq",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,15 +42,33 @@ def _run(words: Sequence[str]) -> int:
     spell_the_rest()
     if list(words[:1]) == [_STAYS]:
         gc.disable()
-    options = parsed(program(words), words)
     try:
+        options = parsed(program(words), words)
         code: int = options.run(options)
         return code
     except IRError as error:
-        note(f"irdaemon: {error.message}")
-        if error.hint:
-            note(f"          {error.hint}")
-        return exit_of_error(error.code)
+        return _said(error)
+    except ImportError as error:
+        return _said(_not_importable(error))
+
+
+def _said(error: IRError) -> int:
+    note(f"irdaemon: {error.message}")
+    if error.hint:
+        note(f"          {error.hint}")
+    return exit_of_error(error.code)
+
+
+def _not_importable(error: ImportError) -> IRError:
+    """Return what to do about a package that is needed. Raises the error where it is our own."""
+    module = (error.name or "").partition(".")[0]
+    if module in ("", "irdaemon", "irclient"):
+        raise error
+    package = _PACKAGES.get(module, module)
+    return Unavailable(
+        f"the package {package} is needed and cannot be imported: {error}",
+        f"{shlex.quote(sys.executable)} -m pip install {package}",
+    )
 
 
 def program(words: Sequence[str] = ()) -> Parser:

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 
+import pytest
+
 from irclient import Query
 from tests.support.running import Running, until
 
@@ -93,6 +95,25 @@ def test_a_wrong_key_keeps_the_daemon_from_starting_and_says_where(home):
     refused = home.run("irdaemon", "start")
     assert refused.returncode == 2
     assert "irdaemon.toml:4: unknown key 'setle_ms' in [watch]; did you mean" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [("hnswlib", "hnswlib"), ("apscheduler", "apscheduler"), ("yaml", "PyYAML")],
+)
+@pytest.mark.parametrize("options", [(), ("--detach",)])
+def test_a_needed_package_that_is_missing_is_named_with_the_command_that_installs_it(
+    home, module, package, options
+):
+    (home.path / "site").mkdir()
+    without = f"import sys\nsys.modules[{module!r}] = None\n"
+    (home.path / "site" / "sitecustomize.py").write_text(without)
+    home.env["PYTHONPATH"] = f"{home.path / 'site'}{os.pathsep}{home.env['PYTHONPATH']}"
+    failed = home.run("irdaemon", "start", *options)
+    assert failed.returncode == 3
+    assert f"the package {package} is needed" in failed.stderr
+    assert failed.stderr.rstrip().endswith(f"install {package}")
+    assert "a fault of irdaemon" not in failed.stderr
 
 
 def test_the_service_manager_hears_of_readiness_watchdog_and_stopping(home):

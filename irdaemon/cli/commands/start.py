@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from irclient.client import Client
@@ -56,6 +57,10 @@ irdaemon start --serve-only
 _READY_WITHIN_S = 30.0
 _ANSWER_WITHIN_S = 3.0
 _POLL_S = 0.05
+# What is needed and not imported by the start itself.
+_IMPORTED_LATER = (
+    "apscheduler", "bm25s", "markdown_it", "pathspec", "rapidfuzz", "tomlkit", "watchdog",
+)  # fmt: skip
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +104,7 @@ def start_here(options: argparse.Namespace) -> int:
     if options.serve_only:
         return serve_only(options)
     model = _early_model(options)
+    _check_packages()
     from irdaemon.daemon.active_config import ActiveConfig
     from irdaemon.daemon.daemon import Daemon
 
@@ -106,6 +112,13 @@ def start_here(options: argparse.Namespace) -> int:
     make_private(settings.config.state_dir)
     _begin_log(options)
     return DONE if Daemon(settings, socket_path(), model).run() else INTERNAL
+
+
+def _check_packages() -> None:
+    """Raise ModuleNotFoundError for a package that would only be missed while the daemon runs."""
+    for name in _IMPORTED_LATER:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def serve_only(options: argparse.Namespace) -> int:
