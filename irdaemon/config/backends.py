@@ -21,7 +21,10 @@ _HINT = (
     "leave it out: a file named by PGPASSFILE has it, or a variable of the environment"
     ' ([index] backend_password_env = "NAME")'
 )
-_SECRET = ("password", "passwd", "sslpassword", "api_key", "api-key", "apikey", "token")
+# In the names of parameters; `passfile` and `sslkey` name files.
+_SECRET = re.compile(
+    r"secret|pass(?!file)|pwd|token|credential|signature|api-?key|[_-]key$|^key$", re.IGNORECASE
+)
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^:@\[\],]*)(:[0-9]*)?"
 _HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
 
@@ -82,13 +85,17 @@ def _wrong_in_url(url: str) -> tuple[str, str]:
         return f"no backend has the scheme {scheme!r}", known
     place, _, query = rest.partition("#")[0].partition("?")
     user, _, behind = place.rpartition("@")
-    named = {name.casefold() for name, _ in parse_qsl(query, keep_blank_values=True)}
-    if ":" in user or named & set(_SECRET):
+    if user.partition(":")[2] or names_secret(query):
         return f"the URL of a backend has a password in it ({shown(url)})", _HINT
     # What is no host may be a password with characters that would have to be written otherwise.
     if not _HOSTS.fullmatch(behind.partition("/")[0]):
         return "the URL of a backend names no hosts that can be read", known
     return "", ""
+
+
+def names_secret(query: str) -> bool:
+    """Return whether a parameter of a URL's query is called like a secret, and is not empty."""
+    return any(_SECRET.search(name) for name, _ in parse_qsl(query))
 
 
 def checked_backend(table: str, value: Any, where: ConfigText) -> Backend:

@@ -16,7 +16,7 @@ from typing import Any
 import platformdirs
 
 from irclient.types import FUSIONS
-from irdaemon.config.backends import LOCAL, Backend, checked_backend, is_shared
+from irdaemon.config.backends import LOCAL, Backend, checked_backend, is_shared, names_secret
 from irdaemon.config.checking import ConfigError, ConfigText
 from irdaemon.config.clients import parse_clients
 from irdaemon.config.reindex import CHANGE, INTERVAL, TRIGGERS, Reindex, quiet_hours
@@ -161,6 +161,8 @@ def _wrong_in_models(key: str, value: Any) -> str:
     """Return what is wrong with a value of [models], "" where nothing is."""
     if key == "endpoint" and value and not (is_url(value) and "@" not in value):
         return f"endpoint must be a base URL without a name or password in it, not {value!r}"
+    if key == "endpoint" and names_secret(value.partition("?")[2]):
+        return "endpoint has a key in it; the environment has it, in the variable key_env"
     if key == "key_env" and not _VARIABLE.fullmatch(value):
         return "key_env must be the name of a variable; the key itself stays in the environment"
     return ""

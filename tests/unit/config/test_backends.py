@@ -86,6 +86,11 @@ def test_any_corpus_may_be_kept_here():
         "qdrant://:hunter2@q",
         "postgresql://ann:hun/ter2@db/ir",
         "postgresql://ann:hun@ter2/x@db/ir",
+        "postgresql://db/ir?oauth_client_secret=hunter2",
+        "postgresql://db/ir?oauth%5Fclient%5FSECRET=hunter2",
+        "postgresql://db/ir?scram_client_key=hunter2",
+        "qdrant://q:6333?accessToken=hunter2",
+        "qdrant://q:6333?x=1&key=hunter2",
     ],
 )
 def test_a_password_in_a_url_is_refused_and_not_repeated(url):
@@ -95,6 +100,27 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url):
     assert "hunter2" not in error.message + error.hint
     assert "ter2" not in error.message
     assert "PGPASSFILE" in error.hint
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://postgres:@db/ir",
+        "postgresql://db/ir?password=",
+        "postgresql://db/ir?passfile=/home/ann/.pgpass&sslkey=/home/ann/k&sslkeylogfile=/tmp/l",
+        "postgresql://db/ir?keepalives=1&oauth_client_id=x&target_session_attrs=any",
+        "qdrant://q:6333?replication_factor=2&tls=1",
+    ],
+)
+def test_an_empty_password_and_the_name_of_a_file_are_no_secret(url):
+    assert backends(f"[index]\nbackend = '{url}'\n{NOTES}")["notes"].urls == (url,)
+
+
+def test_a_key_in_the_url_of_a_model_is_refused_and_not_repeated():
+    text = "[models]\nendpoint = 'https://m.example/v1?api_key=hunter2'\nmodel = 'x'\n"
+    error = refusal(text)
+    assert error.message.startswith("/etc/x/irdaemon.toml:2: endpoint has a key in it")
+    assert "hunter2" not in error.message + error.hint
 
 
 @pytest.mark.parametrize(
