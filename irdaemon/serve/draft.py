@@ -16,6 +16,11 @@ from irdaemon.types import Refused
 
 SUFFIX = ".md"
 _NAME_BYTES = 100
+# Agents load files of these names as instructions, some in any case and from any directory below.
+_LOADED_BY_AGENTS = frozenset(
+    """agent agents claude clinerules copilot-instructions crush cursorrules gemini goosehints qwen
+    skill warp windsurfrules""".split()
+)
 _TITLE_CHARS = 300
 _MOST_TAGS = 50
 _KEPT = ("title", "date", "source", "tags")
@@ -94,10 +99,12 @@ def _check_line(name: str, text: str) -> None:
 def file_name(title: str, number: int = 1) -> str:
     """Return the name of a file for a title, with a number where it is not the first one.
 
-    Lower-case words joined by hyphens, at most 100 bytes; it never begins with a dot.
+    Lower-case words joined by hyphens, at most 100 bytes; it never begins with a dot, and is none
+    that agents load as instructions: a document is content that is found, not orders.
     """
     end = f"-{number}{SUFFIX}" if number > 1 else SUFFIX
     stem = re.sub(r"[\W_]+", "-", title.casefold()).strip("-") or "document"
+    stem = f"{stem}-document" if stem in _LOADED_BY_AGENTS else stem
     cut = stem.encode("utf-8")[: _NAME_BYTES - len(end)].decode("utf-8", "ignore")
     return cut.rstrip("-") + end
 

@@ -27,6 +27,20 @@ def test_a_file_is_named_after_its_title_and_is_never_hidden(title, name):
     assert file_name(title) == name
 
 
+@pytest.mark.parametrize(
+    "title", ["CLAUDE", "claude", "Agents", "AGENTS!", "gemini", "SKILL", "_skill_", ".cursorrules"]
+)
+def test_a_document_is_never_given_a_name_that_agents_load_as_instructions(title):
+    stem = title.strip(".!_").lower()
+    assert file_name(title) == f"{stem}-document.md"
+    assert file_name(title, 2) == f"{stem}-document-2.md"
+
+
+def test_a_title_that_only_mentions_an_agent_names_the_file_as_ever():
+    assert file_name("Skills of CLAUDE") == "skills-of-claude.md"
+    assert file_name("CLAUDE.md") == "claude-md.md"
+
+
 @pytest.mark.parametrize("title", ["x" * 300, "ü" * 300, "€" * 300])
 def test_a_name_has_at_most_100_bytes_with_its_number(title):
     for number in (1, 2, 123):
