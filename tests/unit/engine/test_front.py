@@ -255,6 +255,13 @@ def test_the_status_names_writers_generations_and_what_does_not_answer(fronted):
     assert state.health["level"] == "offline"
 
 
+def test_a_front_end_whose_configuration_was_refused_is_not_well(fronted):
+    refused = {"message": "/f.toml:1: unknown key 'x'", "hint": ""}
+    fronted.process.told["refused"] = refused
+    state = client_ops.STATUS.result(asked(fronted.front, "status"))
+    assert (state.health["level"], state.refused) == ("stale", refused)
+
+
 def test_the_status_says_which_embedder_is_missing_and_answers_by_words_alone():
     made = Fronted(engine(mapped(dict(ITEMS))), embedders=())
     made.copied.scan()
