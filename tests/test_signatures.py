@@ -36,6 +36,7 @@ EXEMPT = {
     "irclient.ops.methods.Operations.doc_add": "AddToLibrary, and how long to wait",
     "irclient.mcp.discovery.Discovery.discover": "an MCP tool, whose parameters are its schema",
     "irclient.mcp.documents.writing.WritingTools.add": "an MCP tool, whose schema it is",
+    "irclient.mcp.documents.places.DirectoryTools.index": "an MCP tool, whose schema it is",
     "irclient.mcp.documents.LibraryTools.search": "an MCP tool, whose parameters are its schema",
 }
 # What may take keywords that it does not name: those of `search`, which are checked by name.
