@@ -24,18 +24,17 @@ class Catalogue:
         made = cls()
         for index in indexes:
             cards = [index.rows.cards[owner] for owner in index.rows.owners()]
-            made.add((card.artifact_id, card.name) for card in cards)
+            made.add(((card.artifact_id, card.name) for card in cards), index.corpus)
             made._content.update((card.artifact_id, card.content) for card in cards)
-            made._corpora.add(index.corpus)
         return made
 
-    def add(self, artifacts: Iterable[tuple[str, str]]) -> None:
-        """Take in (id, name) pairs."""
+    def add(self, artifacts: Iterable[tuple[str, str]], corpus: str = "") -> None:
+        """Take in (id, name) pairs, of a corpus by whose name they may be referred to."""
+        if corpus:
+            self._corpora.add(corpus)
         for artifact_id, name in artifacts:
             self.ids.add(artifact_id)
-            parts = artifact_id.split("/")
-            ends = ("/".join(parts[at:]) for at in range(1, len(parts)))
-            for reference in (name, *ends):
+            for reference in (name, artifact_id.rpartition("/")[2]):
                 self._called.setdefault(reference, set()).add(artifact_id)
 
     def resolved(self, case: Case) -> Case:
@@ -48,12 +47,20 @@ class Catalogue:
         """Return the id that a reference means, itself where it is ambiguous or unknown."""
         if reference in self.ids:
             return reference
+        meant = self._meant(reference)
+        if len({self._content.get(each, each) for each in meant}) == 1:
+            return min(meant)
         corpus, _, rest = reference.partition("/")
-        if corpus in self._corpora and (rest in self.ids or rest in self._called):
-            return self.id_of(rest)
-        meant = self._called.get(reference, set())
-        alike = {self._content.get(each, each) for each in meant}
-        return min(meant) if len(alike) == 1 else reference
+        if rest and corpus in self._corpora and (found := self.id_of(rest)) in self.ids:
+            return found
+        return reference
+
+    def _meant(self, reference: str) -> set[str]:
+        """Return the artifacts of a name, else those whose ids end with a path."""
+        if called := self._called.get(reference):
+            return called
+        alike = self._called.get(reference.rpartition("/")[2], ())
+        return {each for each in alike if each.endswith(f"/{reference}")}
 
     def unknown(self, references: Iterable[str]) -> tuple[str, ...]:
         """Return what no artifact has for an id: drift."""

@@ -74,7 +74,8 @@ def catalogue_of(searchers: Iterable[object]) -> Catalogue | None:
     if not indexes and not served:
         return None
     made = Catalogue.of(indexes)
-    made.add((each.artifact_id, each.name) for each in served)
+    for each in served:
+        made.add([(each.artifact_id, each.name)], each.corpus)
     return made
 
 

@@ -48,3 +48,18 @@ def test_a_name_of_copies_means_them_and_one_of_different_artifacts_none():
     engine = engine_of({"a/x": same, "b/y": same, "a/z": other, "b/z": another})
     held = Catalogue.of(engine.snapshot.corpora.values())
     assert [held.id_of(each) for each in ("fill", "merge")] == ["a/x", "merge"]
+
+
+def test_gold_may_be_a_reference_as_disclose_takes_it():
+    catalogue = Catalogue()
+    artifacts = [("~/s/docs/fill", "Fill"), ("~/t/docs/fill", "m"), ("~/t/docs/merge", "n")]
+    catalogue.add(artifacts, "skills")
+    asked = ("skills/Fill", "skills/~/t/docs/fill", "docs/merge", "skills/docs/merge", "docs/fill")
+    assert catalogue.resolved(Case("q", asked)).gold == (
+        "~/s/docs/fill",
+        "~/t/docs/fill",
+        "~/t/docs/merge",
+        "~/t/docs/merge",
+        "docs/fill",
+    )
+    assert catalogue.resolved(Case("q", ("notes/Fill",))).gold == ("notes/Fill",)
