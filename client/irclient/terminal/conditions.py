@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import accumulate
 
 from irclient.errors import QueryError
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 
 _SHORT = re.compile(r"\s*([\w.\-]+)\s*(!=|>=|<=|=|>|<)\s*(.*?)\s*\Z", re.DOTALL)
+# Far more than a filter needs, and far less than Python's stack.
+_DEEPEST = 100
 _OPERATORS = {"!=": "$nin", "=": "$in", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt"}
 
 
@@ -42,6 +45,9 @@ def _parse(condition: str) -> dict[str, Any]:
 
 
 def _json(condition: str) -> dict[str, Any]:
+    opened = accumulate((char in "{[") - (char in "}]") for char in condition)
+    if max(opened) > _DEEPEST:
+        raise QueryError(f"--where: a filter nested more than {_DEEPEST} deep", "ask for less")
     try:
         value = json.loads(condition)
     except ValueError as error:
@@ -54,7 +60,7 @@ def _json(condition: str) -> dict[str, Any]:
 def _value(text: str) -> Any:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, (int, float, bool, str)) else text
 

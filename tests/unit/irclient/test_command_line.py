@@ -41,12 +41,18 @@ def test_a_short_condition_becomes_a_filter(condition, expected):
     assert parse_where([condition]) == expected
 
 
+def test_a_value_of_endless_brackets_is_a_text():
+    assert parse_where(["a>" + "[" * 100_000]) == {"a": {"$gt": "[" * 100_000}}
+
+
 def test_several_conditions_must_all_hold():
     assert parse_where(["a=x", "b>1"]) == {"$and": [{"a": {"$in": ["x"]}}, {"b": {"$gt": 1}}]}
     assert parse_where([]) == {}
 
 
-@pytest.mark.parametrize("condition", ["", "justaword", "=x", "{bad json", "[1]"])
+@pytest.mark.parametrize(
+    "condition", ["", "justaword", "=x", "{bad json", "[1]", '{"$not":' * 5_000]
+)
 def test_a_condition_that_is_none_is_an_error(condition):
     with pytest.raises(QueryError):
         parse_where([condition])

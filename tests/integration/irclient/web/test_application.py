@@ -174,12 +174,13 @@ def test_try_without_words_asks_nothing(daemon, question):
 
 
 NUMBERS = ("many", "inf", "-inf", "nan", "1e400", "-1", "1.5", "9" * 5_000, "%00", "%FF")
+DEEP = ['where={"$not":' + '{"$not":' * n + "{}" + "}" * n + "}" for n in (150, 700, 100_000)]
 QUESTIONS = [f"{name}={value}" for name in ("k", "max_k") for value in NUMBERS]
 
 
 @pytest.mark.parametrize(
     "question",
-    [*QUESTIONS, "min_score=high", "min_score=nan", "min_score=inf", "where=%21"],
+    [*QUESTIONS, "min_score=high", "min_score=nan", "min_score=inf", "where=%21", *DEEP],
     ids=lambda question: question[:20],
 )
 def test_what_cannot_be_asked_is_the_askers_fault(daemon, question):

@@ -133,9 +133,7 @@ def found(search):
         ({"start": date.min}, 18, 25),
     ],
 )
-def test_days_are_days_here_and_both_are_included_for_days_and_for_moments(
-    zone, asked, first, last
-):
+def test_dates_are_days_here_and_both_are_included(zone, asked, first, last):
     within = DAYS[first - 18 : last - 17]
     moments = [clock for clock in CLOCKS if clock[:10] in within]
     assert found(LibrarySearch("q", **asked)) == {*within, *moments}
