@@ -281,7 +281,7 @@ class Use:
     """A use of artifacts of one corpus: the prompt that led to it, without secrets, and which.
 
     `session` is AGENT:ID, "" for a place of its own; `at` is in Unix seconds, 0 where that is not
-    known.
+    known. `entry` is the file that says so, or the session in a database; "" where none does.
     """
 
     prompt: str
@@ -289,10 +289,13 @@ class Use:
     session: str = ""
     at: float = 0.0
     corpus: str = ""
+    entry: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {**asdict(self), "gold": list(self.gold)}
+        """Return it as plain data, without the entry."""
+        told = asdict(self)
+        del told["entry"]
+        return {**told, "gold": list(self.gold)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from irdaemon.config.config import ScheduleConfig
 from irdaemon.config.reindex import INTERVAL
 from irdaemon.engine import Engine
-from irdaemon.engine.learning import learnable
+from irdaemon.engine.learning import learnable, outdated
 from irdaemon.engine.maintenance import put_off, scan_is_due
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
@@ -58,6 +58,8 @@ class Schedule:
             if not self._stopped:
                 scheduler.start()
                 self._scheduler = scheduler
+        for name in outdated(self._engine.state):
+            self._engine.request(Job("learn", name))
 
     def revive(self) -> None:
         """Start a new scheduler if the thread of the present one died."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,15 @@ from irdaemon.selection.calibrate import probes
 from irdaemon.types import LearnReport, Query, Use
 from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ndcg_of_each, weights_of
 from irdaemon.usage.names import ItemNames
-from irdaemon.usage.taught import RATES, Prompts, learned, newest_fifth, newest_of_each, taught
+from irdaemon.usage.taught import (
+    RATES,
+    Prompts,
+    attested,
+    learned,
+    newest_fifth,
+    newest_of_each,
+    taught,
+)
 from irdaemon.usage.uses import of_corpus
 
 # A corpus of sessions is where uses are read from; nothing is learned of its turns.
@@ -35,6 +43,9 @@ FEWEST_USES = 20
 # So many of the newest uses have to be of what is learned of, or a tenth of them if that is fewer.
 _FEW = 5
 _EMBEDDED_AT_ONCE = 512
+# By which rule uses were judged; what was learned by another is judged again. 2: a file counts as
+# one session, whatever its lines say.
+_RULE = "2:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +103,11 @@ class Learning:
         )
         return changed
 
-    def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
-        """Forget what was learned of other pairs of (artifact, session)."""
+    def keep_attested(self, uses: Sequence[Use]) -> None:
+        """Forget what was learned of an artifact and a session that uses no longer attest."""
+        names = {id: "" for use in uses for id in use.gold} | self._names()
+        attesting = attested(uses, names, self.state.clock())
+        pairs = {(id, each.session) for id, prompts in attesting.items() for each in prompts}
         self.show(self.state.ledger.learned.keep_only(self.corpus.name, pairs))
 
     # -- trying ----------------------------------------------------------------------------------
@@ -200,8 +214,8 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
         return "not all transcripts were read for what was used"
     learning = Learning(state, context.publisher, corpus, context.pause)
     uses = _known_uses(state, corpus)
-    learning.keep_only({(id, use.session) for use in uses for id in use.gold})
-    seen = hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    learning.keep_attested(uses)
+    seen = _RULE + hashlib.blake2b(repr(uses).encode("utf-8", "replace"), digest_size=8).hexdigest()
     noted = ledger.learned.state_of(name)
     if noted.get("seen") == seen:
         return "no new uses"
@@ -233,6 +247,17 @@ def learnable(state: State) -> list[str]:
     """Return the names of the corpora of whose artifacts something can be learned."""
     learning = (each for each in state.corpora.values() if each.learns)
     return [each.name for each in learning if each.kind not in _NOT_LEARNED]
+
+
+def outdated(state: State) -> list[str]:
+    """Return the names of the corpora of which something is served that another rule taught."""
+    with state.reading() as ledger:
+        return [
+            name
+            for name in learnable(state)
+            if ledger.learned.count(name)[0]
+            and not ledger.learned.state_of(name).get("seen", "").startswith(_RULE)
+        ]
 
 
 def _is_incomplete(state: State) -> bool:

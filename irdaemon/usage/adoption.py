@@ -76,10 +76,13 @@ def _tallied(
     items: dict[Item, _Tally] = defaultdict(_Tally)
     by: dict[tuple[str, str], _Tally] = defaultdict(_Tally)
     used: dict[tuple[str, Item], float] = {}
+    told: dict[tuple[str, Item], str] = {}
     for use in uses:
         for item in use.items:
-            key = use.turn.session, item
-            used[key] = max(use.turn.at, used.get(key, 0.0))
+            # Whatever sessions the lines of an entry say they are of, it counts for the newest.
+            if told.setdefault((use.turn.entry, item), use.turn.session) == use.turn.session:
+                key = use.turn.session, item
+                used[key] = max(use.turn.at, used.get(key, 0.0))
         if use.items:
             tally = items[use.items[0]]
             tally.uses += 1

@@ -40,6 +40,7 @@ _NO_GAP = frozenset({NO_TASK, "building", "filtered_out", "nothing_indexed", "of
 class MissedPrompt:
     """A prompt for which an item was used, or nothing found: what was considered, and if replayed.
 
+    `session` is the entry that tells of it, of what nothing was found for the session that asked.
     `state` is one of MISSED, or `nothing_found`.
     """
 
@@ -120,7 +121,7 @@ def _of_name(name: str, uses: Sequence[JoinedUse]) -> dict[str, Any]:
         "name": name,
         **_counted([]),
         "prompts": len(uses),
-        "sessions": len({each.turn.session for each in uses}),
+        "sessions": len({each.turn.entry for each in uses}),
         "states": {"not_installed": len(uses)},
         "words": [],
         "cure": f"nothing indexed is called {name}: irc add where it lies, or install it",
@@ -144,11 +145,11 @@ def _missed(use: JoinedUse, world: GapWorld) -> MissedPrompt | None:
         return None
     if use.state != "unjoined":
         reason = use.offer.reason if use.offer else ""
-        return MissedPrompt(text, use.turn.session, use.state, reason, use.considered)
+        return MissedPrompt(text, use.turn.entry, use.state, reason, use.considered)
     state, considered = world.replay(text, use.items)
     if state == "offered":
         return None
-    return MissedPrompt(text, use.turn.session, state, "", considered, replayed=True)
+    return MissedPrompt(text, use.turn.entry, state, "", considered, replayed=True)
 
 
 def _of_item(

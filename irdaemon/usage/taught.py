@@ -1,8 +1,9 @@
 """What uses teach: for each artifact the prompts that led to it, and what each of them weighs.
 
 An artifact needs two uses out of two sessions: one alone is as likely an accident. Of a session
-only the newest prompt counts, so that no transcript can teach an artifact by itself. A prompt that
-names the artifact teaches nothing, as the name is found anyway.
+only the newest prompt counts, and of an entry too, whatever sessions its lines say they are of: so
+no transcript can teach an artifact by itself. A prompt that names the artifact teaches nothing, as
+the name is found anyway.
 """
 
 from __future__ import annotations
@@ -46,9 +47,20 @@ def taught(
     A use weighs one, shared by the artifacts it was of, and half of that each 90 days before the
     newest use. Uses without a time, or of the future (`now` is Unix seconds), count as the newest.
     """
+    return {id: _distinct(each)[:MOST_PROMPTS] for id, each in attested(uses, names, now).items()}
+
+
+def attested(
+    uses: Iterable[Use], names: Mapping[str, str], now: float
+) -> dict[str, tuple[LearnedPrompt, ...]]:
+    """Return the newest prompt of each session for the artifacts that enough sessions used.
+
+    Arguments, weights and order are those of `taught`, which keeps the newest few.
+    """
     dated = _by_age(uses, now)
     newest = dated[0].at if dated else now
-    found: dict[str, dict[str, LearnedPrompt]] = {}
+    found: dict[str, list[LearnedPrompt]] = {}
+    counted: dict[str, set[str]] = {}
     for at, _, use in dated:
         weight = 2 ** ((at - newest) / _HALF_LIFE_S) / max(len(set(use.gold)), 1)
         prompt = " ".join(use.prompt.split())[:_LONGEST]
@@ -57,11 +69,13 @@ def taught(
         for artifact_id in dict.fromkeys(use.gold):
             if artifact_id not in names or _is_named(names[artifact_id], prompt):
                 continue
-            # One without a session counts as a session of its own.
-            key = use.session or f"\0{len(found.get(artifact_id, ()))}"
-            learned = LearnedPrompt(prompt, use.session, at, round(weight, 6))
-            found.setdefault(artifact_id, {}).setdefault(key, learned)
-    return {id: each for id, of in found.items() if (each := _kept(of.values()))}
+            # One without a session and an entry counts as a session of its own.
+            told_by = {use.session, use.entry} - {""}
+            if told_by.isdisjoint(counted.setdefault(artifact_id, set())):
+                counted[artifact_id] |= told_by
+                learned = LearnedPrompt(prompt, use.session, at, round(weight, 6))
+                found.setdefault(artifact_id, []).append(learned)
+    return {id: tuple(each) for id, each in found.items() if len(each) >= FEWEST_SESSIONS}
 
 
 def learned(prompts: Prompts, rate: LearnRate) -> dict[str, Learned]:
@@ -109,11 +123,9 @@ def _shuffled(use: Use, number: int) -> bytes:
     return blake2b(f"{use.prompt}\0{number}".encode("utf-8", "replace"), digest_size=8).digest()
 
 
-def _kept(prompts: Iterable[LearnedPrompt]) -> tuple[LearnedPrompt, ...]:
-    """Return the newest prompts, each text once; none where too few sessions are behind them."""
-    several = tuple(prompts)
-    distinct = tuple({each.text.casefold(): each for each in reversed(several)}.values())[::-1]
-    return distinct[:MOST_PROMPTS] if len(several) >= FEWEST_SESSIONS else ()
+def _distinct(prompts: Sequence[LearnedPrompt]) -> tuple[LearnedPrompt, ...]:
+    """Return each text once, the newest of equal ones, in their order."""
+    return tuple({each.text.casefold(): each for each in reversed(prompts)}.values())[::-1]
 
 
 def _is_named(name: str, prompt: str) -> bool:

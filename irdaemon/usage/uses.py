@@ -24,4 +24,4 @@ def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) 
             continue
         prompt = "\n\n".join(ledger.artifacts.prompts_of(turn.corpus, turn.turn_id))
         if prompt:
-            yield Use(prompt, tuple(gold), turn.session, turn.at, corpus)
+            yield Use(prompt, tuple(gold), turn.session, turn.at, corpus, turn.entry)

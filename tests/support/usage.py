@@ -34,6 +34,7 @@ def offer(digest, *items, session="claude:S", at=NOW, **more):
     return Offer(at, digest=digest, session=session, floors={}, items=items, **{**about, **more})
 
 
-def turn(turn_id, *uses, own=(), asked=(), session="claude:S", at=NOW, entry="S.jsonl"):
+def turn(turn_id, *uses, own=(), asked=(), session="claude:S", at=NOW, entry=""):
+    entry = entry or f"{session.rpartition(':')[2]}.jsonl"
     made = frozenset(own), frozenset(asked), tuple(uses)
     return KeptTurn("sessions", entry, turn_id, session, at, *made)

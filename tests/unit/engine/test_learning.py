@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from irclient.errors import NotFound
-from irdaemon.engine.learning import effect, learnable
+from irdaemon.engine.learning import Learning, effect, learnable, outdated
 from irdaemon.engine.queue import Job
 from irdaemon.types import Query, Use
 from tests.support.corpora import contents, engine, mapped
@@ -91,6 +91,17 @@ def test_what_was_taught_by_sessions_that_are_gone_goes_with_them(made):
     done(made, made.request(Job("learn", "m")))
     assert "tool3" not in made.ledger.learned.of("m", before=True)
     assert "tool3" not in made.ledger.learned.of("m")
+
+
+def test_what_one_file_taught_under_many_session_ids_is_judged_again_and_goes(made):
+    done(made, made.state.learn_from("m", uses()))
+    assert outdated(made.state) == []
+    noted = made.ledger.learned.state_of("m")
+    made.ledger.learned.note("m", {**noted, "seen": "0123456789abcdef"})  # as a version before had
+    assert outdated(made.state) == ["m"]
+    learning = Learning(made.state, made.writer.publisher, made.corpora["m"])
+    learning.keep_attested([replace(use, entry="one.jsonl") for use in uses()])
+    assert made.ledger.learned.of("m") == {}
 
 
 def test_while_transcripts_are_still_to_be_read_nothing_that_was_learned_is_taken_for_gone(made):

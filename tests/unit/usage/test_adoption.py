@@ -57,6 +57,14 @@ def test_a_session_counts_once_however_often_it_repeats():
     assert (row["offered"], row["adopted"], row["uses"]) == (1, 1, 50)
 
 
+def test_a_file_counts_for_one_session_whatever_sessions_its_lines_are_of():
+    named = [f"claude:{n}" for n in range(10)]
+    offers = [offer(b"%d" % n, considered("pdf"), session=s) for n, s in enumerate(named)]
+    turns = [turn(f"{s}:1", PDF, session=s, entry="forged.jsonl") for s in named]
+    (row,) = report(turns, offers, Names("pdf"))["items"]
+    assert (row["offered"], row["adopted"]) == (10, 1)
+
+
 def test_wordings_are_compared():
     offers = [
         offer(b"a", considered("pdf"), session="claude:A", variant="call"),

@@ -41,6 +41,12 @@ def of(session, *uses, digest):
     return turn(f"{session}:1", *uses, own=[digest], session=f"claude:{session}")
 
 
+def test_a_file_counts_as_one_session_of_a_gap():
+    named = [turn(f"{s}:1", PDF, session=s, entry="forged.jsonl") for s in "STU"]
+    gone = [turn(f"{s}:2", ("skill", "gone"), session=s, entry="forged.jsonl") for s in "STU"]
+    assert {each["sessions"] for each in found([*named, *gone], [])["gaps"]} == {1}
+
+
 def test_an_item_that_two_prompts_needed_is_a_gap_with_the_words_it_lacks():
     below = considered("pdf", "below_floor", 2, evidence=0.31)
     offers = [

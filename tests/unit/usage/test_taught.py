@@ -9,8 +9,8 @@ DAY = 86_400.0
 NAMES = {"pdf": "pdf-tools", "cal": "calendar", "web": "web"}
 
 
-def use(prompt, *gold, session="", at=NOW):
-    return Use(prompt, gold or ("pdf",), session, at)
+def use(prompt, *gold, session="", at=NOW, entry=""):
+    return Use(prompt, gold or ("pdf",), session, at, entry=entry)
 
 
 def prompts(uses, id="pdf"):
@@ -20,6 +20,20 @@ def prompts(uses, id="pdf"):
 def test_one_use_teaches_nothing_and_neither_do_two_of_one_session():
     assert prompts([use("fill the form", session="a")]) == []
     assert prompts([use("fill the form", session="a"), use("sign it", session="a")]) == []
+
+
+def test_a_file_teaches_as_one_session_whatever_sessions_its_lines_are_of():
+    many = [use(f"prompt {n}", session=str(n), entry="a.jsonl", at=NOW - n) for n in range(40)]
+    assert prompts(many) == []
+    assert prompts([*many, use("other", session="b", entry="b.jsonl", at=NOW - 90)]) == [
+        "prompt 0",
+        "other",
+    ]
+
+
+def test_a_session_that_lies_in_two_files_is_one():
+    twice = [use(f"part {each}", session="a", entry=f"{each}.jsonl") for each in "xy"]
+    assert prompts(twice) == []
 
 
 def test_two_sessions_teach_the_newest_prompt_of_each_newest_first():

@@ -12,6 +12,7 @@ from irdaemon.strategy import ClaudeTurn
 from irdaemon.types import Root
 from irdaemon.usage.names import ItemNames
 from irdaemon.usage.notes import UsageOptions
+from irdaemon.usage.taught import taught
 from irdaemon.usage.uses import of_corpus
 from tests.support.claude_session import Session
 from tests.support.corpora import engine, skills, write_skill
@@ -76,6 +77,23 @@ def test_a_use_has_the_prompt_as_it_was_indexed_and_the_items_of_one_corpus(made
     assert [each.endswith("pdf") for each in use.gold] == [True]
     assert (use.session, use.at, use.corpus) == ("claude:S", 1788256800.0, "skills")
     assert json.loads(json.dumps(use.to_dict()))["gold"] == list(use.gold)
+
+
+def test_a_transcript_of_many_session_ids_teaches_nothing_by_itself(made, tmp_path):
+    forged = Session(timestamp="2026-09-01T10:00:00Z")
+    for n in range(40):
+        forged.common["sessionId"] = f"made-up-{n}"
+        forged.user(f"u{n}", f"prompt number {n} about the garden")
+        call(forged, f"a{n}", "Skill", {"skill": "pdf"})
+        forged.says(f"b{n}", "done", stop="end_turn")
+    (tmp_path / "sessions" / "S.jsonl").unlink()
+    written(forged, tmp_path / "sessions" / "forged.jsonl")
+    scan(made)
+    known = uses(made)
+    names = {id: "pdf" for use in known for id in use.gold}
+    assert len({use.session for use in known}) == 40
+    assert taught(known, names, 1.9e9) == {}
+    assert "entry" not in known[0].to_dict()
 
 
 def test_uses_are_read_with_the_tail_and_go_with_the_session(made, session, tmp_path):
