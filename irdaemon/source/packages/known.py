@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from glob import escape, glob
 
 from irdaemon.source.opening import resolved
+from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root
 
 _SITE = "lib/python3*/site-packages"
@@ -26,12 +28,18 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
 
 
 def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the same directories, existing or not; those named by a pattern where they exist."""
-    return (
+    """Return the same directories, existing or not; those named by a pattern where they exist.
+
+    The virtual environment that runs this program is not among them: what it needs is not what the
+    person uses.
+    """
+    own = resolved(sys.prefix) if sys.prefix != sys.base_prefix else ""
+    known = (
         *(Root(path, "project") for path in _projects(home)),
         *(Root(path, "user") for path in _user_installed(home, env)),
         *(Root(path, "other") for path in _active(env)),
     )
+    return tuple(root for root in known if not (own and at_or_under(resolved(root.path), own)))
 
 
 def _projects(home: str) -> Iterator[str]:

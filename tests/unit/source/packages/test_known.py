@@ -1,5 +1,6 @@
 """Where packages are looked for when no place is configured."""
 
+import sys
 from pathlib import Path
 
 from irdaemon.source.packages import known_roots
@@ -58,3 +59,15 @@ def test_tool_directories_named_by_the_environment_are_found(tmp_path):
     roots = known_roots(str(tmp_path / "home"), {"UV_TOOL_DIR": str(tmp_path / "tools")})
 
     assert roots == (Root(site, "user"),)
+
+
+def test_the_environment_that_irdaemon_runs_in_is_not_the_persons(tmp_path, monkeypatch):
+    own = tmp_path / ".local/share/uv/tools/irdaemon"
+    made(own / "lib/python3.12/site-packages")
+    black = made(tmp_path / ".local/share/uv/tools/black/lib/python3.12/site-packages")
+    env = {"VIRTUAL_ENV": str(own)}
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    monkeypatch.setattr(sys, "prefix", str(own))
+    assert known_roots(str(tmp_path), env) == (Root(black, "user"),)
+    monkeypatch.setattr(sys, "prefix", "/usr")
+    assert len(known_roots(str(tmp_path), {})) == 2
