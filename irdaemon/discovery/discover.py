@@ -15,9 +15,11 @@ from typing import Any
 
 from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.budget import tier_of
+from irdaemon.discovery.impressions import without_own
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
 from irdaemon.discovery.parts import part_and_question
 from irdaemon.discovery.query import (
+    MAX_K,
     Embed,
     analysed,
     check_whole_artifacts,
@@ -29,11 +31,12 @@ from irdaemon.discovery.query import (
 from irdaemon.discovery.respell import in_words, respelled
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.retrieve import UNTUNED, Question, retrieve
-from irdaemon.retrieve.boost import DEPTH, ScoreBoost, boosted
+from irdaemon.retrieve.boost import DEPTH, boosted
 from irdaemon.retrieve.rerank import NOT_REREAD, Rereading, reranked
+from irdaemon.retrieve.where import fields_in
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
-from irdaemon.selection.dedupe import joined
+from irdaemon.selection.dedupe import SESSION, NearDuplicates, joined
 from irdaemon.selection.strategies import AUTO, Choice, ReasonedSelector, rel_of, relaxed, select
 from irdaemon.selection.subqueries import subqueries
 from irdaemon.selection.threshold import CorpusRanking, ranking_of
@@ -46,6 +49,8 @@ Run = Callable[[Snapshot, Query, "Models", int, Choosing], "Trace"]
 
 # A hit with this share of the best evidence for a sub-query answers that too.
 _ANSWERS = 0.3
+# By how much more is retrieved where what was found is much the same.
+_WIDER = 10
 # What a prompt without a task needs: only what it calls by name has full evidence.
 _WITHOUT_TASK = 1.0
 NO_TASK = "no_task"
@@ -222,28 +227,36 @@ def search(
 
 
 def _merged(run: _Run, query: Query, summarised: bool = False) -> Merged:
-    """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` hits."""
+    """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` hits.
+
+    Where duplicates leave fewer than can be selected, more is retrieved.
+    """
+    found = _joined(run, query, summarised)
+    few = len(found.hits) <= min(query.select.max_k, query.k - 1)
+    if few and any(each.above_floor and each.cut for each in found.rankings):
+        found = _joined(run, replace(query, k=min(_WIDER * query.k, MAX_K)), summarised)
+    return replace(found, hits=found.hits[: query.k])
+
+
+def _joined(run: _Run, query: Query, summarised: bool) -> Merged:
     rankings = _rankings(run, query)
     with stage("merge"):
-        candidates = merged([each for each in rankings if each.above_floor], run.choosing)
-        hits = joined(candidates, near=True, summarised=summarised)
+        above = [each for each in rankings if each.above_floor]
+        terms = {each.index.corpus: each.question.terms for each in above}
+        # Who asks for the turns of a session gets them.
+        near = NearDuplicates(query.select.max_k, terms, turns=SESSION in fields_in(query.where))
+        hits = joined(merged(above, run.choosing), near=near, summarised=summarised)
         return Merged(rankings, tuple(islice(hits, query.k)))
 
 
 def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
     """Analyse a query once for each vocabulary, and ask every corpus."""
     check_clock()
-    boost = run.choosing.boost
-    if boost is not None:
+    if run.choosing.boost is not None:
         query = replace(query, k=max(query.k, DEPTH))
     with stage("analyse"):
         asked = list(_questions(run.snapshot, query, run.models))
-    return tuple(
-        _ranking(
-            index, question, run.choosing.asked(query, index.corpus), run.models.rereading, boost
-        )
-        for index, question in asked
-    )
+    return tuple(_ranking(run, query, index, question) for index, question in asked)
 
 
 def _questions(
@@ -261,20 +274,17 @@ def _questions(
         yield index, embedded(shared[id(vocabulary)], index, models.embed)
 
 
-def _ranking(
-    index: CorpusIndex,
-    question: Question,
-    query: Query,
-    rereading: Rereading,
-    boost: ScoreBoost | None,
-) -> CorpusRanking:
+def _ranking(run: _Run, query: Query, index: CorpusIndex, question: Question) -> CorpusRanking:
     """Retrieve from one corpus, and compare what was found with its floor."""
+    query, rereading = run.choosing.asked(query, index.corpus), run.models.rereading
     retrieved = retrieve(index, question)
+    if run.choosing.session:
+        retrieved = without_own(index, question, retrieved, run.choosing.session)
     if query.rerank:
         with stage("rerank"):
             retrieved = reranked(retrieved, question.text, rereading, question.tuning.fetch_k)
-    if boost is not None:
-        retrieved = boosted(retrieved, boost)
+    if run.choosing.boost is not None:
+        retrieved = boosted(retrieved, run.choosing.boost)
     with stage("threshold"):
         return ranking_of(index, question, retrieved, query, rereading.key)
 

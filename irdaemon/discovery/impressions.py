@@ -17,6 +17,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from irclient.errors import LimitError, QueryError
+from irdaemon.index import CorpusIndex
+from irdaemon.retrieve import Question, Retrieved, retrieve
+from irdaemon.retrieve.where import fields_in
+from irdaemon.selection.dedupe import SESSION
 from irdaemon.types import Hit, Selection
 
 MAX_SESSION_CHARS = 256
@@ -68,13 +72,14 @@ class Impressions:
     def unseen(self, answer: Selection, session: ClientSession) -> Selection:
         """Return an answer without what a session was shown, as itself or as a duplicate.
 
-        Turns of its own that have no answer are left out too: a prompt that was broken off and is
-        asked again is not answered with itself.
+        Turns of its own are left out too, in an answer from before.
         """
         check_session(session.name)
-        seen, id = self.of(session), session.name.rpartition(":")[2]
+        seen, id = self.of(session), id_of(session.name)
         left = tuple(
-            hit for hit in answer.results if not (_was_shown(hit, seen) or _asked_in_vain(hit, id))
+            hit
+            for hit in answer.results
+            if not (_was_shown(hit, seen) or _is_own(hit.fields, hit.pointer, id))
         )
         if len(left) == len(answer.results):
             return answer
@@ -121,10 +126,35 @@ def _was_shown(hit: Hit, seen: Mapping[str, float]) -> bool:
     return any(each in seen for each in (f"{hit.corpus}/{hit.artifact_id}", *hit.duplicates))
 
 
-def _asked_in_vain(hit: Hit, session_id: str) -> bool:
-    """Return whether a hit is a turn of this session that has no answer."""
-    unanswered = hit.fields.get("outcome") not in (None, "answered")
-    return unanswered and bool(session_id) and hit.fields.get("session_id") == session_id
+def id_of(session: str) -> str:
+    """Return the id that transcripts have of a session, which clients name AGENT:ID."""
+    return session.rpartition(":")[2]
+
+
+def without_own(
+    index: CorpusIndex, question: Question, found: Retrieved, session_id: str
+) -> Retrieved:
+    """Return what is found of a corpus without the turns of a session: it knows them.
+
+    Those of sessions that its transcript goes on with, and copies of its turns, are left out too.
+    """
+    own = [c for c in found.candidates if _is_own(c.card.fields, c.card.pointer, session_id)]
+    if not own or SESSION in fields_in(question.where):
+        return found
+    ids = dict.fromkeys(str(each.card.fields[SESSION]) for each in own)
+    others = {SESSION: {"$nin": [session_id, *ids]}}
+    found = retrieve(index, replace(question, where={"$and": [question.where, others]}))
+    copies = {each.content for each in own}
+    left = tuple(each for each in found.candidates if each.content not in copies)
+    return replace(found, candidates=left)
+
+
+def _is_own(fields: Mapping[str, Any], pointer: str, session_id: str) -> bool:
+    """Return whether a turn is of a session, or lies in its file, which is called by its id."""
+    if not session_id or SESSION not in fields:
+        return False
+    name = os.path.basename(pointer).partition(".")[0]
+    return fields[SESSION] == session_id or name == session_id or name.endswith(f"-{session_id}")
 
 
 def _clients(saved: Any) -> Iterator[tuple[str, dict[str, Items]]]:

@@ -35,7 +35,8 @@ class Choosing:
     `selector` takes the place of the query's strategy. `merge` is how the corpora's rankings become
     one; `weights` (by corpus, 1 where there is none) and `rrf_k` belong to `rrf` and `score`.
     `floors` are floors on evidence by corpus, None for none, in place of the query's. `boost` adds
-    to the scores of candidates.
+    to the scores of candidates. `session` is the id of the one that asks: it gets no turn of its
+    own.
     """
 
     selector: Selector | None = None
@@ -44,6 +45,7 @@ class Choosing:
     rrf_k: float = RRF_K
     floors: Mapping[str, float | str | None] = field(default_factory=dict)
     boost: ScoreBoost | None = None
+    session: str = ""
 
     def asked(self, query: Query, corpus: str) -> Query:
         """Return a query with the floor that holds for one corpus."""

@@ -16,6 +16,7 @@ from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.explain import explain
+from irdaemon.discovery.impressions import id_of
 from irdaemon.discovery.merge import Choosing
 from irdaemon.discovery.query import asked, ranking_only, validated
 from irdaemon.discovery.related import Shelf, with_related
@@ -60,15 +61,16 @@ class Reader:
         visible: Collection[str] | None = None,
         *,
         traced: Traced = _untraced,
+        session: str = "",
     ) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`.
 
         Related items come from the `visible` corpora only, None for all. `traced` is given the
-        trace of an answer that is made anew.
+        trace of an answer that is made anew. No turn of the `session` that asks is in it.
         """
         state, valid = self._state, validated(as_query(query), custom)
         by_model = None if custom else model_selector(state, valid)
-        choosing = Choosing(custom or by_model)
+        choosing = Choosing(custom or by_model, session=id_of(session))
 
         def run(query: Query) -> Selection:
             trace = in_rounds(state.snapshot, query, state.models, state.pending, choosing)

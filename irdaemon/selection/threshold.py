@@ -67,6 +67,11 @@ class CorpusRanking:
         return "dense" in self.retrieved.took_part
 
     @property
+    def cut(self) -> bool:
+        """Return whether there may be more candidates than were asked for."""
+        return len(self.retrieved.candidates) >= self.question.k
+
+    @property
     def top_score(self) -> float:
         """Return the best evidence of any candidate here."""
         return max((c.score for c in self.retrieved.candidates), default=0.0)

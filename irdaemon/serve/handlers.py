@@ -79,11 +79,13 @@ def query_of(args: Args) -> Query:
 
 def discover(engine: Engine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
-    query, traces = query_of(args), list[Trace]()
+    query, traces, session = query_of(args), list[Trace](), session_of(args)
     with lapped() as laps:
-        found = engine.discover(query, visible=args.get(VISIBLE), traced=traces.append)
+        found = engine.discover(
+            query, visible=args.get(VISIBLE), traced=traces.append, session=session.name
+        )
         answer = _counted(engine, watched(found, query, laps))
-    answer = engine.impressions.unseen(answer, session_of(args))
+    answer = engine.impressions.unseen(answer, session)
     _note(engine, args, "discover", answer, traces)
     return answer
 

@@ -6,7 +6,8 @@ import pytest
 
 from irclient.errors import LimitError, QueryError
 from irdaemon.discovery.impressions import ClientSession, Impressions
-from irdaemon.types import Hit, Selection
+from irdaemon.types import Hit, Query, Selection, SelectSpec
+from tests.support.searching import engine_of, tool
 
 
 def hit(name, *duplicates):
@@ -38,14 +39,19 @@ def test_what_was_shown_is_left_out_and_the_rest_keeps_its_order():
     assert left.signals == {"n_candidates": 3, "n_offered_before": 1}
 
 
-def test_a_turn_without_an_answer_is_not_shown_to_the_session_that_it_is_of():
-    def turn(outcome):
-        fields = {"session_id": "5f1c", "outcome": outcome}
-        return replace(hit(outcome), corpus="sessions", fields=fields)
+def test_a_turn_is_not_shown_to_the_session_that_it_is_of():
+    def turn(session, file):
+        fields = {"session_id": session}
+        return replace(hit(f"{session} in {file}"), corpus="sessions", fields=fields, pointer=file)
 
-    asked = answer(turn("interrupted"), turn("answered"))
+    asked = answer(
+        turn("5f1c", "/a/x.jsonl"),
+        turn("77ab", "/a/5f1c.jsonl"),  # which it went on with
+        turn("77ab", "/a/rollout-2026-5f1c.jsonl"),
+        turn("77ab", "/a/77ab.jsonl"),
+    )
     left = Impressions().unseen(asked, own("claude:5f1c"))
-    assert [each.name for each in left.results] == ["answered"]
+    assert [each.name for each in left.results] == ["77ab in /a/77ab.jsonl"]
     for other in ("claude:77aa", "claude:", ""):
         assert Impressions().unseen(asked, own(other)) is asked
 
@@ -153,3 +159,18 @@ def test_a_nameless_session_and_an_endless_name_are_errors():
         impressions.note(own("s" * 257), ["skills/a"])
     with pytest.raises(LimitError):
         impressions.unseen(answer(), own("s" * 257))
+
+
+def test_the_places_of_a_sessions_own_turns_go_to_others():
+    turns = {
+        f"{session}-{n}": tool(f"{said} the invoices of the tax office", session_id=session)
+        for session in "ABCD"
+        for n, said in enumerate(["merge", "split"])
+    }
+    turns["fork"] = {**turns["A-0"], "session_id": "E", "name": "A-0"}
+    made = engine_of(turns)
+    asked = Query("split, merge invoices", select=SelectSpec("top_k", min_score=None))
+    found = made.discover(asked, session="claude:A").results
+    assert {hit.fields["session_id"] for hit in found} == {"B", "C", "D"}
+    everyone = made.discover(replace(asked, k=20, select=SelectSpec("top_k", 20, min_score=None)))
+    assert "A" in {hit.fields["session_id"] for hit in everyone.results}
