@@ -15,6 +15,8 @@ _LONGEST = 107 if os.uname().sysname == "Linux" else 103
 # The event socket lies beside the other, under a name of the same length.
 SOCKET = "irdaemon.sock"
 EVENTS = "irevents.sock"
+# What to do about a daemon that listens and does not answer.
+END_FROZEN = "irdaemon restart; where that does not help, irdaemon stop --kill"
 
 
 # A directory that holds it, and all below, leaves no trace.
@@ -136,3 +138,22 @@ def check_private(directory: str) -> None:
         )
     if status.st_mode & 0o077:
         raise _unavailable(f"{directory} is open to other users", f"chmod 700 {directory}")
+
+
+def listener(path: str) -> int:
+    """Return the pid of the process that listens at a socket, answer or not; 0 for none.
+
+    The kernel takes the connection, also for a process that is stopped. Linux tells whose it is.
+    """
+    import socket
+    import struct
+
+    with socket.socket(socket.AF_UNIX) as asking:
+        try:
+            asking.setblocking(False)
+            asking.connect(path.removeprefix("ipc://"))
+            told = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        except (OSError, AttributeError, ValueError):
+            return 0
+    pid: int = struct.unpack("3i", told)[0]
+    return pid

@@ -382,7 +382,8 @@ class Status(Result):
     `ledger`, `usage`, `queue_s`, `minutes` and `health`. `usage` is None, too, where use is not
     noted, and `profile` ({stage: {total, n, p50, p95, max}}, milliseconds) unless it was asked for.
     `demo` is true where the corpora are examples. `minutes` are the last sixty of them, oldest
-    first: `{since, queries: [count, ...], p50: [milliseconds or None, ...]}`. `model` is the
+    first: `{since, queries: [count, ...], p50: [milliseconds or None, ...]}`. `mismatched` are the
+    requests of another protocol in the last hour: `{protocol, op, count, at, fix}`. `model` is the
     language model that is configured, None where none is. `backends` are those that a front end
     answers from, `{backend, problem, since}`; None of a daemon that has a ledger. `refused` is
     why the configuration file cannot be used, `{message, hint}`, None where it is in use, and
@@ -409,6 +410,7 @@ class Status(Result):
     queue_s: float | None = field(default=None, metadata=_OPTIONAL)
     health: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
     minutes: Mapping[str, Any] | None = field(default=None, metadata=_OPTIONAL)
+    mismatched: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=_OPTIONAL)
     jobs: tuple[JobProgress, ...] = ()
     corpora: tuple[CorpusStatus, ...] = ()
     profile: Mapping[str, Mapping[str, float]] | None = field(default=None, metadata=_OPTIONAL)

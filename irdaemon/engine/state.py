@@ -30,7 +30,7 @@ from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
 from irdaemon.retrieve.rerank import Rereading
-from irdaemon.runtime.minutes import AnswerMinutes
+from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.runtime.tracebacks import where
 from irdaemon.selection.calibrate import check_labels
@@ -125,6 +125,7 @@ class State:
         self.usage = UsageNotes(noted, clock) if noted else None
         self.tier_times = TierTimes()
         self.answered = AnswerMinutes()
+        self.mismatched = Refusals(clock)
         self.forget_answers()
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
         # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.

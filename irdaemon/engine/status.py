@@ -39,6 +39,7 @@ def status(state: State, ledger: Ledger, profile: bool) -> dict[str, Any]:
         "queue_s": queue_s,
         "health": health_of(state, ledger).to_dict(),
         "minutes": state.answered.to_dict(state.clock()),
+        **({"mismatched": found} if (found := state.mismatched.recent()) else {}),
         "jobs": [progress.to_dict() for progress in state.work.running()],
         "corpora": [
             _of_corpus(state, ledger, corpus, snapshot.corpora[name])

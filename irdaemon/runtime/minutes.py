@@ -1,4 +1,4 @@
-"""How many answers there were in each of the last sixty minutes, and how long they took.
+"""The last sixty minutes: how many answers there were in each, how long they took, who was refused.
 
 In memory only. No lock: of two answers at the very same time one may be missed.
 """
@@ -6,12 +6,15 @@ In memory only. No lock: of two answers at the very same time one may be missed.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from typing import Any
 
 KEPT = 60
 _MINUTE_S = 60
 # Of each minute so many durations are kept, the newest; four bytes each.
 _DURATIONS = 500
+# Of refused requests so many kinds are told apart, by names of at most so many characters.
+_KINDS, _OP_CHARS = 8, 40
 
 
 class _Minute:
@@ -67,3 +70,27 @@ class AnswerMinutes:
     def _forget_before(self, first: int) -> None:
         for each in [minute for minute in list(self._minutes) if minute < first]:
             self._minutes.pop(each, None)
+
+
+class Refusals:
+    """Remember the requests of other protocols: a few kinds, for an hour."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
+        self._kinds: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def note(self, protocol: object, op: str, fix: str) -> None:
+        """Count a request that was refused, and what would cure it."""
+        kind = ("none" if protocol is None else f"{protocol!r:.20}", op[:_OP_CHARS])
+        known = self._kinds.get(kind)
+        if known is None and len(self._kinds) >= _KINDS:
+            return
+        count, at = (known["count"] if known else 0) + 1, self._clock()
+        found = {"protocol": kind[0], "op": kind[1], "count": count, "at": at, "fix": fix}
+        self._kinds[kind] = found
+
+    def recent(self) -> list[dict[str, Any]]:
+        """Return what was refused in the last hour, the most frequent first; forget the rest."""
+        since = self._clock() - KEPT * _MINUTE_S
+        self._kinds = {kind: each for kind, each in self._kinds.items() if each["at"] > since}
+        return sorted(self._kinds.values(), key=lambda each: -each["count"])

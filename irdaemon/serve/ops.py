@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from irclient import ops, wire
-from irclient.errors import InternalError, IRError, NotFound, QueryError
+from irclient.errors import InternalError, IRError, NotFound, ProtocolError, QueryError
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.config import ServeConfig
@@ -138,7 +138,7 @@ def handle(
     `documents` are those that the client registered, None where its connection has ended.
     """
     try:
-        wire.check_request_protocol(request.v, f"irdaemon {__version__}")
+        _check_protocol(engine, request)
         op = _op(request.op)
         _check_args(request)
         check_request(request, serve)
@@ -160,6 +160,19 @@ def handle(
         failed = InternalError(f"the daemon failed (fault {fault})", "its log has the details")
         return wire.pack_error(request.id, failed)
     return reply
+
+
+def _check_protocol(engine: Engine | FrontEngine, request: wire.Request) -> None:
+    """Raise ProtocolError for a request of another protocol, which the status then tells of.
+
+    A hook shows no error: it would be silent for ever.
+    """
+    try:
+        wire.check_request_protocol(request.v, f"irdaemon {__version__}")
+    except ProtocolError as error:
+        if isinstance(engine, Engine):
+            engine.state.mismatched.note(request.v, request.op, error.hint)
+        raise
 
 
 def _bound(engine: Engine | FrontEngine, name: str, op: ServedOp) -> Callable[[Args], Any]:

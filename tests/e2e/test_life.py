@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from irclient import Query
+from irdaemon.cli.commands import stop
 from tests.support.running import Running, until
 
 
@@ -285,3 +286,38 @@ def hook(home, prompt):
         command, env=home.env, input=json.dumps(event), capture_output=True, text=True, timeout=60
     )
     return done.stdout
+
+
+def test_a_frozen_daemon_is_named_with_what_ends_it_and_a_stop_wakes_it(home, daemon):
+    daemon.process.send_signal(signal.SIGSTOP)
+    said = home.irc("status")
+    assert (said.returncode, f"pid {daemon.process.pid}" in said.stderr) == (3, True)
+    assert "irdaemon stop --kill" in said.stderr
+    started = home.run("irdaemon", "start", "--detach")
+    assert (started.returncode, "does not answer" in started.stderr) == (5, True)
+    assert "irdaemon stop --kill" in home.run("irdaemon", "doctor").stdout
+    assert home.run("irdaemon", "stop").returncode == 0
+    assert daemon.process.wait(timeout=10) == 0
+
+
+STUBBORN = """
+import signal, sys, time
+from irdaemon.daemon.lock import Lock
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+held = Lock.take(sys.argv[1])
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_what_does_not_stop_is_killed_only_when_that_is_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(stop, "_STOPPED_WITHIN_S", 0.5)
+    monkeypatch.setattr(stop, "state_dir", lambda: str(tmp_path))
+    holding = [sys.executable, "-c", STUBBORN, str(tmp_path / "lock")]
+    with subprocess.Popen(holding, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        assert stop.stop_running() == 5
+        assert "irdaemon stop --kill" in capsys.readouterr().err
+        assert process.poll() is None
+        assert stop.stop_running(kill=True) == 0
+        assert process.wait(10) == -signal.SIGKILL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from irclient import __version__
 from irclient.errors import BY_CODE, IRError, LimitError, Lost, ProtocolError, Timeout, Unreachable
 from irclient.fast.packing import PROTOCOL, same_protocol
-from irclient.places import is_remote
+from irclient.places import END_FROZEN, is_remote, listener
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def no_connection(endpoint: str) -> Unreachable:
     hint = "irdaemon start --detach"
     if is_remote(endpoint):
         hint = "is it served there, and does the daemon know this key? (irdaemon keys, there)"
+    elif pid := listener(endpoint):
+        message = f"the daemon (pid {pid}) holds {endpoint} and does not answer"
+        return Unreachable(message, END_FROZEN)
     return Unreachable(f"nothing answers at {endpoint}", hint)
 
 

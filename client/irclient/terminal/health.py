@@ -23,6 +23,7 @@ def health(state: dict[str, Any]) -> list[str]:
         *_problems(state),
         *_quarantined(state),
         *(f"limit: {each}" for each in found["limits"]),
+        *map(mismatch, state.get("mismatched") or ()),
     ]
 
 
@@ -36,6 +37,15 @@ def _configuration(state: dict[str, Any]) -> Iterator[str]:
         )
     if later := state.get("next_start"):
         yield f"configuration: from the next start: {', '.join(later)}; irdaemon restart"
+
+
+def mismatch(found: dict[str, Any]) -> str:
+    """Return the line about requests of another protocol, with the command that cures them."""
+    times = "once" if found["count"] == 1 else f"{found['count']:,} times"
+    return (
+        f"refused: a client of protocol {found['protocol']} asked {found['op']} {times} in vain;"
+        f" {found['fix']} (of a hook: irc install AGENT --hooks)"
+    )
 
 
 def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irclient.client import Client
 from irclient.errors import IRError, ProtocolError, QueryError, Unreachable
 from irclient.invisible import shown, spelled
-from irclient.places import socket_path
+from irclient.places import END_FROZEN, listener, socket_path
 from irclient.results import Status
 from irclient.terminal import tables
 from irclient.terminal.exits import DONE, INTERNAL, UNHEALTHY
@@ -165,6 +165,9 @@ def start_detached(options: argparse.Namespace) -> int:
     supervised = os.path.join(state_dir, SUPERVISED)
     if pid := holder(os.path.join(state_dir, "lock")) or holder(supervised):
         other = _other_version()
+        if not other and listener(socket_path()) == pid and not _answers():
+            note(f"irdaemon (pid {pid}) is running and does not answer: {END_FROZEN}")
+            return UNHEALTHY
         if not other:
             note(f"irdaemon is already running (pid {pid})")
             return wait_indexed(options) if options.wait else DONE
@@ -193,6 +196,13 @@ def _say_if_demo() -> None:
     with contextlib.suppress(IRError), Client(timeout=_ANSWER_WITHIN_S) as client:
         if client.status().demo:
             note(f"irdaemon: {tables.DEMO}")
+
+
+def _answers() -> bool:
+    with contextlib.suppress(Unreachable), Client(timeout=_ANSWER_WITHIN_S) as client:
+        client.ping()
+        return True
+    return False
 
 
 def _other_version() -> str:

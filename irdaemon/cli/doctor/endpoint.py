@@ -9,7 +9,8 @@ from typing import Any
 
 from irclient.client import Client
 from irclient.errors import IRError, ProtocolError
-from irclient.places import fits, socket_path
+from irclient.places import END_FROZEN, fits, socket_path
+from irclient.terminal.health import mismatch
 from irdaemon import __version__
 from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.config import Config
@@ -48,8 +49,9 @@ def length(path: str) -> Finding:
 def silent(path: str, there: bool, pid: int | None, why: str) -> Finding:
     """Judge a socket without an answer; `pid` is the daemon that holds the lock."""
     if pid is not None:
-        message = f"the daemon (pid {pid}) does not answer: {why}"
-        return wrong(message, path, f"{_RESTART} (if that does not help: kill -9 {pid})")
+        named = f"(pid {pid})" in why
+        message = why if named else f"the daemon (pid {pid}) does not answer: {why}"
+        return wrong(message, path, END_FROZEN)
     if there:
         return wrong("the socket of a daemon that ended; nothing answers", path, _START)
     return note("the daemon is not running", path, _START)
@@ -78,6 +80,8 @@ def healthy(state: dict[str, Any]) -> Iterator[Finding]:
         yield wrong(message, state["config"], "irdaemon reload")
     for message in health["stuck"]:
         yield wrong(message, fix=_RESTART)
+    for each in state.get("mismatched") or ():
+        yield wrong(mismatch(each).removeprefix("refused: "), fix=each["fix"])
     for corpus in health["corpora"]:
         name = corpus["name"]
         for place in corpus["offline"]:

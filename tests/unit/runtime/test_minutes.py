@@ -1,4 +1,4 @@
-from irdaemon.runtime.minutes import AnswerMinutes
+from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 
 MINUTE = 60.0
 NOON = 1_800_000_000.0
@@ -34,3 +34,21 @@ def test_of_a_busy_minute_the_newest_durations_are_kept_and_all_are_counted():
     told = minutes.to_dict(NOON)
     assert told["queries"][-1] == 2_000
     assert 1_500 <= told["p50"][-1] < 2_000
+
+
+def test_refused_requests_are_told_by_kind_for_an_hour():
+    now = [NOON]
+    refused = Refusals(lambda: now[0])
+    refused.note(1, "discover", "update")
+    refused.note(1, "discover", "update")
+    refused.note(None, "x" * 500, "update")
+    told = refused.recent()
+    assert [(each["protocol"], each["count"], len(each["op"])) for each in told] == [
+        ("1", 2, 8),
+        ("none", 1, 40),
+    ]
+    for protocol in range(100):
+        refused.note(protocol, "ping", "update")
+    assert len(refused.recent()) == 8
+    now[0] += 61 * MINUTE
+    assert refused.recent() == []

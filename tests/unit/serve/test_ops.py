@@ -2,8 +2,12 @@
 
 import pytest
 
-from irclient.wire import Request
-from irdaemon.serve.ops import cost
+from irclient.terminal.health import mismatch
+from irclient.wire import Request, read_reply
+from irdaemon.config.config import ServeConfig
+from irdaemon.serve.access import WHOLE
+from irdaemon.serve.ops import cost, handle
+from tests.support.corpora import engine, mapped
 
 
 @pytest.mark.parametrize(
@@ -21,3 +25,14 @@ from irdaemon.serve.ops import cost
 )
 def test_a_query_of_several_rounds_does_not_hold_up_the_loop(args, where):
     assert cost(Request(1, "discover", {"text": "pdf", **args})) == where
+
+
+def test_a_request_of_another_protocol_is_refused_and_the_status_tells_of_it():
+    made = engine(mapped({"a": "fill in pdf forms"}, "m"))
+    for v in (1, 99):
+        request = Request(1, "discover", {"text": "pdf"}, v=v)
+        assert read_reply(handle(made, request, WHOLE, ServeConfig())).error.code == "protocol"
+    told = {each["protocol"]: each for each in made.status()["mismatched"]}
+    assert {name: each["op"] for name, each in told.items()} == {"1": "discover", "99": "discover"}
+    assert told["1"]["fix"] != told["99"]["fix"] == "irdaemon restart"
+    assert "irc install AGENT --hooks" in "\n".join(map(mismatch, told.values()))

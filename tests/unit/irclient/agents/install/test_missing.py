@@ -9,6 +9,7 @@ import pytest
 from irclient.agents.install.changes import to_install
 from irclient.agents.install.missing import agents_with_hooks, missing_hooks
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
+from irclient.fast.packing import PROTOCOL
 
 WITH_HOOKS = ["claude", "codex", "gemini", "cursor", "copilot"]
 
@@ -79,4 +80,18 @@ def test_what_is_not_ours_or_cannot_be_read_is_passed_over(home):
     assert missing_hooks() == []
     settings.unlink()
     settings.mkdir()
+    assert missing_hooks() == []
+
+
+@pytest.mark.parametrize("says", ["fast/packing.py", "wire.py"])
+def test_so_is_one_of_a_client_that_speaks_another_protocol(home, says):
+    package = home / "old" / "irclient"
+    for name, text in (("hook/start.py", ""), (says, "# what\nPROTOCOL = 1\n")):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    install(home, "claude", package / "hook" / "start.py")
+    (mute,) = missing_hooks()
+    assert (mute.protocol, mute.fix) == (1, "irc install claude --hooks")
+    assert "speaks protocol 1" in str(mute)
+    (package / says).write_text(f"PROTOCOL = {PROTOCOL}\n")
     assert missing_hooks() == []
