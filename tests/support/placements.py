@@ -270,6 +270,71 @@ GLUED: dict[str, Callable[[str], str]] = {
 }
 
 
+def _coloured(begin: str, end: str) -> Callable[[str, int], str]:
+    return lambda text, at: begin + text[:at] + end + text[at:]
+
+
+def _between(mark: str) -> Callable[[str, int], str]:
+    return lambda text, at: text[:at] + mark + text[at:]
+
+
+def _instead(shape: str) -> Callable[[str, int], str]:
+    return lambda text, at: text[:at] + shape.format(ord(text[at])) + text[at + 1 :]
+
+
+# What programs put into a word, or in the place of one of its characters.
+SPLITS: dict[str, Callable[[str, int], str]] = {
+    "grep's colours": _coloured("\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"),
+    "rg's colours": _coloured("\x1b[0m\x1b[1m\x1b[31m", "\x1b[0m"),
+    "git's colours": _coloured("\x1b[1;31m", "\x1b[m"),
+    "colours in JSON": _coloured("\\u001b[01;31m\\u001b[K", "\\u001b[m\\u001b[K"),
+    "colours in JSON in JSON": _coloured("\\\\u001b[31m", "\\\\u001b[0m"),
+    "colours as a shell spells them": _coloured("\\033[1;31m", "\\033[0m"),
+    "colours as \\e": _coloured("\\e[31m", "\\e[0m"),
+    "colours without ESC": _coloured("[01;31m[K", "[m[K"),
+    "a hyperlink": _coloured("\x1b]8;;file:///a\x1b\\", "\x1b]8;;\x1b\\"),
+    "<em>": _coloured("<em>", "</em>"),
+    "<mark class>": _coloured('<mark class="hit">', "</mark>"),
+    "<em> in JSON": _coloured("\\u003cem\\u003e", "\\u003c/em\\u003e"),
+    "<em> spelt in HTML": _coloured("&lt;em&gt;", "&lt;/em&gt;"),
+    "spans": _between('</span><span class="x1">'),
+    "<wbr>": _between("<wbr>"),
+    "a soft hyphen": _between("\xad"),
+    "a soft hyphen of HTML": _between("&shy;"),
+    "a space of no width": _between("\u200b"),
+    "a joiner": _between("\u2060"),
+    "a spelt space of no width": _between("\\u200b"),
+    "a space of no width in HTML": _between("&#8203;"),
+    "a space of no width in a URL": _between("%E2%80%8B"),
+    "%XX": _instead("%{:02X}"),
+    "%25XX": _instead("%25{:02x}"),
+    "%XX in JSON": _instead("\\u0025{:02X}"),
+    "\\uXXXX": _instead("\\u{:04x}"),
+    "\\\\uXXXX": _instead("\\\\u{:04X}"),
+    "\\u{X}": _instead("\\u{{{:x}}}"),
+    "\\UXXXXXXXX": _instead("\\U{:08x}"),
+    "\\xXX": _instead("\\x{:02x}"),
+    "an octal escape": _instead("\\{:03o}"),
+    "an entity": _instead("&#{};"),
+    "a hexadecimal entity": _instead("&#x{:X};"),
+    "an entity in XML in HTML": _instead("&amp;#{};"),
+    "an entity in JSON": _instead("\\u0026#{};"),
+    "Markdown": lambda text, at: text.replace("_", "\\_"),
+    "Markdown in JSON": lambda text, at: text.replace("_", "\\\\_"),
+    "a name of HTML": lambda text, at: text.replace("_", "&lowbar;"),
+}
+
+
+def split_placements() -> list[tuple[Sample, str, str]]:
+    """Return every secret with an escape in it: the sample, the kind of escape, and the text."""
+    return [
+        (sample, name, sample.text.replace(sample.secret, split(sample.secret, at)))
+        for sample in samples()
+        for name, split in SPLITS.items()
+        for at in {4, len(sample.secret) // 2}
+    ]
+
+
 def placements() -> list[tuple[Sample, str, str]]:
     """Return every secret in every place: the sample, the name of the place, and the text."""
     return [

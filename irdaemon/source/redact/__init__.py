@@ -6,9 +6,9 @@ of it is stored.
 
 Secrets are recognised by their format (`prefixes`, `formats`, `private_keys`) or by their context
 (`assignments`, `requests`), never by entropy: identifiers and digests are common in transcripts.
-A pattern is tried only where one of its triggers is in the text, for most text holds none. Escapes
-are decoded (`spelling`), because one program quotes what another printed. The tests compare the
-formats with those of detect-secrets.
+A pattern is tried only where one of its triggers is in the text, for most text holds none. One
+program quotes what another printed: a text is read as it is written, and, where an escape stands in
+a word, as it is spelt too (`spelling`). The tests compare the formats with those of detect-secrets.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from irdaemon.source.redact.formats import formatted
 from irdaemon.source.redact.private_blocks import without_private
 from irdaemon.source.redact.private_keys import key_blocks
 from irdaemon.source.redact.spans import Span
+from irdaemon.source.redact.spelling import decode
 
 __all__ = ["LEVELS", "FoundSecret", "Redactor", "recipe"]
 
@@ -29,7 +30,7 @@ __all__ = ["LEVELS", "FoundSecret", "Redactor", "recipe"]
 # name like `password`, sent in an Authorization header, or written into a URL.
 LEVELS = ("tokens", "all")
 # Raise when the same text would be redacted differently.
-_VERSION = 2
+_VERSION = 3
 _SHORTEST = 8
 # Characters of its line that locate a value; a short value alone occurs in many places.
 _LEAD = 24
@@ -80,6 +81,11 @@ class Redactor:
         return value
 
     def _spans(self, text: str) -> Iterator[Span]:
+        yield from self._spans_as_written(text)
+        if decoded := decode(text):
+            yield from map(decoded.source, self._spans_as_written(decoded.text))
+
+    def _spans_as_written(self, text: str) -> Iterator[Span]:
         yield from key_blocks(text)
         yield from formatted(text)
         if self._level == "all":

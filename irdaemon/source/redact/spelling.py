@@ -1,13 +1,22 @@
-"""How texts within texts spell things: what stands for a quote, a line break or an equals sign.
+r"""How texts within texts spell things: what stands for a quote, a line break or an equals sign.
 
 A transcript holds JSON that holds JSON, program text, URLs and what terminals printed. The
 innermost text is what counts, so each pattern here takes a character as it is and as it is escaped,
 with any number of backslashes, for each level of quoting doubles them.
+
+To a pattern what an escape splits is no word: a token in the colours of grep, one with Markdown's
+`\_` or a soft hyphen in it. `decode` makes the text that is spelt, and says where its parts stood.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from string import ascii_letters, digits
+from typing import NamedTuple
+
+from irdaemon.source.redact.spans import Span
 
 BACKSLASHES = r"\\{0,63}"
 QUOTE = rf"{BACKSLASHES}[\"'`]"
@@ -34,3 +43,167 @@ def begins_word(text: str, at: int) -> bool:
     if at == 0 or not _WORD.match(text[at - 1]):
         return True
     return _ESCAPE.search(text, max(0, at - _LONGEST_ESCAPE), at) is not None
+
+
+# What shows nothing, and so splits a word for a program alone.
+_INVISIBLE = "\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+_UNSEEN = re.compile(f"[{_INVISIBLE}]")
+_ESC = "\x1b"
+# In each pattern what must stand before the first character is looked for behind it: a search for
+# one fixed character is quick. A run of backslashes is looked at once.
+_BY_BACKSLASH = re.compile(
+    r"\\(?<!\\\\)\\*+(?:(?P<plain>[-_.~+=:/@#&<>|!*])|(?P<esc>[eE](?=\[))|(?P<octal>[01][0-7]{2}|33)"
+    r"|(?:u|U0{4}|u\{0{0,4})(?P<hex>[0-9a-fA-F]{4}|(?<=\{)[0-9a-fA-F]{2})\}?|x(?P<byte>[0-9a-fA-F]{2}))"
+)
+_BY_ENTITY = re.compile(
+    r"&(?:amp;){0,9}(?:#(?P<number>\d{2,5})|#[xX]0{0,4}(?P<hex>[0-9a-fA-F]{2,4})|(?P<name>[A-Za-z]{2,15}));"
+)
+_BY_PERCENT = re.compile(
+    r"%(?:25){0,9}(?:(?P<hex>1[bB]|[2-7][0-9a-fA-F])"
+    r"|(?P<unseen>[cC]2%(?:25)*[aA][dD]|[eE]2%(?:25)*80%(?:25)*8[b-fB-F]|[eE][fF]%(?:25)*[bB]{2}%(?:25)*[bB][fF]))"
+)
+_COLOUR = re.compile(
+    rf"{_ESC}(?:\[[0-?]{{0,32}}[@-~]|\][^\x07{_ESC}]{{0,2000}}(?:\x07|{_ESC}\\*+))"
+)
+# One without its ESC, which many a program takes away.
+_BARE_COLOUR = re.compile(r"\[(?:\d[\d;:]{0,31}m(?!\])(?:\[K)?|m\[K|m(?<=[_-]\[m))")
+_HIGHLIGHT = re.compile(
+    r"<(?<=[\w\"'=:>.~/-]<)/?(?:em|mark|strong|span|font|code|kbd|samp|tt|wbr|hl|ins|del|small|big|[bisu])"
+    r"(?:\s[^<>]{0,200})?/?>(?=[\w\"'=:<.~/-])"
+)
+_STRONG = re.compile(r"\*\*(?<=[_-]\*\*)(?=\w)")
+_ENTITIES = {
+    "lowbar": "_", "UnderBar": "_", "hyphen": "-", "dash": "-", "period": ".", "sol": "/",
+    "plus": "+", "equals": "=", "colon": ":", "commat": "@", "amp": "&", "lt": "<", "gt": ">",
+    "quot": '"', "apos": "'", "num": "#", "percnt": "%", "excl": "!", "ast": "*", "dollar": "$",
+    "quest": "?", "shy": "", "zwj": "", "zwnj": "", "ZeroWidthSpace": "", "NoBreak": "",
+    "lrm": "", "rlm": "",
+}  # fmt: skip
+
+
+def _character(code: int) -> str | None:
+    """Return what a code spells, where that may be a part of a secret or stand in one unseen."""
+    character = chr(code)
+    if 0x20 < code < 0x7F or character == _ESC:
+        return None if character == "\\" else character
+    return "" if _UNSEEN.match(character) else None
+
+
+def _by_backslash(match: re.Match[str]) -> str | None:
+    if plain := match["plain"]:
+        return plain
+    if match["esc"]:
+        return _ESC
+    octal = match["octal"]
+    return _character(int(octal, 8) if octal else int(match["hex"] or match["byte"], 16))
+
+
+def _by_entity(match: re.Match[str]) -> str | None:
+    if name := match["name"]:
+        return _ENTITIES.get(name)
+    return _character(int(match["number"]) if match["number"] else int(match["hex"], 16))
+
+
+def _by_percent(match: re.Match[str]) -> str | None:
+    return _character(int(match["hex"], 16)) if match["hex"] else ""
+
+
+def _nothing(match: re.Match[str]) -> str:
+    return ""
+
+
+# What is decoded, from the outermost spelling to the innermost: what a text with it holds, where it
+# stands, what it spells. What is itself spelt with an escape of another kind has a second round.
+_STEPS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str | None]], ...] = (
+    (_ESC, _COLOUR, _nothing),
+    ("\\", _BY_BACKSLASH, _by_backslash),
+    ("&", _BY_ENTITY, _by_entity),
+    ("%", _BY_PERCENT, _by_percent),
+    (_ESC, _COLOUR, _nothing),
+    ("[", _BARE_COLOUR, _nothing),
+    ("<", _HIGHLIGHT, _nothing),
+    ("**", _STRONG, _nothing),
+    ("", _UNSEEN, _nothing),
+)
+_ROUNDS = 2
+# What an escape must spell to be worth a look: most spell what separates words, which the patterns
+# of secrets know by themselves. A dot or a slash counts before a long word.
+_JOINING = frozenset(ascii_letters + digits + "_-\"'")
+_JOINING_LONG = frozenset(".~+/=:@")
+_LONG = re.compile(r"[\w.~+/=-]{12}")
+
+
+class _Step(NamedTuple):
+    """Where the parts of a decoded text stood: the same place in each list is one part.
+
+    A part is a run of characters as they stood, or one that was spelt with several. `starts` also
+    has the end of the text.
+    """
+
+    starts: list[int]
+    source_starts: list[int]
+    source_ends: list[int]
+
+    def source(self, span: Span) -> Span:
+        """Return where a part of the decoded text stood."""
+        first = bisect_right(self.starts, span.start) - 1
+        last = bisect_left(self.starts, span.end) - 1
+        start = self.source_starts[first] + span.start - self.starts[first]
+        end = self.source_starts[last] + span.end - self.starts[last]
+        whole = span.end == self.starts[last + 1]
+        return Span(start, self.source_ends[last] if whole else end, span.kind)
+
+
+class Decoded(NamedTuple):
+    """A text as it is spelt."""
+
+    text: str
+    steps: list[_Step]
+
+    def source(self, span: Span) -> Span:
+        """Return where a secret that was found in it stood in what was decoded."""
+        for step in reversed(self.steps):
+            span = step.source(span)
+        return span
+
+
+def decode(text: str) -> Decoded | None:
+    """Return what a text spells, None where no escape joins a word: linear in its length."""
+    steps, joins = list[_Step](), False
+    for _ in range(_ROUNDS):
+        before = len(steps)
+        for cue, pattern, character in _STEPS:
+            if cue not in text or (not cue and text.isascii()):
+                continue
+            escapes = [
+                (*match.span(), spelt)
+                for match in pattern.finditer(text)
+                if (spelt := character(match)) is not None
+            ]
+            if escapes:
+                joins = joins or any(_joins(text, end, spelt) for _, end, spelt in escapes)
+                text, step = _without_escapes(text, escapes)
+                steps.append(step)
+        if len(steps) == before:
+            break
+    return Decoded(text, steps) if joins else None
+
+
+def _joins(text: str, end: int, spelt: str) -> bool:
+    if spelt in _JOINING_LONG:
+        return _LONG.match(text, end) is not None
+    return not spelt or spelt in _JOINING
+
+
+def _without_escapes(text: str, escapes: list[tuple[int, int, str]]) -> tuple[str, _Step]:
+    """Return a text with each escape replaced by what it spells, and where its parts stood."""
+    parts, step, at = list[str](), _Step([0], [], []), 0
+    for start, end, spelt in [*escapes, (len(text), len(text), "")]:
+        for part, first, last in ((text[at:start], at, start), (spelt, start, end)):
+            if part:
+                parts.append(part)
+                step.starts.append(step.starts[-1] + len(part))
+                step.source_starts.append(first)
+                step.source_ends.append(last)
+        at = end
+    return "".join(parts), step

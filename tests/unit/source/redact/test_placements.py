@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from irdaemon.source.redact import LEVELS, Redactor
 from tests.support.placements import (
     PLACES,
+    SPLITS,
     Sample,
     assignments,
     is_kept,
     placements,
     samples,
+    split_placements,
 )
 
 PLACED = placements()
@@ -28,6 +30,17 @@ def test_a_token_is_taken_out_wherever_it_stands(kind, level):
         (place, sample.text)
         for sample, place, text in PLACED
         if sample.kind == kind and is_kept(sample.secret, clean(text, level))
+    ]
+    assert kept == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_token_with_an_escape_inside_is_taken_out_for_what_it_spells(split, level):
+    kept = [
+        (sample.kind, text)
+        for sample, name, text in split_placements()
+        if name == split and is_kept(sample.secret, clean(f"see {text} there", level))
     ]
     assert kept == []
 

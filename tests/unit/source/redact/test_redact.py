@@ -242,6 +242,21 @@ def test_a_text_of_endless_beginnings_is_refused_instead_of_waited_for():
         clean("eyJ. " * (EFFORT // 8_000))
 
 
+def test_what_is_around_a_token_with_an_escape_inside_stays_as_it_was_written():
+    token = TOKENS["GitHub Token"]
+    prefix, rest = token[:4], token[4:]
+    for before, written, after in (
+        ("a.py:\x1b[01;31m\x1b[K", f"{prefix}\x1b[m\x1b[K{rest}", "\x1b[0m \\_and %5F"),
+        ("\\_x: ", f"ghp\\_{rest}", "."),
+        ("https://h.example/%7Ea?t=", f"ghp%5F{rest}", "&u=%5F"),
+        ("<b>", f"{prefix}</b><i>{rest}", "</i> and <em>this</em>"),
+        ("\u200b ", f"{prefix}\u200b{rest[:9]}\u200b{rest[9:]}", " \u200b"),
+    ):
+        cleaner = Redactor("tokens")
+        assert cleaner.text(before + written + after) == f"{before}[secret: GitHub Token]{after}"
+        assert [found.value for found in cleaner.found] == [written]
+
+
 def test_a_long_text_that_names_what_tokens_are_for_is_no_such_text():
     assert clean("the aws cli, the aws console, twilio and discord\n" * 9_000, "tokens")
 
@@ -253,6 +268,7 @@ BEGINNINGS = (
     "bearer ",
     "curl -u a:", "machine a login b password ", f"{BEGIN}\n> ", "sk-", "ghp_", "_", "-", "A3T",
     "hooks.slack.com/services/T", "sig=", "eyJ", "< private", "password=((", "xapp-1-A",
+    "ghp\\_", "%25", "&amp;", "&#", "<b ", "\x1b]8;;", "[1;", "\\u{0", "\xad", "**", "\\\\u005",
 )  # fmt: skip
 
 
