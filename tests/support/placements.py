@@ -155,15 +155,19 @@ def _web_token(rng: random.Random) -> str:
     return ".".join([part({"alg": "HS256", "typ": "JWT"}), part(said), spelled("{43w}", rng)])
 
 
+def _encoded_key(rng: random.Random) -> str:
+    return base64.b64encode(_private_key(rng).encode()).decode()
+
+
 def _private_key(rng: random.Random) -> str:
     lines = [spelled("{64b}", rng) for _ in range(6)]
     edge = "-----{} RSA PRIVATE KEY-----".format
     return "\n".join([edge("BEGIN"), *lines, edge("END")])
 
 
-MADE: dict[str, Callable[[random.Random], str]] = {
-    "JSON Web Token": _web_token,
-    "Private Key": _private_key,
+MADE: dict[str, tuple[Callable[[random.Random], str], ...]] = {
+    "JSON Web Token": (_web_token,),
+    "Private Key": (_private_key, _encoded_key),
 }
 
 
@@ -189,9 +193,9 @@ def samples() -> list[Sample]:
         for text in (spelled(shape, rng) for shape in shapes):
             secret = text.partition("<<")[2].partition(">>")[0]
             made.append(Sample(kind, secret, text.replace("<<", "").replace(">>", ""), False))
-    for kind, make in MADE.items():
-        secret = make(rng)
-        made.append(Sample(kind, secret, secret, kind == "Private Key"))
+    for kind, makers in MADE.items():
+        for secret in (make(rng) for make in makers):
+            made.append(Sample(kind, secret, secret, kind == "Private Key"))
     return made
 
 
@@ -423,6 +427,53 @@ SENT = {
     "Authorization, basic": "authorization: Basic {}",
     "Authorization, token": 'Authorization: token {}"',
 }
+# What programs and clusters are given, and what is said.
+GIVEN = {
+    "mysql": "mysql -u root -p{} shop < dump.sql",
+    "mysqldump in quotes": "mysqldump -h h -p'{}' shop",
+    "sshpass": "sshpass -p {} ssh u@h",
+    "sshpass without a space": "sshpass -p'{}' ssh u@h",
+    "redis-cli": "redis-cli -h h -a {} ping",
+    "docker login": "docker login -u me -p {} registry.example",
+    "mongodump": "mongodump -u a -p {} --db shop",
+    "ldapsearch": "ldapsearch -x -D cn=a -w {} -b dc=h",
+    "curl's cookie": "curl -b 'session={}; theme=dark' https://h.example",
+    "curl's cookies": "curl https://h.example --cookie sid={}",
+    "curl's user in quotes": "curl -s -u 'ann:{}' https://h.example",
+    "curl's user in the next line": "curl -X POST \\\n  -H 'A: b' \\\n  -u ann:{} https://h.example",
+    "curl's proxy": "curl --proxy-user ann:{} https://h.example",
+    "pgpass": "db.example:5432:shop:ann:{}",
+    "pgpass for all": "*:*:*:ann:{}",
+    "a sentence": "The router's password is {}, as before.",
+    "a line of notes": "wifi password was: {}",
+    "entities": "{{&quot;password&quot;:&quot;{}&quot;}}",
+    "colours": '\x1b[34;1m"password"\x1b[0m\x1b[1;39m:\x1b[0m \x1b[0;32m"{}"\x1b[0m',
+    "Markdown": "API\\_KEY={}",
+    "a Secret": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  conf: {}\n",
+    "a Secret, sorted": 'apiVersion: v1\ndata:\n  conf: {}\nkind: "Secret"\n---\nkind: Pod\n',
+    "a Secret in JSON": '{{"data":{{"conf":"{}"}},"kind":"Secret","metadata":{{}}}}',
+    "a Secret's file": "kind: Secret\nstringData:\n  app.yaml: |\n    host: {}\n",
+}
+GIVEN_VALUES = {"letters and digits": "Zx9qLm4tRwZx9qLm", "digits first": "4tRwZx9qLmZx9q"}
+# Around values of any length.
+LONG = {
+    "the environment": "export AWS_SESSION_TOKEN={}\n",
+    "YAML": "token: {}\nmore: 1",
+    "JSON": '{{"refresh_token": "{}"}}',
+    "JSON in JSON": '{{\\"refresh_token\\": \\"{}\\"}}',
+    "a call": 'connect(password="{}")',
+    "an option": "login --password {} --more",
+    "netrc": "machine h login u password {}\n",
+    "a URL": "https://u:{}@h.example/a.git",
+    "XML": "<password>{}</password>",
+    "a statement": 'set_password "{}";',
+    "a comparison": 'if "{}" == password:',
+    "a YAML block": "password: |\n  {}\nhost: h",
+    "Authorization": "Authorization: Bearer {}",
+    "a cookie": "Cookie: sid={}",
+    "curl": "curl -u ann:{} https://h.example",
+    "sshpass": "sshpass -p {} ssh u@h",
+}
 SENT_VALUES = {"letters": "qwertzuiopasdfghjkl", "letters and digits": "Zx9qLm4tRwZx9qLm4tRw"}
 IN_URLS = {
     "with a user": "postgres://u:{}@db.example/app",
@@ -438,9 +489,18 @@ URL_VALUES = {
 } | {"two at signs": "a@b@c9xyz", "a colon": "ab:cd9xyz", "a question mark": "ab?cd9xyz"}
 
 
+def long_assignments(length: int) -> list[tuple[str, str, str]]:
+    """Return values of a length in the places of LONG: the place, the value and the text."""
+    rng = random.Random(length)
+    values = {way: spelled(f"{{{length}a}}", rng) for way in LONG}
+    return [(way, values[way], shape.format(values[way])) for way, shape in LONG.items()]
+
+
 def assignments() -> list[tuple[str, str, str]]:
     """Return values in every way of assigning and sending: the way, the value and the text."""
-    tables = ((ASSIGNED, VALUES), (SENT, SENT_VALUES), (IN_URLS, URL_VALUES))
+    tables = (
+        (ASSIGNED, VALUES), (SENT, SENT_VALUES), (IN_URLS, URL_VALUES), (GIVEN, GIVEN_VALUES)
+    )  # fmt: skip
     return [
         (way, value, shape.format(value))
         for ways, values in tables

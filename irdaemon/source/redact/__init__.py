@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from irdaemon.source.redact.assignments import assigned
-from irdaemon.source.redact.formats import formatted
+from irdaemon.source.redact.assignments import RARE_RULES, assigned, in_manifests
+from irdaemon.source.redact.formats import cues, formatted
 from irdaemon.source.redact.private_blocks import without_private
 from irdaemon.source.redact.private_keys import key_blocks
 from irdaemon.source.redact.spans import Span
 from irdaemon.source.redact.spelling import decode
+from irdaemon.text.cues import CueTable
 
 __all__ = ["LEVELS", "FoundSecret", "Redactor", "recipe"]
 
@@ -86,10 +88,13 @@ class Redactor:
             yield from map(decoded.source, self._spans_as_written(decoded.text))
 
     def _spans_as_written(self, text: str) -> Iterator[Span]:
+        table, n_formats = _cues()
+        possible = table.possible(text)
         yield from key_blocks(text)
-        yield from formatted(text)
+        yield from formatted(text, possible[:n_formats])
         if self._level == "all":
-            yield from assigned(text)
+            yield from assigned(text, possible[n_formats:])
+            yield from in_manifests(text)
 
     def _marked(self, text: str, spans: list[Span]) -> str:
         if not spans:
@@ -100,6 +105,13 @@ class Redactor:
             self.found.append(_found(text, span))
             at = span.end
         return "".join(parts) + text[at:]
+
+
+@cache
+def _cues() -> tuple[CueTable, int]:
+    """Return what to look for of the formats and of the rare words, and how many are of formats."""
+    of_formats = cues()
+    return CueTable([*of_formats, *((word,) for word, _ in RARE_RULES)]), len(of_formats)
 
 
 def _found(text: str, span: Span) -> FoundSecret:

@@ -10,8 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import compress
 
-from irdaemon.source.redact.requests import authorized, borne, by_curl, cookies, in_url
+from irdaemon.source.redact.requests import (
+    KEYWORD,
+    PROGRAMS,
+    authorized,
+    borne,
+    cookies,
+    in_pgpass,
+    in_url,
+    stored_login,
+)
 from irdaemon.source.redact.spans import Effort, Span
 from irdaemon.source.redact.spelling import EQUALS, GREATER, LESS, LINE_ENDS, NEWLINE, QUOTE
 from irdaemon.source.redact.values import (
@@ -19,11 +30,11 @@ from irdaemon.source.redact.values import (
     is_code,
     is_name,
     is_placeholder,
+    is_sample,
     is_sentence,
     is_word,
 )
 
-_KIND = "Secret Keyword"
 _NAME = re.compile(
     r"(?P<core>passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd|secret|token(?!s(?![a-z])|iz)|contrase[ñn]a|key)"
     r"(?P<more>[\w-]{0,40})",
@@ -38,25 +49,36 @@ _OF_KEY = re.compile(
 _IN_MARK = re.compile(r"\[secret: [\w .-]{0,40}\Z")
 # What a name goes on with that is not itself the secret.
 _ABOUT = re.compile(
-    r"s?[_-]?(?:names?|types?|files?|paths?|ur[li]s?|counts?|lengths?|limits?|usage|expir\w*|ttl"
+    r"s?[_-]?(?:[\w-]*[_-])?(?:names?|types?|methods?|prefix(?:es)?|status|headers?|formats?|files?|paths?|ur[li]s?|counts?|lengths?|limits?|usage|expir\w*|ttl"
     r"|labels?|fields?|folders?|dir\w*|refs?|arns?|placeholders?|hints?|polic(?:y|ies)|managers?"
-    r"|providers?|prompts?|errors?|messages?|required|reset\w*|stdin|env)",
+    r"|providers?|prompts?|errors?|messages?|required|reset\w*|stdin|env(?:[_-]?var\w*)?)",
     re.IGNORECASE,
 )
 _TYPE = r"[ \t]{0,3}:[ \t]{0,3}[\w.&'\[ ]{0,20}[sS]tr(?:ing)?\]?(?: ?\| ?None)?(?=[ \t]{0,3}=)"
 _OPERATOR = re.compile(
     rf"(?:{QUOTE})?\]{{0,2}}(?:\[\d{{0,4}}\])?(?:{_TYPE})?[ \t]{{0,40}}"
-    rf"(?P<sign>:=|=>|={{2,3}}|!={{1,2}}|{EQUALS}|:(?![:/]))[ \t]{{0,40}}"
+    rf"(?P<sign>:=|=>|={{2,3}}|!={{1,2}}|{EQUALS}|:(?![:/])"
+    rf"|(?<=[ \t])(?:is|was|ist|es|est)(?=[ \t:])[ \t]{{0,3}}:?)[ \t]{{0,40}}"
 )
+# Whether a value is secret is told by so much of it; a longer one then goes to its end. To read it
+# that far at each name that stands in it would take the square of its length.
+_LETTERS_OF_TOKEN = 16
+_TOLD_BY, _TOLD_BY_QUOTED, _TOLD_BY_ELEMENT = 256, 1_024, 512
+_BEGINS_QUOTED = rf"[bBrRuUfF@]{{0,2}}(?P<quote>{QUOTE})"
 _QUOTED = re.compile(
-    rf"[bBrRuUfF@]{{0,2}}(?P<quote>{QUOTE})"
-    r"(?P<value>(?:(?!(?<!\\)(?P=quote))[^\r\n]){1,1024}+)(?P=quote)"
+    rf"{_BEGINS_QUOTED}"
+    rf"(?P<value>(?:(?!(?<!\\)(?P=quote))[^\r\n]){{1,{_TOLD_BY_QUOTED}}}+)(?P=quote)"
+)
+_LONG_QUOTED = re.compile(
+    rf"{_BEGINS_QUOTED}(?P<value>(?:(?!(?<!\\)(?P=quote))\S){{{_TOLD_BY_QUOTED}}})"
 )
 # Up to a space, a quote or what spells one; not into the next pair of a list.
-_BARE = re.compile(
-    rf"(?:{QUOTE})?(?P<value>(?:(?![,;&][\w.-]{{1,30}}=)(?:[^\s\"'`\\%<\x00-\x1f]"
-    r"|%(?!0[aAdD]|26)|<(?!/)|\\(?!\\{0,63}(?:[\"'`nrt/]|u00|x[01])))){4,256}+)"
+_OF_BARE = (
+    r"(?:(?![,;&][\w.-]{1,30}[=:]|\)?\]\()(?:[^\s\"'`\\%<\x00-\x1f]"
+    r"|%(?!0[aAdD]|26)|<(?!/)|\\(?!\\{0,63}(?:[\"'`nrt/]|u00|x[01]))))"
 )
+_BARE = re.compile(rf"(?:{QUOTE})?(?P<value>{_OF_BARE}{{4,{_TOLD_BY}}}+)")
+_REST_OF_BARE = re.compile(rf"{_OF_BARE}*+")
 _CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LINE_BEGINS = re.compile(
     rf"(?:\A|{NEWLINE}|{QUOTE})[ \t\d→|>+*-]{{0,20}}(?:export |set |ENV |ARG |\$ )?(?:{QUOTE})?"
@@ -67,36 +89,57 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,60}\Z")
 _BLOCK = re.compile(rf"(?:{QUOTE})?[ \t]{{0,9}}:[ \t]{{0,9}}[|>][+-]?\d?[ \t]{{0,9}}(?=[\r\n\\%])")
 _BLOCK_LINE = re.compile(
     rf"(?:{NEWLINE})++(?:[ \t]{{0,7}}\d{{1,7}}(?:\t|→|\\{{1,63}}t)|[+>-])?(?P<indent>[ \t]+)"
-    r"(?P<value>(?:[^\r\n\\]|\\(?!\\{0,63}[nr])){1,4096})"
+    r"(?P<value>(?:[^\r\n\\]|\\(?!\\{0,63}[nr]))++)"
 )
-_STATEMENT = re.compile(r"[ \t]{1,40}(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]{1,256})(?P=quote);")
-_COMPARED = re.compile(
-    r"(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]{1,200})(?P=quote)\s{0,3}[!=]={1,2}\s{0,3}[\w.]{0,40}\Z"
-)
+_STATEMENT = re.compile(r"[ \t]{1,40}(?P<quote>[\"'`])(?P<value>[^\r\n\"'`]+)(?P=quote);")
+_COMPARED = re.compile(r"(?P<quote>[\"'`])\s{0,3}[!=]={1,2}\s{0,3}[\w.]{0,40}\Z")
+_COMPARED_VALUE = re.compile(r"[\"'`](?P<value>[^\r\n\"'`]+)\Z")
+_IN_ELEMENT = rf"[\w:.-]{{0,40}}(?:\s[^<>\n]{{0,80}})?{GREATER}\s{{0,40}}"
 _ELEMENT = re.compile(
-    rf"[\w:.-]{{0,40}}(?:\s[^<>\n]{{0,80}})?{GREATER}\s{{0,40}}"
-    rf"(?P<value>(?:(?!{LESS})[^\r\n]){{1,512}}+){LESS}\\{{0,63}}/"
+    rf"{_IN_ELEMENT}(?P<value>(?:(?!{LESS})[^\r\n]){{1,{_TOLD_BY_ELEMENT}}}+){LESS}\\{{0,63}}/"
 )
+_LONG_ELEMENT = re.compile(rf"{_IN_ELEMENT}(?P<value>(?:(?!{LESS})\S){{{_TOLD_BY_ELEMENT}}})")
+_REST_OF_ELEMENT = re.compile(rf"(?:(?!{LESS})\S)*+")
+_TAG_BEGINS = re.compile(rf"{LESS}[\w:.-]{{0,40}}\Z")
 _OPTION = re.compile(r"(?:\s|[\"'`])--[\w-]{0,30}\Z")
 _SPACE = re.compile(r"[ \t]{1,4}")
 _OTHER_ARGUMENT = re.compile(r"-|[\w-]+=")
 _NETRC = re.compile(
     r"(?:machine\s+\S{1,200}|default)\s+(?:(?:login|account)\s+\S{1,200}\s+){0,2}\Z"
 )
-_NETRC_VALUE = re.compile(r"\s+(?P<value>[^\s\"'`\\]{3,256})")
-# What one place costs, in characters that are read. Few of the many keys in a text are secret.
-_COST, _COST_OF_KEY = 2_000, 300
+_NETRC_VALUE = re.compile(r"\s+(?P<value>[^\s\"'`\\]{3,})")
+_KIND_OF_SECRET = re.compile(rf"kind(?:{QUOTE})?[ \t]{{0,3}}:[ \t]{{0,3}}(?:{QUOTE})?Secret\b")
+_MANIFEST, _EDGES = 65_536, ("kind", "\n---", "\n```")
+_DATA = re.compile(
+    r"(?m:^)(?P<indent> {0,20})(?:stringData|data):[ \t]*\r?\n"
+    r"(?P<lines>(?:(?P=indent) [^\n]*+(?:\n|\Z))++)"
+    rf"|(?:stringData|data){QUOTE}\s{{0,9}}:\s{{0,9}}\{{(?P<pairs>[^{{}}]{{0,{_MANIFEST}}})"
+)
+_DATUM = re.compile(
+    r"(?m:^)[ \t]++(?:[\"']?[\w.-]{1,253}[\"']?:[ \t]++)?+[\"']?"
+    r"(?P<value>[^\s#\"'](?:(?! #)[^\r\n\"']){2,})"
+)
+_JSON_DATUM = re.compile(
+    rf"{QUOTE}[\w.-]{{1,253}}{QUOTE}\s{{0,9}}:\s{{0,9}}{QUOTE}"
+    r"(?P<value>(?:[^\"'`\\]|\\++[^\"'`\\]){3,})"
+)
+# What one place costs, in characters that are read. Few of many keys and logins are secret.
+_COST = 2_000
+_COSTS = {"key": 300, "login": 300}
 
 
-def assigned(text: str) -> Iterator[Span]:
-    """Yield what is assigned to a telling name, sent in a header or written into a URL."""
+def assigned(text: str, possible: list[bool]) -> Iterator[Span]:
+    """Yield what is assigned to a telling name, sent in a header or written into a URL.
+
+    `possible` tells for each of the rare words whether it may be in the text.
+    """
     effort = Effort()
     # The only letter whose small form is longer is replaced: places must stay the same.
     lowered = text.replace("\u0130", "I").lower()
-    for word, rule in _RULES:
+    for word, rule in (*_RULES, *compress(RARE_RULES, possible)):
         past, at = 0, lowered.find(word)
         while at >= 0:
-            effort.spend(_COST_OF_KEY if word == "key" else _COST)
+            effort.spend(_COSTS.get(word, _COST))
             for span in rule(text, at):
                 yield span
                 past = span.end
@@ -119,8 +162,23 @@ def _is_telling(text: str, name: re.Match[str]) -> bool:
     return core != "pass" or not before[-1:].isalpha()
 
 
-def _span(match: re.Match[str]) -> Span:
-    return Span(match.start("value"), match.end("value"), _KIND)
+def _span(match: re.Match[str], rest: re.Pattern[str] | None = None) -> Span:
+    """Return where a value stands; `rest` is what of it may follow what was matched."""
+    more = rest.match(match.string, match.end("value")) if rest else None
+    return Span(match.start("value"), more.end() if more else match.end("value"), KEYWORD)
+
+
+def _in_quotes(text: str, at: int) -> tuple[re.Match[str], re.Pattern[str] | None] | None:
+    """Return the value in quotes at a place, and what of it may follow what was matched."""
+    if quoted := _QUOTED.match(text, at):
+        return quoted, None
+    quoted = _LONG_QUOTED.match(text, at)
+    return (quoted, _rest_of_quoted(quoted["quote"])) if quoted else None
+
+
+@cache
+def _rest_of_quoted(quote: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:(?!(?<!\\){re.escape(quote)})\S)*+")
 
 
 def _by_sign(text: str, name: re.Match[str]) -> Span | None:
@@ -128,32 +186,76 @@ def _by_sign(text: str, name: re.Match[str]) -> Span | None:
     sign = _OPERATOR.match(text, name.end())
     if not sign or _ABOUT.fullmatch(name["more"]):
         return None
-    if quoted := _QUOTED.match(text, sign.end()):
-        return _span(quoted) if _is_secret_in_quotes(quoted["value"], name) else None
+    if _is_said(sign) and text[name.start() - 1 : name.start()].isalnum():
+        return None
+    if quoted := _in_quotes(text, sign.end()):
+        value = quoted[0]["value"]
+        is_secret = not _is_said(sign) or _looks_random(value)
+        return _span(*quoted) if is_secret and _is_secret_in_quotes(value, name) else None
     bare = _BARE.match(text, sign.end())
     return _without_quotes(text, name, sign, bare) if bare else None
+
+
+def _is_said(sign: re.Match[str]) -> bool:
+    """Return whether a sentence says what a password is."""
+    return sign["sign"][0].isalpha()
+
+
+def _looks_random(value: str) -> bool:
+    return len(value) >= 8 and has_letter_and_digit(value) and " " not in value
 
 
 def _is_secret_in_quotes(value: str, name: re.Match[str]) -> bool:
     if len(value) < 3 or value[0].isspace():
         return False
-    if is_placeholder(value) or is_word(value) or is_sentence(value):
+    if is_placeholder(value) or is_word(value) or is_sentence(value) or is_sample(value):
         return False
-    return any(map(str.isalpha, value)) or name["core"].lower() != "token"
+    if _names_itself(value, name):
+        return False
+    # Programs that take texts apart have tokens that are words.
+    is_token = name["core"].lower() == "token"
+    return not is_token or has_letter_and_digit(value) or len(value) >= _LETTERS_OF_TOKEN
+
+
+def _names_itself(value: str, name: re.Match[str]) -> bool:
+    """Return whether a value is a label of its name: `RESET_TOKEN = "reset-token"`."""
+    if name["core"].lower() not in value.lower():
+        return False
+    named = name.string[max(0, name.start() - 60) : name.end()]
+    return _letters(value) in _letters(named)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
 
 
 def _without_quotes(
     text: str, name: re.Match[str], sign: re.Match[str], bare: re.Match[str]
 ) -> Span | None:
     value = _without_closing(bare["value"])
-    span = Span(bare.start("value"), bare.start("value") + len(value), _KIND)
+    span = Span(bare.start("value"), bare.start("value") + len(value), KEYWORD)
     rest = text[span.end : span.end + 200].partition("\n")[0]
-    if is_placeholder(value) or is_word(value) or is_code(value, rest):
+    if is_placeholder(value) or is_word(value) or is_sample(value) or is_code(value, rest):
         return None
-    if len(value) >= 8 and has_letter_and_digit(value):
+    if _looks_random(value):
+        return _to_its_end(text, bare, span)
+    enough = (
+        not _is_said(sign)
+        and len(value) >= 6
+        and not (value.isdigit() and name["core"].lower() == "token")
+    )
+    if enough and _only_a_value_can_stand(text, name, sign, span):
+        return _to_its_end(text, bare, span)
+    return None
+
+
+def _to_its_end(text: str, bare: re.Match[str], span: Span) -> Span:
+    """Return where a value without quotes stands that may be longer than what was matched of it."""
+    if len(bare["value"]) < _TOLD_BY:
         return span
-    enough = len(value) >= 6 and not (value.isdigit() and name["core"].lower() == "token")
-    return span if enough and _only_a_value_can_stand(text, name, sign, span) else None
+    whole = _span(bare, _REST_OF_BARE)
+    closing = len(text[span.end : whole.end]) - len(text[span.end : whole.end].rstrip(",;)]}>"))
+    return Span(whole.start, whole.end - closing, KEYWORD)
 
 
 def _without_closing(value: str) -> str:
@@ -191,27 +293,37 @@ def _in_block(text: str, name: re.Match[str]) -> Span | None:
     last, line = first, _BLOCK_LINE.match(text, first.end())
     while line and len(line["indent"]) >= len(first["indent"]):
         last, line = line, _BLOCK_LINE.match(text, line.end())
-    return Span(first.start("value"), last.end(), _KIND)
+    return Span(first.start("value"), last.end(), KEYWORD)
 
 
 def _in_statement(text: str, name: re.Match[str]) -> Span | None:
     """Return the value in quotes after a name and before a semicolon, as servers are set up."""
+    if name[0].lower() == "pass" and not text[name.start() - 1 : name.start()].isalnum():
+        return None  # the verb
     value = _STATEMENT.match(text, name.end())
     return _span(value) if value and _is_secret_in_quotes(value["value"], name) else None
 
 
 def _compared(text: str, name: re.Match[str]) -> Span | None:
     """Return the value in quotes that a name is compared with, where it stands before that."""
-    value = _COMPARED.search(text, max(0, name.start() - 250), name.start())
+    sign = _COMPARED.search(text, max(0, name.start() - 50), name.start())
+    if not sign:
+        return None
+    begin = text.rfind(sign["quote"], 0, sign.start())
+    value = _COMPARED_VALUE.match(text, begin, sign.start()) if begin >= 0 else None
     return _span(value) if value and _is_secret_in_quotes(value["value"], name) else None
 
 
 def _in_element(text: str, name: re.Match[str]) -> Span | None:
     """Return the text of an element of XML."""
     element = _ELEMENT.match(text, name.end())
+    if not element and _TAG_BEGINS.search(text, max(0, name.start() - 50), name.start()):
+        element = _LONG_ELEMENT.match(text, name.end())
     if not element or is_placeholder(element["value"]) or is_sentence(element["value"]):
         return None
-    return _span(element)
+    if is_word(element["value"]) or is_sample(element["value"]):
+        return None
+    return _span(element, _REST_OF_ELEMENT)
 
 
 def _as_option(text: str, name: re.Match[str]) -> Span | None:
@@ -220,10 +332,10 @@ def _as_option(text: str, name: re.Match[str]) -> Span | None:
     space = _SPACE.match(text, name.end())
     if not space or not _OPTION.search(before) or _ABOUT.fullmatch(name["more"]):
         return None
-    if quoted := _QUOTED.match(text, space.end()):
-        return _span(quoted) if _is_secret_in_quotes(quoted["value"], name) else None
+    if quoted := _in_quotes(text, space.end()):
+        return _span(*quoted) if _is_secret_in_quotes(quoted[0]["value"], name) else None
     bare = _BARE.match(text, space.end())
-    return _span(bare) if bare and _is_argument(text, bare) else None
+    return _span(bare, _REST_OF_BARE) if bare and _is_argument(text, bare) else None
 
 
 def _is_argument(text: str, bare: re.Match[str]) -> bool:
@@ -231,6 +343,8 @@ def _is_argument(text: str, bare: re.Match[str]) -> bool:
     if len(value) < 6 or value.isupper() or _OTHER_ARGUMENT.match(value):
         return False
     if is_placeholder(value) or is_word(value) or is_name(value) or is_code(value):
+        return False
+    if is_sample(value):
         return False
     is_prose = value.isalpha() and value.islower() and not LINE_ENDS.match(text, bare.end())
     return not is_prose
@@ -248,12 +362,37 @@ def _in_netrc(text: str, name: re.Match[str]) -> Span | None:
 _WAYS = (
     _in_block, _by_sign, _in_element, _in_statement, _compared, _as_option, _in_netrc
 )  # fmt: skip
-_RULES: tuple[tuple[str, Callable[[str, int], Iterator[Span]]], ...] = (
+
+
+def in_manifests(text: str) -> Iterator[Span]:
+    """Yield the values of the Secrets of Kubernetes.
+
+    They stand behind the kind of a manifest or before it, up to the kind of another.
+    """
+    for kind in _KIND_OF_SECRET.finditer(text) if "Secret" in text else ():
+        first, last = max(0, kind.start() - _MANIFEST), kind.end() + _MANIFEST
+        start = max(text.rfind(edge, first, kind.start()) for edge in _EDGES)
+        ends = [text.find(edge, kind.end(), last) for edge in _EDGES]
+        stop = min((end for end in ends if end >= 0), default=last)
+        for data in _DATA.finditer(text, max(first, start), stop):
+            group, pattern = ("lines", _DATUM) if data["lines"] else ("pairs", _JSON_DATUM)
+            for value in pattern.finditer(text, *data.span(group)):
+                if not is_placeholder(value["value"]):
+                    yield _span(value)
+
+
+_Rule = Callable[[str, int], Iterator[Span]]
+_RULES: tuple[tuple[str, _Rule], ...] = (
     *((word, _named) for word in ("pass", "pwd", "secret", "token", "contrase", "key")),
     ("authorization", authorized),
     ("bearer", borne),
     ("cookie", cookies),
     (":/", in_url),
     (":\\", in_url),
-    ("curl ", by_curl),
+)
+# Words that hardly a text holds, as they are mostly written.
+RARE_RULES: tuple[tuple[str, _Rule], ...] = (
+    *((port, in_pgpass) for port in (":5432:", ":5433:", ":6432:", ":*:")),
+    *((key, stored_login) for key in ('auth"', "auth\\", "_auth")),
+    *PROGRAMS,
 )

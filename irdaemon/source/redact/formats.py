@@ -7,13 +7,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import compress
 
 from irdaemon.source.redact.prefixes import finders, prefixed
 from irdaemon.source.redact.spans import Effort, Span, to_the_end
 from irdaemon.source.redact.spelling import EQUALS, QUOTE, begins_word
-from irdaemon.text.cues import CueTable
 
 _BASE64 = r"(?:[A-Za-z0-9+/]|\\{1,63}(?:/|u002[bBfF])|%2[bBfF])"
 _PADDING = r"(?:=|\\{1,63}u003[dD]|%3[dD])"
@@ -110,15 +108,16 @@ SURROUNDED = (
 )
 
 
-@cache
-def _cues() -> CueTable:
+def cues() -> list[tuple[str, ...]]:
     """Return what to look for of each format that is surrounded, then for each finder."""
-    return CueTable([*(known.triggers for known in SURROUNDED), *(f.prefixes for f in finders())])
+    return [*(known.triggers for known in SURROUNDED), *(f.prefixes for f in finders())]
 
 
-def formatted(text: str) -> Iterator[Span]:
-    """Yield the tokens of known formats in a text; one found twice is yielded twice."""
-    possible = _cues().possible(text)
+def formatted(text: str, possible: list[bool]) -> Iterator[Span]:
+    """Yield the tokens of known formats in a text; one found twice is yielded twice.
+
+    `possible` tells for each of the cues whether it may be in the text.
+    """
     yield from prefixed(text, compress(finders(), possible[len(SURROUNDED) :]))
     effort = Effort()
     for known in compress(SURROUNDED, possible):

@@ -1,7 +1,8 @@
 """Private keys: the whole block goes, not just the line it begins with.
 
 A key whose end is missing, or far away, goes as far as its lines do. They may stand behind line
-numbers, marks of quotation or of a diff, or in the quotes of a program.
+numbers, marks of quotation or of a diff, or in the quotes of a program. Kubernetes and environments
+hold them in base64 once more.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _BEGIN = re.compile(rf"-{{4,5}} ?BEGIN{_SPACE}{_LABEL} ?-{{4,5}}")
 _END = re.compile(rf"-{{4,5}} ?END{_SPACE}{_LABEL} ?-{{4,5}}")
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d")
 _PUTTY_END = re.compile(r"Private-MAC: ?[0-9a-f]+")
+# What base64 makes of -----BEGIN before the label of a private key; that of a certificate differs.
+_ENCODED = re.compile(
+    r"LS0tLS1CRUdJTiB(?:QUklW|SU0EgUFJJV|FQyBQUklW|EU0EgUFJJV|PUEVOU1NI|FTkNSWVBU|QR1AgUFJJV)"
+)
 _GAP = r"(?:[ \t]|\\{1,63}t){0,20}"
 _NUMBER = r"\d{1,7} {0,4}(?:\t|→|[:|]|\\{1,63}(?:t|u2192))"
 _MARGIN = rf"(?>{_GAP}(?:{_NUMBER}|[>+|#*-]{{1,4}}|//)?+{_GAP})"
@@ -45,6 +50,12 @@ def key_blocks(text: str) -> Iterator[Span]:
         yield from _blocks(text, _BEGIN, _END)
     if "PuTTY-User-Key-File-" in text:
         yield from _blocks(text, _PUTTY, _PUTTY_END)
+    if "LS0tLS1CRUdJTi" in text:
+        past = 0
+        for match in _ENCODED.finditer(text):
+            if match.start() >= past:
+                past = _end_of_body(text, match.end())
+                yield Span(match.start(), past, _KIND)
 
 
 def _blocks(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> Iterator[Span]:

@@ -126,6 +126,7 @@ _STEPS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str | None]]
     ("", _UNSEEN, _nothing),
 )
 _ROUNDS = 2
+_OPENING = frozenset(f"%&<[{_ESC}")
 # What an escape must spell to be worth a look: most spell what separates words, which the patterns
 # of secrets know by themselves. A dot or a slash counts before a long word.
 _JOINING = frozenset(ascii_letters + digits + "_-\"'")
@@ -171,7 +172,7 @@ def decode(text: str) -> Decoded | None:
     """Return what a text spells, None where no escape joins a word: linear in its length."""
     steps, joins = list[_Step](), False
     for _ in range(_ROUNDS):
-        before = len(steps)
+        nested = False
         for cue, pattern, character in _STEPS:
             if cue not in text or (not cue and text.isascii()):
                 continue
@@ -184,7 +185,8 @@ def decode(text: str) -> Decoded | None:
                 joins = joins or any(_joins(text, end, spelt) for _, end, spelt in escapes)
                 text, step = _without_escapes(text, escapes)
                 steps.append(step)
-        if len(steps) == before:
+                nested = nested or any(spelt in _OPENING for _, _, spelt in escapes)
+        if not nested:
             break
     return Decoded(text, steps) if joins else None
 

@@ -11,6 +11,7 @@ from tests.support.placements import (
     Sample,
     assignments,
     is_kept,
+    long_assignments,
     placements,
     samples,
     split_placements,
@@ -57,6 +58,17 @@ def test_a_value_that_is_assigned_or_sent_is_taken_out_whatever_it_holds(way):
         cleaned = clean(f"first\n{text}\nlast", "all")
         assert (cleaned[:6], cleaned[-5:]) == ("first\n", "\nlast")
         kept += [text for at in range(len(value) - 5) if value[at : at + 6] in cleaned]
+    assert kept == []
+
+
+@pytest.mark.parametrize("length", [250, 300, 600, 1_100, 5_000, 100_000])
+def test_a_long_value_goes_to_its_end(length):
+    kept = []
+    for way, value, text in long_assignments(length):
+        cleaned = clean(text, "all")
+        kept += [way for at in range(0, length - 8, 97) if value[at : at + 8] in cleaned]
+        assert value[-4:] not in cleaned, way
+        assert cleaned.startswith(text[:3]), way
     assert kept == []
 
 

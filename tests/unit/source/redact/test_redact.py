@@ -178,6 +178,21 @@ def test_what_is_assigned_sent_or_in_a_url_goes_from_transcripts_and_stays_elsew
         "curl -u user:$PASS https://h.example; docker run -u 1000:1000 image",
         "Cookie: none; the cookie: it crumbles",
         "for letters only: password: correct or not, see below",
+        "postgres://user:password@localhost/app and postgresql://user:pass@host/db",
+        "redis://default:default@localhost:6379 or mysql://shop:shop@127.0.0.1/shop",
+        'password = "your-password" or "my_secret_token", api_key="fake-key", token: "test-token"',
+        "DB_PASSWORD=changeme API_KEY=<your-key> TOKEN=xxx SECRET_KEY=hf_*** KEY=sk-…",
+        'EXPIRED_TOKEN = "expired_token"; client_secret_post = "client_secret_post"',
+        'token_endpoint_auth_method = "private_key_jwt"; bearer_token_env_var = "GH_TOKEN"',
+        'if lastToken == "def": ...; {token: `passed`}',
+        "password: SecretStr; private_key: ed25519.Ed25519PrivateKey = RSAPrivateKey",
+        "({password:O,rawPassword:k,passwordVerification:u})",
+        '"pbkdf2-password": "^1.2.1", "secretlint": "~10.2.0"',
+        "mysql -u root -p shop; mysql -p$PASS; sshpass -p <password> ssh; docker login -p $TOKEN",
+        "the login page -p is no option of; mongodb runs as `python -m pytest -p my_plugin1`",
+        "the password is required, the token was refreshed and the secret is unchanged",
+        "kind: ConfigMap\ndata:\n  key: a-plain-value\n---\nkind: SecretStore\n",
+        "to build workflows, pass `environmentName`; then `run`",
     ],
 )
 def test_what_is_no_secret_stays_as_it_is(text):
@@ -268,6 +283,10 @@ BEGINNINGS = (
     "bearer ",
     "curl -u a:", "machine a login b password ", f"{BEGIN}\n> ", "sk-", "ghp_", "_", "-", "A3T",
     "hooks.slack.com/services/T", "sig=", "eyJ", "< private", "password=((", "xapp-1-A",
+    "mysql -p", "curl -b a=", "sshpass -p ", "login ", "kind: Secret\ndata:\n  a: b\n",
+    ":5432:a:b:", 'auth": "', "kind: Secret data:\n ", '"== password', "<password>a", 'password="',
+    "password is ", "authorization: bearer ", "LS0tLS1CRUdJTiBQUklW", "my-password-",
+    "password=testtest", " h:5432:a:b:",
     "ghp\\_", "%25", "&amp;", "&#", "<b ", "\x1b]8;;", "[1;", "\\u{0", "\xad", "**", "\\\\u005",
 )  # fmt: skip
 
