@@ -6,13 +6,16 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.config.config import KNOWN_KINDS
-from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
+from irdaemon.config.corpus import DEFAULT_STRATEGIES, REDACTION, known_roots
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES
+from irdaemon.source.redact import LEVELS
 from irdaemon.source.sessions.reader import DIALECTS
 from irdaemon.source.sessions.stores import STORES
 
-PAGE = (Path(__file__).parents[1] / "docs" / "sources.md").read_text("utf-8")
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "sources.md").read_text("utf-8")
+THREATS = (DOCS / "threat-model.md").read_text("utf-8")
 
 
 def test_every_kind_has_a_row_and_a_strategy_and_the_page_says_which_are_found_by_themselves():
@@ -23,6 +26,22 @@ def test_every_kind_has_a_row_and_a_strategy_and_the_page_says_which_are_found_b
     assert {row.strip(" •") for row in rows if "•" in row} == set(KNOWN_KINDS)
     for kind in KNOWN_KINDS:
         assert isinstance(known_roots(kind), tuple)
+
+
+def test_what_is_taken_out_of_each_kind_is_said_as_it_is():
+    rows = [line.strip("| ").split("|") for line in PAGE.splitlines() if line.startswith("| ")]
+    said = {
+        kind.strip(" •"): level.strip(" `")
+        for first, *_, level in rows
+        if level.strip(" `") in LEVELS
+        for kind in first.split(",")
+    }
+    assert said == REDACTION
+    (published,) = (row for row in THREATS.splitlines() if row.startswith("| skills, "))
+    named, level = (cell.strip() for cell in published.split("|")[1:3])
+    assert {kind for kind, its in REDACTION.items() if f"`{its}`" == level} == set(
+        named.split(", ")
+    )
 
 
 def test_every_agent_whose_sessions_are_read_has_a_row():

@@ -48,9 +48,24 @@ DEFAULT_STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "records": {"name": "WholeText"},
     "mcp_tools": {"name": "Skill"},
 }
-# Transcripts hold what tools printed, live passwords among it. Everything else is written to be
-# read: its passwords are samples, but a key or a token has no business there either.
-_REDACTION: Mapping[str, str] = {"sessions": "all"}
+# How much is taken out of the texts of a kind (irdaemon.source.redact). What is published is there
+# to be read, and its passwords are samples; a key or a token has no business there either. All else
+# is the person's own, in which a password is one; so is a kind that is not listed.
+REDACTION: Mapping[str, str] = {
+    "skills": "tokens",
+    "agents": "tokens",
+    "commands": "tokens",
+    "plugins": "tokens",
+    "mcp_tools": "tokens",
+    "packages": "tokens",
+    "rules": "all",
+    "sessions": "all",
+    "files": "all",
+    "code": "all",
+    "reports": "all",
+    "records": "all",
+    "mapping": "all",
+}
 # Installers link one skill into many agents' directories. Trees of documents have no such custom,
 # and one that came with a checkout may link to anything.
 _CONFINED_KINDS = ("files", "code", "reports", "mcp_tools")
@@ -107,7 +122,7 @@ class Corpus:
     @property
     def redaction(self) -> str:
         """Return the level at which secrets are taken out of this corpus' texts."""
-        return self.redact or _REDACTION.get(self.kind, "tokens")
+        return self.redact or REDACTION.get(self.kind, "all")
 
     @property
     def may_leave_roots(self) -> bool:

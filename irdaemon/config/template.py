@@ -34,7 +34,7 @@ _EXAMPLE = """
 # pattern = ["**/*.md"]
 # exclude = ["drafts/"]
 # strategy = { name = "Chunked", params = { chunk_size = 1200, overlap = 200 } }
-# redact = "all"        # also passwords assigned to a name, not only tokens and private keys
+# redact = "tokens"     # leaves passwords in: samples, where it is published to be read
 # follow_links = true   # also what links lead to outside of the roots
 # writable = true       # clients may write documents there, where [documents] has write = true
 # selector = "llm"      # the model of [models] chooses among its hits

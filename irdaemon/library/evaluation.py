@@ -271,7 +271,7 @@ def ranked_in_memory(
     """Index items in memory; return what ranks the ids of the `k` best for a query."""
     described = any(isinstance(each, Mapping) and "description" in each for each in items.values())
     strategy = Skill() if described else WholeText()
-    corpus = Corpus(_NAME, "mapping", InMemory(items), strategy, embedder)
+    corpus = Corpus(_NAME, "mapping", InMemory(items), strategy, embedder, redact="tokens")
     made = {embedder: _embedder(embedder)}
     engine = Engine(Ledger(IN_MEMORY), [corpus], EngineOptions(calibrating=False, embedders=made))
     engine.request(Job("reconcile", _NAME))

@@ -18,10 +18,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from irdaemon.source.redact.assignments import RARE_RULES, assigned, in_manifests
+from irdaemon.source.redact.assignments import (
+    RARE_RULES,
+    assigned,
+    in_manifests,
+    is_assigned,
+    is_telling,
+)
 from irdaemon.source.redact.formats import cues, formatted
 from irdaemon.source.redact.private_blocks import without_private
 from irdaemon.source.redact.private_keys import key_blocks
+from irdaemon.source.redact.requests import KEYWORD
 from irdaemon.source.redact.spans import Span
 from irdaemon.source.redact.spelling import decode
 from irdaemon.text.cues import CueTable
@@ -29,7 +36,8 @@ from irdaemon.text.cues import CueTable
 __all__ = ["LEVELS", "FoundSecret", "Redactor", "recipe"]
 
 # `tokens`: private keys and the well-known formats of tokens. `all`: also what is assigned to a
-# name like `password`, sent in an Authorization header, or written into a URL.
+# name like `password`, sent in an Authorization header, or written into a URL. Which kind of corpus
+# has which stands in irdaemon.config.corpus.
 LEVELS = ("tokens", "all")
 # Raise when the same text would be redacted differently.
 _VERSION = 3
@@ -77,10 +85,21 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {key: self.value(item) for key, item in value.items()}
+            return {key: self._value_of(key, item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return type(value)([self.value(item) for item in value])
         return value
+
+    def _value_of(self, key: Any, value: Any) -> Any:
+        """Return the value of a key, which may tell that it is a secret."""
+        if self._level != "all" or not isinstance(key, str) or not is_telling(key):
+            return self.value(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)([self._value_of(key, item) for item in value])
+        if not isinstance(value, str) or not is_assigned(key, value):
+            return self.value(value)
+        self.found.append(FoundSecret(KEYWORD, value, f"{key}: "))
+        return f"[secret: {KEYWORD}]"
 
     def _spans(self, text: str) -> Iterator[Span]:
         yield from self._spans_as_written(text)

@@ -1,9 +1,9 @@
 """Secrets known by their surroundings: assigned to a telling name, sent in a header, in a URL.
 
-For transcripts, which hold what tools printed. Published text is full of sample passwords, which
-its readers need. A value in quotes is whatever the quotes hold. One without is a secret where it
-has a digit, as names in a program seldom do, or where nothing but a value can stand: in the
-environment, in a line of settings, in a query.
+For what is a person's own: notes, and transcripts, which hold what tools printed. Published text is
+full of sample passwords, which its readers need. A value in quotes is whatever the quotes hold. One
+without is a secret where it has a digit, as names in a program seldom do, or where nothing but a
+value can stand: in the environment, in a line of settings, in a query.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from irdaemon.source.redact.values import (
     is_word,
 )
 
+_WORDS = ("pass", "pwd", "secret", "token", "contrase", "key")
 _NAME = re.compile(
     r"(?P<core>passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd|secret|token(?!s(?![a-z])|iz)|contrase[ñn]a|key)"
     r"(?P<more>[\w-]{0,40})",
@@ -146,6 +147,20 @@ def assigned(text: str, possible: list[bool]) -> Iterator[Span]:
             at = lowered.find(word, max(at + len(word), past))
 
 
+def is_telling(name: str) -> bool:
+    """Return whether a name may be that of a secret."""
+    lowered = name.lower()
+    return any(word in lowered for word in _WORDS)
+
+
+def is_assigned(name: str, value: str) -> bool:
+    """Return whether a value of plain data is a secret for the name it has there."""
+    quote = next((each for each in "\"'`" if each not in value), "")
+    line = f"{name}={quote}{value}{quote}"
+    begins = len(line) - len(value) - len(quote)
+    return bool(quote) and any(span.start == begins for span in assigned(line, []))
+
+
 def _named(text: str, at: int) -> Iterator[Span]:
     """Yield what the name at a place is given."""
     name = _NAME.match(text, at)
@@ -212,9 +227,10 @@ def _is_secret_in_quotes(value: str, name: re.Match[str]) -> bool:
         return False
     if _names_itself(value, name):
         return False
+    if name["core"].lower() != "token" or has_letter_and_digit(value):
+        return True
     # Programs that take texts apart have tokens that are words.
-    is_token = name["core"].lower() == "token"
-    return not is_token or has_letter_and_digit(value) or len(value) >= _LETTERS_OF_TOKEN
+    return len(value) >= _LETTERS_OF_TOKEN and " " not in value and not is_code(value)
 
 
 def _names_itself(value: str, name: re.Match[str]) -> bool:
@@ -383,7 +399,7 @@ def in_manifests(text: str) -> Iterator[Span]:
 
 _Rule = Callable[[str, int], Iterator[Span]]
 _RULES: tuple[tuple[str, _Rule], ...] = (
-    *((word, _named) for word in ("pass", "pwd", "secret", "token", "contrase", "key")),
+    *((word, _named) for word in _WORDS),
     ("authorization", authorized),
     ("bearer", borne),
     ("cookie", cookies),

@@ -89,7 +89,7 @@ def test_where_secrets_lie_is_told_by_line_of_the_file_and_kind(tmp_path):
 def test_a_short_secret_is_told_where_it_is_assigned_and_not_wherever_its_letters_stand(tmp_path):
     path = tmp_path / "a.md"
     path.write_text('Be root.\nRoots are root.\npassword = "root"\nThe root again.\n')
-    corpus = Watched(files(tmp_path, redact="all"))
+    corpus = Watched(files(tmp_path))
     corpus.look()
     assert secrets(corpus) == [("a.md", 3, "Secret Keyword")]
 
@@ -128,12 +128,30 @@ def test_a_sample_password_stays_in_a_skill_and_a_token_does_not(tmp_path):
     assert (PASSWORD in record["text"], GITHUB in record["text"], name) == (True, False, "x")
 
 
+def test_no_password_of_a_note_reaches_the_ledger_s_files(tmp_path):
+    root, ledger = tmp_path / "notes", tmp_path / "ledger.sqlite"
+    root.mkdir()
+    (root / "a.md").write_text(
+        f"---\ntitle: a\ndb_password: {PASSWORD}-1\n---\n# a\n\n"
+        f"DATABASE_URL=postgres://shop:{PASSWORD}-2@db.internal/shop\npassword: {PASSWORD}-3\n\n"
+        f"Authorization: Bearer {PASSWORD[:7]}0123456789-4\n"
+    )
+    corpus = Watched(files(root), str(ledger))
+    assert corpus.look().written == 1
+    stored = stored_text(ledger)
+    assert PASSWORD[:7].encode() not in stored
+    assert {kind for _, _, kind in secrets(corpus)} == {
+        "Authorization Header", "Basic Auth Credentials", "Secret Keyword"
+    }  # fmt: skip
+
+
 def test_another_level_of_redaction_reads_everything_again(tmp_path):
     (tmp_path / "a.md").write_text(f'password = "{PASSWORD}"')
-    corpus = Watched(files(tmp_path))
+    corpus = Watched(files(tmp_path, redact="tokens"))
     corpus.look()
-    corpus.corpus = files(tmp_path, redact="all")
-    assert corpus.look().written == 1
+    corpus.corpus = files(tmp_path)
+    report = corpus.look()
+    assert (report.written, report.outdated) == (1, True)
 
 
 def test_a_secret_without_a_file_is_told_by_its_artifact():

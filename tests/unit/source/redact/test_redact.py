@@ -227,6 +227,24 @@ def test_every_text_of_plain_data_is_cleaned():
     }  # fmt: skip
 
 
+def test_a_value_of_plain_data_is_judged_by_its_name_where_passwords_go():
+    data = {
+        "password": PASSWORD, "api_keys": [PASSWORD, 1], "of": {"client_secret": PASSWORD},
+        "title": PASSWORD, "password_hint": "the cat", "token": "<your-token>", "key": PASSWORD,
+    }  # fmt: skip
+    mark = "[secret: Secret Keyword]"
+    cleaner = Redactor("all")
+    assert cleaner.value(data) == data | {
+        "password": mark, "api_keys": [mark, 1], "of": {"client_secret": mark}
+    }  # fmt: skip
+    assert [found.lead for found in cleaner.found] == [
+        "password: ",
+        "api_keys: ",
+        "client_secret: ",
+    ]
+    assert Redactor("tokens").value(data) == data
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
