@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irclient.errors import IRError, QueryError
+from irclient.terminal.ending import exit_code
 from irclient.terminal.exits import COMMITTED, exit_of_error
 from irclient.terminal.output import note, print_json, print_line
 from irclient.terminal.progress import ProgressLine
@@ -89,4 +90,4 @@ def _tell(options: argparse.Namespace, made: MadeCases, outside: Sequence[Case])
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(exit_code("irc", main))

@@ -1,7 +1,8 @@
 """How a program ends when its output cannot be written, or by a fault of its own.
 
-A reader that has seen enough (`irc events | head -1`) ends a command well. A full disk or a closed
-stdout does not: what was asked for was not delivered, which is an exit code and a line on stderr.
+A reader that has seen enough (`irc events | head -1`) is no failure: a command that acts goes on
+to its end, a stream ends. A full disk or a closed stdout is one, at the end as well: what was asked
+for was not delivered, which is an exit code and a line on stderr.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import sys
 
 from irclient.terminal.exits import DONE, INTERNAL, UNWRITTEN
-from irclient.terminal.output import NotWritten, flush_output, note
+from irclient.terminal.output import begin_output, flush_output, note, output_lost
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -22,29 +23,32 @@ _INTERRUPTED = 130
 def exit_code(program: str, run: Callable[[], int]) -> int:
     """Run a program to its end and return its exit code; `run` may end it by SystemExit."""
     _hold_closed()
+    begin_output()
     try:
         code = _finished(run)
-        flush_output()
-        return code
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:
-        _discard_output()
+    except BrokenPipeError:  # of what draws by itself, such as a screen
         return DONE
-    except NotWritten as error:
-        _discard_output()
-        note(f"{program}: the output cannot be written: {error.strerror}")
-        return UNWRITTEN
     except Exception as error:
         return _fault(program, error)
+    lost = output_lost()
+    if lost is None or isinstance(lost, BrokenPipeError):
+        return code
+    note(f"{program}: the output cannot be written: {lost.strerror}")
+    return UNWRITTEN
 
 
 def _finished(run: Callable[[], int]) -> int:
     try:
-        return run()
-    except SystemExit:  # argparse ends so, after a page or an error
+        code = run()
+    except SystemExit as ended:  # argparse ends so, after a page or an error
         flush_output()
-        raise
+        if output_lost() is None:
+            raise
+        code = ended.code if isinstance(ended.code, int) else DONE
+    flush_output()
+    return code
 
 
 def _hold_closed() -> None:
@@ -58,11 +62,6 @@ def _hold_closed() -> None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-
-def _discard_output() -> None:
-    """Let the interpreter's own last flush succeed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fault(program: str, error: Exception) -> int:

@@ -1,10 +1,13 @@
 """Print what a command returns: as JSON if requested, else as text.
 
-Every line for a person passes through here, so that no name in it can begin another line.
+Every line for a person passes through here, so that no name in it can begin another line. What
+cannot be printed ends nothing: a command goes on with what it was asked to do, and
+`irclient.terminal.ending` says at its end that the output was lost.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 from irclient.fast.arguments import unset
@@ -22,8 +25,18 @@ if TYPE_CHECKING:
 _MOST_S = 1e6
 
 
-class NotWritten(OSError):
-    """The system refused what was printed to stdout."""
+# The first error of writing to stdout, if there was one: what is printed later goes nowhere.
+_lost: list[OSError] = []
+
+
+def begin_output() -> None:
+    """Forget what was lost of an earlier program's output."""
+    _lost.clear()
+
+
+def output_lost() -> OSError | None:
+    """Return why stdout takes nothing any more; None while it does. What only prints ends then."""
+    return _lost[0] if _lost else None
 
 
 def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
@@ -110,23 +123,24 @@ def note_text(text: str) -> None:
 
 
 def flush_output() -> None:
-    """Write out what is still kept for stdout. Raises NotWritten, BrokenPipeError."""
+    """Write out what is still kept for stdout."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        raise NotWritten(error.errno, error.strerror) from error
+        _lose(error)
 
 
 def _print(text: str) -> None:
     try:
-        print(text)
-    except BrokenPipeError:
-        raise
+        print(text, flush=True)
     except OSError as error:
-        raise NotWritten(error.errno, error.strerror) from error
-    flush_output()
+        _lose(error)
+
+
+def _lose(error: OSError) -> None:
+    """Note that stdout takes nothing more, and have the system drop the rest."""
+    _lost.append(error)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(text: str) -> None:

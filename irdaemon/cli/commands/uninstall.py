@@ -14,7 +14,7 @@ from irclient.agents.install.changes import to_uninstall
 from irclient.agents.install.targets import SETTINGS_FILES, this_machine
 from irclient.errors import IRError, SettingsError
 from irclient.terminal.exits import DONE, UNHEALTHY, WRONG
-from irclient.terminal.output import note, print_line
+from irclient.terminal.output import note, output_lost, print_line
 from irdaemon.cli.commands import SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
 from irdaemon.config.config import (
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     for each in removals:
         print_line(each.what)
     if not options.yes:
-        if not sys.stdin.isatty():
+        if not sys.stdin.isatty() or output_lost():
             note("irdaemon: nothing was removed; --yes removes without asking")
             return WRONG
         if not _agreed():

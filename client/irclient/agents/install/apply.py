@@ -43,20 +43,32 @@ def plan_changes(options: argparse.Namespace, plan: Plan) -> list[Change]:
 
 
 def apply_changes(options: argparse.Namespace, changes: Sequence[Change], nothing: str) -> int:
-    """Show the changes and, unless only that was asked for, make them; return the exit code.
+    """Make the changes, unless they are only to be shown, and show them; return the exit code.
 
     Raises SettingsError at the first that cannot be made; those before it are made.
     """
-    rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
-    printed(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
-    for change in changes if not options.dry_run else ():
-        change.make()
-        _report(change)
+    made: list[Change] = []
+    try:
+        for change in changes if not options.dry_run else ():
+            change.make()
+            made.append(change)
+    except SettingsError:
+        if made:
+            _show(options, made)
+        raise
+    _show(options, changes)
     if not changes:
         note(nothing)
     elif options.dry_run:
         note("nothing was written")
     return COMMITTED
+
+
+def _show(options: argparse.Namespace, changes: Sequence[Change]) -> None:
+    rows = [{"path": each.path, "diff": "\n".join(each.diff())} for each in changes]
+    printed(options, rows, lambda rows: "\n".join(each["diff"] for each in rows))
+    for change in changes if not options.dry_run else ():
+        _report(change)
 
 
 def _report(change: Change) -> None:

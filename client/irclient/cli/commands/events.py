@@ -6,7 +6,7 @@ import argparse
 
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import print_json
+from irclient.terminal.output import output_lost, print_json
 
 HELP = "print what the daemon does, as it happens"
 ABOUT = """
@@ -42,4 +42,6 @@ def run(client: Client, options: argparse.Namespace) -> int:
     client.ping()
     for topic, data in client.events(options.topic):
         print_json({"event": topic, **data})
+        if output_lost():
+            break
     return COMMITTED

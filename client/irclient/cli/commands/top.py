@@ -12,7 +12,7 @@ from irclient.cli.rates import Sample, take_sample
 from irclient.cli.summary import line
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
-from irclient.terminal.output import note, print_json, print_line, seconds
+from irclient.terminal.output import note, output_lost, print_json, print_line, seconds
 
 HELP = "show the daemon at work, live"
 ABOUT = """
@@ -64,7 +64,7 @@ def _lines(client: Client, current: Sample, options: argparse.Namespace) -> int:
             print_json(current.to_dict())
         else:
             print_line(line(current))
-        if number == options.count:
+        if number == options.count or output_lost():
             break
         seen = time.monotonic()
         time.sleep(options.every)
