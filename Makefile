@@ -121,7 +121,7 @@ clean:
 .venv/.installed: .venv/bin/python setup.py pyproject.toml client/pyproject.toml
 	@echo "installing into .venv (hnswlib is compiled, a minute or two) ..."
 	@$(PIP) "pip>=25.1" # which knows --group
-	@$(PIP) -e ./client -e .
+	@$(PIP) -e "./client[mcp,web]" -e ".[mcp]"
 	@touch $@
 
 .venv/.tested: .venv/.installed

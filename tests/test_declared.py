@@ -1,6 +1,7 @@
 """What a package imports it also requires, in its dependencies or in one of its extras."""
 
 import ast
+import re
 import sys
 import tomllib
 from importlib import metadata
@@ -41,3 +42,15 @@ def test_what_is_imported_is_declared(package):
             continue
         distributions = {canonicalize_name(each) for each in owners.get(name, [name])}
         assert distributions & known, f"{path.relative_to(ROOT)} imports {name}"
+
+
+# Neither is on an index: whoever took the name there would be installed.
+BARE = re.compile(r"""(?:pip|pip3|pipx|uv tool) install (?:-\S+ )*['"]?(?:irdaemon|irclient)\b""")
+
+
+def test_nothing_says_to_install_a_package_of_ours_by_its_name_alone():
+    pages = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")]
+    sources = [*(ROOT / "irdaemon").rglob("*.py"), *(ROOT / "client").rglob("*.py")]
+    for path in (*pages, *(ROOT / "client").glob("*.md"), *(ROOT / "plugin").rglob("*"), *sources):
+        said = BARE.search(path.read_text("utf-8")) if path.is_file() else None
+        assert not said, f"{path.relative_to(ROOT)}: {said[0]}"

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from irclient.agents.install.jsonc import JsonText
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
+from irclient.installation import extra_command
 from irclient.terminal.output import note, print_line
 from irdaemon.config.edit import write_privately
 from irdaemon.runtime import toml
@@ -157,8 +158,7 @@ def _listed(server: ToolServer, timeout: float, stderr: TextIO) -> list[dict[str
     try:
         return asyncio.run(_asked(server, timeout, stderr))
     except ModuleNotFoundError as error:
-        hint = "pip install 'irdaemon[mcp]'"
-        raise Unavailable("asking a server takes the package mcp", hint) from error
+        raise Unavailable("asking a server takes the package mcp", extra_command("mcp")) from error
     except TimeoutError as error:
         message = f"{server.name} did not answer within {timeout:g} s"
         raise Unavailable(message, "--timeout gives it longer") from error

@@ -11,13 +11,15 @@ from irclient.errors import Unavailable
 
 
 def required(module: str, extra: str, wanted: object) -> ModuleType:
-    """Import an optional package. Raises Unavailable naming the extra that brings it."""
+    """Import an optional package. Raises Unavailable with the command that brings it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        from irclient.installation import extra_command
+
         raise Unavailable(
             f"{type(wanted).__name__} needs the package {module!r}: {error}",
-            f'pip install "irdaemon[{extra}]"',
+            extra_command(extra),
         ) from error
 
 

@@ -120,8 +120,10 @@ def _mapped(path: Path) -> tuple[mmap.mmap, NDArray[np.float16]]:
 def _package_folder() -> Path:
     spec = importlib.util.find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
+        from irclient.installation import install_command
+
         raise Unavailable(
             "the embedder 'wordllama' is configured but its package is not installed",
-            "pip install wordllama",
+            install_command("wordllama"),
         )
     return Path(spec.submodule_search_locations[0])

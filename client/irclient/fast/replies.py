@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CONNECT_S = 2.0
 # What a daemon accepts in one message, unless it is configured otherwise.
 MESSAGE_BYTES = 4 * 1024 * 1024
-UPDATE_CLIENT = "pip install -U irclient"
+UPDATE_CLIENT = "install the irclient of the daemon's version, from where irdaemon was installed"
 RESTART_DAEMON = "irdaemon restart"
 
 

@@ -6,8 +6,6 @@ extra (`irclient[mcp]`) and slow to import, so nothing outside this package impo
 
 from __future__ import annotations
 
-import sys
-
 from irclient.errors import Unavailable
 
 PROFILES = ("discover", "library")
@@ -18,6 +16,7 @@ def require_sdk() -> None:
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:
-        raise Unavailable(
-            f"the MCP SDK cannot be used: {error}", f'{sys.executable} -m pip install "mcp>=2,<3"'
-        ) from error
+        from irclient.installation import extra_command
+
+        cure = extra_command("mcp", "irclient")
+        raise Unavailable(f"the MCP SDK cannot be used: {error}", cure) from error

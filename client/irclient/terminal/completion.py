@@ -31,7 +31,9 @@ def script(program: argparse.ArgumentParser, shell: str) -> str:
     try:
         import shtab
     except ImportError:
-        hint = 'pip install "irclient[terminal]"'
+        from irclient.installation import extra_command
+
+        hint = extra_command("terminal", "irclient")
         raise Unavailable("completion scripts are made by shtab, which is missing", hint) from None
     completed: dict[str, Any] = {
         "CORPUS": _CORPORA,

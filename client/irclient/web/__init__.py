@@ -7,7 +7,6 @@ are an extra (`irclient[web]`), so nothing outside this package imports them for
 from __future__ import annotations
 
 import os
-import sys
 
 from irclient.errors import Unavailable
 
@@ -21,10 +20,10 @@ def require_web() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise Unavailable(
-            f"the page cannot be served: {error}",
-            f"{sys.executable} -m pip install starlette uvicorn sse-starlette",
-        ) from error
+        from irclient.installation import extra_command
+
+        cure = extra_command("web", "irclient")
+        raise Unavailable(f"the page cannot be served: {error}", cure) from error
 
 
 def key_path() -> str:

@@ -13,6 +13,7 @@ from functools import partial
 from irclient.agents.install.changes import to_uninstall
 from irclient.agents.install.targets import SETTINGS_FILES, this_machine
 from irclient.errors import IRError, SettingsError
+from irclient.installation import removal_command
 from irclient.terminal.exits import DONE, UNHEALTHY, WRONG
 from irclient.terminal.output import note, output_lost, print_line
 from irdaemon.cli.commands import SUPERVISED
@@ -110,7 +111,7 @@ def _remove(removals: Sequence[Removal]) -> int:
             note(f"irdaemon: {each.what}: {error}")
             note("          what is listed below it was left; run this again")
             return UNHEALTHY
-    note("the programs go with pip uninstall irdaemon irclient")
+    note(f"the programs go with {removal_command()}")
     return DONE
 
 

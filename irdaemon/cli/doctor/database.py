@@ -45,7 +45,7 @@ def known_format(path: str, version: int, known: int) -> Finding:
     """Judge the format version of a ledger."""
     if version > known:
         message = f"format {version} is of a later irdaemon; this one knows up to {known}"
-        return wrong(message, path, f"pip install --upgrade irdaemon, or {_FORGOTTEN}")
+        return wrong(message, path, f"start the later irdaemon again, or {_FORGOTTEN}")
     if version < known:
         return note(f"format {version}; the next start brings it to {known}", path)
     return ok(f"format {version}", path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from irclient.installation import extra_command
 from irdaemon.cli.doctor.finding import Finding, note, ok
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
@@ -34,8 +35,8 @@ def judged(name: str, cure: str) -> Finding:
 def judged_languages(missing: tuple[str, ...]) -> Finding:
     """Judge the languages of program texts by those that are read without their symbols."""
     if missing:
-        cure = "pip install 'irdaemon[code]'"
-        return note(f"no symbols are told of {', '.join(missing)}: nothing reads them", "", cure)
+        message = f"no symbols are told of {', '.join(missing)}: nothing reads them"
+        return note(message, "", extra_command("code"))
     return ok("symbols of program texts are told")
 
 

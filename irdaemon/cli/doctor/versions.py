@@ -11,6 +11,7 @@ import zmq
 
 import irclient
 import irdaemon
+from irclient.installation import install_command, source
 from irdaemon.cli.doctor.finding import Finding, ok, wrong
 from irdaemon.config.config import Config
 
@@ -37,7 +38,9 @@ def new_enough(name: str, version: Version, least: Version, where: str = "") -> 
     if tuple(version) >= least:
         return ok(message, where)
     return wrong(
-        f"{message} is older than {_dotted(least)}", where, "python3.12 -m pip install irdaemon"
+        f"{message} is older than {_dotted(least)}",
+        where,
+        f"install irdaemon in an environment of a later Python, from {source('irdaemon')}",
     )
 
 
@@ -47,9 +50,7 @@ def packages(names: Iterable[str]) -> Iterator[Finding]:
         try:
             yield ok(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
-            yield wrong(
-                f"{name} is not installed", sys.prefix, f"{sys.executable} -m pip install {name}"
-            )
+            yield wrong(f"{name} is not installed", sys.prefix, install_command(name))
 
 
 def same_release(daemon: str, client: str) -> Finding:
@@ -57,7 +58,7 @@ def same_release(daemon: str, client: str) -> Finding:
     if daemon == client:
         return ok(f"irdaemon and irclient {daemon}")
     message = f"irdaemon is {daemon}, irclient {client}"
-    return wrong(message, sys.prefix, f"{sys.executable} -m pip install irclient=={daemon}")
+    return wrong(message, sys.prefix, f"install both anew, from {source('irdaemon')}")
 
 
 def _dotted(version: Version) -> str:

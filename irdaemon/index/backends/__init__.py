@@ -210,9 +210,11 @@ def backend_module(url: str) -> BackendModule:
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("irdaemon"):
             raise
+        from irclient.installation import extra_command
+
         raise ConfigError(
             f"a backend of {scheme}:// needs a package that is not installed ({error.name})",
-            f'pip install "irdaemon[{extra}]"',
+            extra_command(extra),
         ) from error
 
 

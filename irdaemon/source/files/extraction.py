@@ -46,7 +46,11 @@ class _Format:
     @property
     def missing(self) -> str:
         """Return how to install what reads it, "" where that is here."""
-        return "" if find_spec(self.module) else f"pip install 'irdaemon[{self.extra}]'"
+        if find_spec(self.module):
+            return ""
+        from irclient.installation import extra_command
+
+        return extra_command(self.extra)
 
 
 _FORMATS = {
@@ -57,7 +61,7 @@ _FORMATS = {
 # Why a reader gave nothing: what is said, what helps, and whether what was known is forgotten.
 _FAILURES = {
     "encrypted": ("encrypted with a password", "save it without one, or exclude it", True),
-    "cipher": ("encrypted, in a way that cannot be read here", "pip install cryptography", False),
+    "cipher": ("encrypted, in a way that cannot be read here", "", False),
     "no_text": ("no text layer", "run OCR over it, or exclude it", True),
     "pages": ("more than 2,000 pages", "split it, or exclude it", False),
     "long": ("more than 8,000,000 characters of text", "split it, or exclude it", False),
@@ -96,7 +100,11 @@ def readers() -> dict[str, str]:
 def missing_ocr() -> str:
     """Return how to install what reads the text in pictures, "" where that is here."""
     program = "" if shutil.which("tesseract") else "sudo apt install tesseract-ocr"
-    library = "" if find_spec("pytesseract") else "pip install pytesseract"
+    library = ""
+    if find_spec("pytesseract") is None:
+        from irclient.installation import install_command
+
+        library = install_command("pytesseract")
     return " && ".join(filter(None, (program, library)))
 
 
@@ -135,4 +143,8 @@ def _checked(path: str, printed: bytes, digest: str) -> Extraction:
 
 def _failed(path: str, failure: str) -> SourceError:
     said, cure, forgotten = _FAILURES.get(failure, _FAILURES["damaged"])
+    if failure == "cipher":
+        from irclient.installation import install_command
+
+        cure = install_command("cryptography")
     return (Refused if forgotten else SourceError)(f"{path}: {said}", cure)

@@ -20,7 +20,7 @@ from irdaemon.cli.doctor import endpoint
 from irdaemon.config.config import load_config
 
 OLDER, NEWER = wire.PROTOCOL - 1, wire.PROTOCOL + 1
-RESTART, UPDATE = "irdaemon restart", "pip install -U irclient"
+RESTART, UPDATE = "irdaemon restart", wire.UPDATE_CLIENT
 CODE = argparse.Namespace(detach=True, wait=False, config=None, fallback=None, log=None)
 
 

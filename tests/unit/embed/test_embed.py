@@ -71,7 +71,7 @@ def test_a_missing_package_names_the_extra_that_brings_it(family, monkeypatch):
     monkeypatch.setitem(sys.modules, family.replace("-", "_"), None)
     with pytest.raises(Unavailable) as raised:
         make_embedder(family)
-    assert f"irdaemon[{family}]" in raised.value.hint
+    assert f"install '{family}>=" in raised.value.hint
 
 
 def test_nothing_is_downloaded_unless_asked():

@@ -86,7 +86,7 @@ def test_what_a_newer_peer_adds_is_ignored(served):
     assert known == Query("x", select=SelectSpec(max_k=2))
 
 
-UPDATE, RESTART = "pip install -U irclient", "irdaemon restart"
+UPDATE, RESTART = wire.UPDATE_CLIENT, "irdaemon restart"
 
 
 @pytest.mark.parametrize(

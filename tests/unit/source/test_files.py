@@ -188,7 +188,7 @@ def test_what_a_whole_scan_leaves_out_is_counted_by_reason_and_suffix(tmp_path):
 
 
 def test_what_nothing_here_reads_is_counted_with_the_command_that_helps(tmp_path, monkeypatch):
-    cure = "pip install 'irdaemon[pdf]'"
+    cure = "pipx inject irdaemon pypdf"
     monkeypatch.setattr("irdaemon.source.files.unreadable_suffixes", lambda: {".pdf": cure})
     for name in ("x.pdf", "y.PDF", "old.pdf"):
         (tmp_path / name).write_text("x")

@@ -54,8 +54,11 @@ def this_machine() -> Machine:
     beside = os.path.join(os.path.dirname(sys.executable), "irc")
     irc = beside if os.path.exists(beside) else shutil.which("irc")
     if irc is None:
+        from irclient.installation import install_command, source
+
         raise SettingsError(
-            "the command irc is not installed beside this Python", "pip install irclient"
+            "the command irc is not installed beside this Python",
+            install_command(source("irclient")),
         )
     return Machine(
         home=os.path.expanduser("~"),

@@ -199,7 +199,7 @@ def _mine(client: Client, options: argparse.Namespace) -> int:
 
 def _gen(client: Client, options: argparse.Namespace) -> int:
     if not is_installed("irdaemon"):
-        raise QueryError("cases are made by the daemon's package", "pip install irdaemon here")
+        raise QueryError("cases are made by the daemon's package", "run it where irdaemon is")
     corpus = options.of
     texts = _texts(client, corpus, options.max_artifacts)
     if not texts:
@@ -249,8 +249,16 @@ def _report(client: Client, options: argparse.Namespace) -> int:
     if not missing:
         go_on_as("irdaemon.evaluate.page", made, [path])
     note(f"irc: this is the data alone: {' and '.join(missing)} is not installed here")
-    note("     pip install 'irdaemon[report]' draws the page")
+    note(f"     {_drawing_command(missing)} draws the page")
     return UNHEALTHY
+
+
+def _drawing_command(missing: Sequence[str]) -> str:
+    if "irdaemon" in missing:
+        return "the irc beside irdaemon"
+    from irclient.installation import extra_command
+
+    return extra_command("report")
 
 
 def _kept(client: Client, corpora: Sequence[str]) -> Evaluation | None:

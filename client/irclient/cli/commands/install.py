@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib.util import find_spec
 
 from irclient.agents.install.apply import add_agent_options, apply_changes, plan_changes
 from irclient.agents.install.changes import to_install
 from irclient.agents.install.targets import NOTES
 from irclient.client import Client
+from irclient.installation import extra_command
 from irclient.terminal.output import note
 
 HELP = "set up a coding agent: its hooks and the MCP server"
@@ -40,5 +40,5 @@ def run(client: Client, options: argparse.Namespace) -> int:
         note(NOTES[options.agent])
     if (options.mcp or not options.hooks) and find_spec("mcp") is None:
         note("irc: the MCP server cannot start: the MCP SDK is not installed")
-        note(f'     {sys.executable} -m pip install "mcp>=2,<3"')
+        note(f"     {extra_command('mcp', 'irclient')}")
     return code

@@ -51,7 +51,9 @@ def run(client: Client, options: argparse.Namespace) -> int:
         try:
             from irclient.cli.screen import watch
         except ImportError:
-            note('irc: pip install "irclient[terminal]" for a screen')
+            from irclient.installation import extra_command
+
+            note(f"irc: for a screen: {extra_command('terminal', 'irclient')}")
         else:
             watch(client, first, options)
             return COMMITTED

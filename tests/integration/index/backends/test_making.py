@@ -31,7 +31,7 @@ def python(code):
 def test_without_its_extra_a_backend_says_what_to_install():
     said = python(_WITHOUT).stdout
     assert said.startswith("ConfigError a backend of postgresql:// needs a package")
-    assert 'pip install "irdaemon[postgres]"' in said
+    assert "pip install 'psycopg[binary]>=3.3'" in said
     assert "secret" not in said
 
 

@@ -97,7 +97,7 @@ def test_without_rich_there_are_lines_on_a_terminal_too(monkeypatch, capsys):
         assert cli.main(["top", "--count", "1"]) == 0
     said = capsys.readouterr()
     assert "generation 5" in said.out
-    assert "irclient[terminal]" in said.err
+    assert "'rich>=" in said.err
 
 
 @pytest.fixture

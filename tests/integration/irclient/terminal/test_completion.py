@@ -96,4 +96,4 @@ def test_without_shtab_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     with pytest.raises(Unavailable) as caught:
         script(irclient.cli.main.program(), "bash")
-    assert "irclient[terminal]" in caught.value.hint
+    assert "'shtab>=" in caught.value.hint

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from irclient.errors import Unavailable
+from irclient.installation import extra_command
 from irdaemon.runtime.reused import end_all
 from irdaemon.runtime.worker import ProcessLimits
 from irdaemon.source.files import extraction
@@ -83,7 +84,7 @@ def test_without_the_library_a_suffix_is_unreadable_and_a_file_names_the_command
     assert ".pdf" not in unreadable_suffixes()
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     monkeypatch.setattr(extraction, "find_spec", lambda name: None)
-    assert unreadable_suffixes()[".pdf"] == "pip install 'irdaemon[pdf]'"
+    assert unreadable_suffixes()[".pdf"] == extra_command("pdf")
     with pytest.raises(Refused, match="not installed") as caught:
         extracted(str(tmp_path / "a.pdf"), 1_000)
-    assert caught.value.hint == "pip install 'irdaemon[pdf]'"
+    assert caught.value.hint == extra_command("pdf")

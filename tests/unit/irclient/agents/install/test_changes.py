@@ -571,7 +571,7 @@ def test_a_server_that_cannot_start_is_said_with_the_command_that_helps(
     said = capsys.readouterr().err
     concerns_server = words != ["--hooks"]
     assert ("the MCP server cannot start" in said) == concerns_server
-    assert ('-m pip install "mcp>=2,<3"' in said) == concerns_server
+    assert ("-m pip install 'mcp" in said) == concerns_server
 
 
 def test_a_server_that_can_start_is_not_warned_of(home, capsys, monkeypatch):
