@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+    from irdaemon.discovery.formulate import Formulator
     from irdaemon.discovery.links import WalkPolicy, WalkState
     from irdaemon.embed import EMBEDDERS, Embedder
     from irdaemon.engine import Engine
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
         reverse_dependency_policy,
         traverse,
     )
-    from irdaemon.retrieve.formulate import Formulator
     from irdaemon.source import SOURCES
     from irdaemon.strategy import (
         STRATEGY_REGISTRY,
@@ -121,7 +121,7 @@ _HOMES = {
         "make_llm_synthesizer",
         "with_synopsis",
     ),
-    "irdaemon.retrieve.formulate": ("Formulator",),
+    "irdaemon.discovery.formulate": ("Formulator",),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from irdaemon.disclosure.hidden import hidden_in, hidden_in_names
+from irdaemon.discovery.boost import DEPTH, boosted
 from irdaemon.discovery.budget import tier_of
+from irdaemon.discovery.dedupe import SESSION, NearDuplicates, joined
+from irdaemon.discovery.hidden import hidden_in, hidden_in_names
 from irdaemon.discovery.impressions import without_own
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
 from irdaemon.discovery.parts import part_and_question
@@ -28,18 +30,16 @@ from irdaemon.discovery.query import (
     narrowed,
     searched_part,
 )
+from irdaemon.discovery.rerank import NOT_REREAD, Rereading, reranked
 from irdaemon.discovery.respell import in_words, respelled
+from irdaemon.discovery.retrieve import UNTUNED, Question, retrieve
+from irdaemon.discovery.strategies import AUTO, Choice, ReasonedSelector, rel_of, relaxed, select
+from irdaemon.discovery.subqueries import subqueries
+from irdaemon.discovery.threshold import CorpusRanking, ranking_of
+from irdaemon.discovery.where import fields_in
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import UNTUNED, Question, retrieve
-from irdaemon.retrieve.boost import DEPTH, boosted
-from irdaemon.retrieve.rerank import NOT_REREAD, Rereading, reranked
-from irdaemon.retrieve.where import fields_in
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
-from irdaemon.selection.dedupe import SESSION, NearDuplicates, joined
-from irdaemon.selection.strategies import AUTO, Choice, ReasonedSelector, rel_of, relaxed, select
-from irdaemon.selection.subqueries import subqueries
-from irdaemon.selection.threshold import CorpusRanking, ranking_of
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Hit, Query, Selection, SelectSpec, Tuning
 

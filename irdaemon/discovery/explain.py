@@ -12,21 +12,22 @@ from typing import Any
 import numpy as np
 
 from irclient.errors import NotFound
-from irdaemon.disclosure.references import unknown_corpus
+from irdaemon.discovery import fuse
 from irdaemon.discovery.discover import Models, Trace
+from irdaemon.discovery.legs import cosines_of_all
 from irdaemon.discovery.parts import wanted_by
 from irdaemon.discovery.query import searched_part, words_of
+from irdaemon.discovery.references import unknown_corpus
+from irdaemon.discovery.retrieve import Candidate
 from irdaemon.discovery.rounds import in_rounds
+from irdaemon.discovery.subqueries import subqueries
+from irdaemon.discovery.threshold import CorpusRanking
+from irdaemon.discovery.where import mask_of
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.index.backend import Wanted
 from irdaemon.index.lexical import K1, B
 from irdaemon.index.rows import name_key
-from irdaemon.retrieve import Candidate, fuse
-from irdaemon.retrieve.legs import cosines_of_all
-from irdaemon.retrieve.where import mask_of
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.selection.subqueries import subqueries
-from irdaemon.selection.threshold import CorpusRanking
 from irdaemon.text import tokenize, unstemmed
 from irdaemon.types import Hit, Query
 

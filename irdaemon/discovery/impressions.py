@@ -17,10 +17,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from irclient.errors import LimitError, QueryError
+from irdaemon.discovery.dedupe import SESSION
+from irdaemon.discovery.retrieve import Question, Retrieved, retrieve
+from irdaemon.discovery.where import fields_in
 from irdaemon.index import CorpusIndex
-from irdaemon.retrieve import Question, Retrieved, retrieve
-from irdaemon.retrieve.where import fields_in
-from irdaemon.selection.dedupe import SESSION
 from irdaemon.types import Hit, Selection
 
 MAX_SESSION_CHARS = 256

@@ -14,11 +14,11 @@ from numbers import Real
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.retrieve import RRF_K, Candidate
-from irdaemon.retrieve.boost import ScoreBoost
+from irdaemon.discovery.boost import ScoreBoost
+from irdaemon.discovery.retrieve import RRF_K, Candidate
+from irdaemon.discovery.strategies import AUTO, Selector
+from irdaemon.discovery.threshold import CorpusRanking
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.selection.strategies import AUTO, Selector
-from irdaemon.selection.threshold import CorpusRanking
 from irdaemon.types import Hit, Query
 
 MERGES = ("confidence", "rrf", "score")

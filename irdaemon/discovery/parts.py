@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from irdaemon.discovery.legs import depth_of
 from irdaemon.discovery.query import Embed, analysed, embedded, words_asked
+from irdaemon.discovery.retrieve import Question
 from irdaemon.index import CorpusIndex, Elsewhere
 from irdaemon.index.backend import Wanted
 from irdaemon.index.names import names_in
 from irdaemon.index.rows import name_key
-from irdaemon.retrieve import Question
-from irdaemon.retrieve.legs import depth_of
 from irdaemon.types import Query, Tuning
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 from irclient.errors import QueryError, Unavailable
 from irclient.types import MODES
-from irdaemon.disclosure.disclose import check_level
-from irdaemon.disclosure.expand import parse_expand
-from irdaemon.disclosure.references import unknown_corpus
+from irdaemon.discovery.disclose import check_level
+from irdaemon.discovery.expand import parse_expand
+from irdaemon.discovery.references import unknown_corpus
+from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
+from irdaemon.discovery.strategies import Selector, check_spec
+from irdaemon.discovery.where import check_dates, check_fields, check_filter
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Snapshot
-from irdaemon.retrieve import FUSIONS, UNTUNED, Question
-from irdaemon.retrieve.where import check_dates, check_fields, check_filter
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.selection.strategies import Selector, check_spec
 from irdaemon.text import as_typed, identifiers, tokenize, unstemmed
 from irdaemon.types import Query, SelectSpec, Tuning
 

@@ -18,8 +18,8 @@ from irdaemon.discovery.bounded_loop import LoopBounds, LoopOutcome, LoopStages,
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, answers, discover
 from irdaemon.discovery.merge import AS_ASKED, Choosing
 from irdaemon.discovery.query import MAX_K
+from irdaemon.discovery.subqueries import subqueries
 from irdaemon.index import Snapshot
-from irdaemon.selection.subqueries import subqueries
 from irdaemon.types import Hit, Query, Selection
 
 _UNSERVED = "unserved"

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from irdaemon.discovery.discover import Models, discover, search
+from irdaemon.discovery.formulate import union
 from irdaemon.discovery.merge import AS_ASKED, Choosing
+from irdaemon.discovery.strategies import relaxed, select
 from irdaemon.index import Snapshot
-from irdaemon.retrieve.formulate import union
-from irdaemon.selection.strategies import relaxed, select
 from irdaemon.types import Hit, Query, Selection, SelectSpec
 
 # Answer a query by one or more wordings of it.

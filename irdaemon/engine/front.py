@@ -17,16 +17,17 @@ from typing import Any, Protocol
 
 from irclient.errors import NotFound, Unavailable
 from irclient.types import as_query
-from irdaemon.disclosure.disclose import check_level
-from irdaemon.disclosure.expand import Expand, parse_expand
-from irdaemon.disclosure.references import check_form, unknown_corpus
-from irdaemon.disclosure.stored import disclose_stored, disclose_stored_hit, named
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
+from irdaemon.discovery.disclose import check_level
+from irdaemon.discovery.expand import Expand, parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import Impressions
 from irdaemon.discovery.query import asked, ranking_only, validated
+from irdaemon.discovery.references import check_form, unknown_corpus
+from irdaemon.discovery.rerank import Rereading
 from irdaemon.discovery.rounds import in_rounds
+from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, named
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
 from irdaemon.embed.absent import ABSENT, Absent
 from irdaemon.embed.pool import Embedders
@@ -39,7 +40,6 @@ from irdaemon.index.backend import IndexBackend, StoredText, Totals
 from irdaemon.index.backends import ranked_servers
 from irdaemon.index.backends.state import seeing_only
 from irdaemon.index.remote import Vocabularies, remote_index
-from irdaemon.retrieve.rerank import Rereading
 from irdaemon.runtime.deadline import answering_within
 from irdaemon.runtime.profile import summary
 from irdaemon.types import Disclosure, Hit, Query, Selection

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.calibrate import probes
 from irdaemon.discovery.query import analysed, embedded
+from irdaemon.discovery.retrieve import retrieve
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import TaughtText, embed_taught
 from irdaemon.engine.calibrate import calibrate_if_due
@@ -20,8 +22,6 @@ from irdaemon.index import CorpusIndex, Recounted
 from irdaemon.ingest.reconcile import embed
 from irdaemon.ledger import Learned
 from irdaemon.ledger.learned import common_of
-from irdaemon.retrieve import retrieve
-from irdaemon.selection.calibrate import probes
 from irdaemon.types import LearnReport, Query, Use
 from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ndcg_of_each, weights_of
 from irdaemon.usage.names import ItemNames

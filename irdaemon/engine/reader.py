@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from irclient.results import CorpusCoverage
 from irclient.types import as_query
-from irdaemon.disclosure.audit import audit, pin_of
-from irdaemon.disclosure.disclose import check_level, disclose_artifact, disclose_hit
-from irdaemon.disclosure.expand import parse_expand
-from irdaemon.disclosure.references import resolve
 from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.audit import audit, pin_of
 from irdaemon.discovery.budget import Tiers
+from irdaemon.discovery.disclose import check_level, disclose_artifact, disclose_hit
 from irdaemon.discovery.discover import Trace
+from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import id_of
 from irdaemon.discovery.merge import Choosing
 from irdaemon.discovery.query import asked, ranking_only, validated
+from irdaemon.discovery.references import resolve
 from irdaemon.discovery.related import Shelf, with_related
 from irdaemon.discovery.rounds import in_rounds, judged
+from irdaemon.discovery.strategies import Selector
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
 from irdaemon.engine.freshness import catch_up
@@ -29,7 +30,6 @@ from irdaemon.engine.model_selection import may_ask_model, model_selector
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage
-from irdaemon.selection.strategies import Selector
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
 if TYPE_CHECKING:

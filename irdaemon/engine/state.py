@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
-from irdaemon.disclosure.references import unknown_corpus
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
+from irdaemon.discovery.calibrate import check_labels
 from irdaemon.discovery.impressions import Impressions
+from irdaemon.discovery.references import unknown_corpus
+from irdaemon.discovery.rerank import Rereading
 from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.embed.pool import Embedders
@@ -29,11 +31,9 @@ from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
 from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
-from irdaemon.retrieve.rerank import Rereading
 from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.runtime.tracebacks import where
-from irdaemon.selection.calibrate import check_labels
 from irdaemon.types import Tuning, Use
 from irdaemon.usage.notes import UsageNotes, UsageOptions
 

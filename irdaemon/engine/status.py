@@ -9,6 +9,7 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
+from irdaemon.discovery.floor import trusted
 from irdaemon.engine.health import Facts, Health, health
 from irdaemon.engine.model_selection import described
 from irdaemon.engine.state import State, known
@@ -16,7 +17,6 @@ from irdaemon.index import CorpusIndex
 from irdaemon.ledger import ArtifactPage, Ledger
 from irdaemon.ledger.files import kept_aside
 from irdaemon.runtime.profile import summary
-from irdaemon.selection.floor import trusted
 from irdaemon.types import Floor
 
 MOST_LISTED = 1_000

@@ -15,7 +15,7 @@ from typing import Any
 
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
-from irdaemon.disclosure.disclose import disclose_artifact
+from irdaemon.discovery.disclose import disclose_artifact
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.indexing import reconcile_corpus
 from irdaemon.engine.maintenance import put_off

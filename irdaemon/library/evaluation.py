@@ -17,6 +17,7 @@ from irclient.types import MODES
 from irdaemon import evaluate
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.merge import Choosing
+from irdaemon.discovery.strategies import Selector
 from irdaemon.embed import Embedder, make_embedder
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
@@ -64,7 +65,6 @@ from irdaemon.library.built import Built, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
 from irdaemon.library.federate import SeveralCorpora
 from irdaemon.library.indexings import catalogue_of, compare_indexings, warn_of_drift
-from irdaemon.selection.strategies import Selector
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill, WholeText
 from irdaemon.types import Floor, Query, Selection, SelectSpec

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.formulate import Formulator, wordings
 from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
 from irdaemon.discovery.query import ranking_only, validated
 from irdaemon.discovery.related import Shelf, with_related
+from irdaemon.discovery.rerank import NOT_REREAD
+from irdaemon.discovery.retrieve import UNTUNED
 from irdaemon.discovery.wordings import Ask, discover_wordings, search_wordings
 from irdaemon.embed import QueryVector
 from irdaemon.index import Snapshot
 from irdaemon.library.built import Built
 from irdaemon.library.reranking import NOT_RERANKED, Reranking
-from irdaemon.retrieve import UNTUNED
-from irdaemon.retrieve.formulate import Formulator, wordings
-from irdaemon.retrieve.rerank import NOT_REREAD
 from irdaemon.types import Hit, Query, Selection, Tuning
 
 

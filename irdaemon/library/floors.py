@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from irclient.errors import QueryError, Unavailable
+from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, reread_floor, try_rereading
 from irdaemon.embed import QueryVector
 from irdaemon.library.built import Built, open_corpus
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
-from irdaemon.selection.calibrate import FEWEST_ARTIFACTS, reread_floor, try_rereading
 from irdaemon.types import Floor
 
 

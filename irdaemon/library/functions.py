@@ -13,19 +13,19 @@ from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
 from irclient.results import CorpusCoverage
-from irdaemon.disclosure.disclose import with_passage, with_symbol
-from irdaemon.disclosure.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.discovery import strategies as selection
+from irdaemon.discovery.boost import ScoreBoost
+from irdaemon.discovery.disclose import with_passage, with_symbol
+from irdaemon.discovery.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.discovery.formulate import Formulator
 from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
+from irdaemon.discovery.retrieve import RRF_K, UNTUNED
+from irdaemon.discovery.strategies import Choice, Selector
 from irdaemon.library.bound_search import BoundSearch, BoundSearches, kinds_of, passages_of
 from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.library.tuning import check_used, tuned
-from irdaemon.retrieve import RRF_K, UNTUNED
-from irdaemon.retrieve.boost import ScoreBoost
-from irdaemon.retrieve.formulate import Formulator
-from irdaemon.selection import strategies as selection
-from irdaemon.selection.strategies import Choice, Selector
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from irclient.errors import QueryError
 from irdaemon.discovery.merge import check_rrf_k, check_weights
-from irdaemon.retrieve import RRF_K
+from irdaemon.discovery.retrieve import RRF_K
 from irdaemon.types import Hit
 
 # Names what a hit is, the same for hits of several sources that are one thing; "" or None: itself.

@@ -11,10 +11,10 @@ from typing import cast
 
 from irclient.errors import QueryError
 from irdaemon.config.config import load_config
-from irdaemon.retrieve.formulate import Formulator, ModelFormulator, rewriter_by
+from irdaemon.discovery.formulate import Formulator, ModelFormulator, rewriter_by
+from irdaemon.discovery.llm import Chooser, ModelSelector, chooser_by
+from irdaemon.discovery.strategies import Selector
 from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
-from irdaemon.selection.llm import Chooser, ModelSelector, chooser_by
-from irdaemon.selection.strategies import Selector
 from irdaemon.strategy import IndexingStrategy
 from irdaemon.strategy.synopsis import (
     ALWAYS,

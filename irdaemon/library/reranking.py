@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.disclosure.expand import stitched
+from irdaemon.discovery.expand import stitched
+from irdaemon.discovery.rerank import Rereading, floor_key, surface_text
+from irdaemon.discovery.retrieve import Candidate
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker, check_reranker, make_reranker
 from irdaemon.library.built import Built
-from irdaemon.retrieve import Candidate
-from irdaemon.retrieve.rerank import Rereading, floor_key, surface_text
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit
 

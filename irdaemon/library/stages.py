@@ -12,8 +12,8 @@ from typing import Any
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.discovery.query import MAX_K
+from irdaemon.discovery.strategies import Choice, select
 from irdaemon.library.built import Built, open_corpus
-from irdaemon.selection.strategies import Choice, select
 from irdaemon.types import Hit, Query, Selection, SelectSpec
 
 Stage = Callable[..., object]

@@ -7,7 +7,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irdaemon.discovery.merge import check_rrf_k, is_number, is_share
-from irdaemon.retrieve import UNTUNED
+from irdaemon.discovery.retrieve import UNTUNED
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Tuning
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import QueryError
+from irdaemon.discovery.evidence import evidence
 from irdaemon.discovery.links import (
     MAX_DEPTH,
     NODE_BUDGET,
@@ -26,10 +27,9 @@ from irdaemon.discovery.links import (
 )
 from irdaemon.discovery.merge import is_number
 from irdaemon.discovery.query import analysed, embedded, ranking_only, validated
+from irdaemon.discovery.retrieve import Candidate
 from irdaemon.library.built import Built
 from irdaemon.library.graph import CorpusGraph, NodeId, canonical_node_id
-from irdaemon.retrieve import Candidate
-from irdaemon.retrieve.evidence import evidence
 from irdaemon.strategy.edges import REF, Target
 from irdaemon.types import Hit, Query
 

@@ -8,6 +8,7 @@ import msgpack
 import numpy as np
 
 from irclient.errors import NotFound
+from irdaemon.discovery.where import mask_of
 from irdaemon.index import CorpusIndex, Whole
 from irdaemon.index.backend import Found, LeaseLost, OutOfStep, StoredText, Totals
 from irdaemon.index.columns import Columns
@@ -15,7 +16,6 @@ from irdaemon.index.dense import Dense
 from irdaemon.index.lexical import Lexical
 from irdaemon.index.names import Names
 from irdaemon.index.rows import Rows
-from irdaemon.retrieve.where import mask_of
 
 LEASE_S = 15.0
 

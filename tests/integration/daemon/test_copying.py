@@ -116,4 +116,4 @@ def test_a_daemon_without_a_backend_imports_none_of_what_those_need():
     assert "irdaemon.daemon.daemon" in loaded
     heavy = ("psycopg", "qdrant_client", "irdaemon.index.backends", "irdaemon.engine.replication")
     front = ("irdaemon.engine.front", "irdaemon.daemon.front_process", "irdaemon.index.deltas")
-    assert loaded.isdisjoint((*heavy, *front, "irdaemon.disclosure.stored"))
+    assert loaded.isdisjoint((*heavy, *front, "irdaemon.discovery.stored"))

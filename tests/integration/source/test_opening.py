@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from irdaemon.disclosure.disclose import disclose
-from irdaemon.disclosure.payload import Bounds
+from irdaemon.discovery.disclose import disclose
+from irdaemon.discovery.payload import Bounds
 from irdaemon.ledger import StoredArtifact
 
 OUTSIDE = "quicksilverparagraph"

@@ -4,7 +4,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import NotFound, Unavailable
-from irdaemon import retrieve
+from irdaemon.discovery import retrieve
 from irdaemon.discovery.discover import Models, discover, search
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import Chunked

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irdaemon.discovery.floor import FORMULA
 from irdaemon.engine.queue import Job
-from irdaemon.selection.floor import FORMULA
 from irdaemon.strategy import Skill
 from irdaemon.types import Query
 from tests.support.corpora import engine as built
@@ -42,7 +42,7 @@ def test_a_floor_of_another_recipe_or_formula_is_not_applied(tmp_path, monkeypat
     assert other.snapshot.corpora["tools"].floors == {}
     other.ledger.close()
     for user in ("floor", "calibrate"):
-        monkeypatch.setattr(f"irdaemon.selection.{user}.FORMULA", FORMULA + 1)
+        monkeypatch.setattr(f"irdaemon.discovery.{user}.FORMULA", FORMULA + 1)
     made = built(mapped(TOOLS, "tools"), path=path)
     assert floor_shown(made.discover(Query("fill a form")))["kind"] == "plain: not calibrated"
     made.request(Job("reconcile", "tools"))

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irdaemon.discovery.where import _part_mask
 from irdaemon.index.columns import Column
 from irdaemon.index.conditions import _predicate
-from irdaemon.retrieve.where import _part_mask
 
 scalars = (
     st.sampled_from(

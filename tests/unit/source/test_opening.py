@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.disclosure.disclose import bundle_of, disclose
-from irdaemon.disclosure.payload import Bounds
+from irdaemon.discovery.disclose import bundle_of, disclose
+from irdaemon.discovery.payload import Bounds
 from irdaemon.ledger import StoredArtifact
 from irdaemon.source import opening
 from irdaemon.source.files import Files

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from irdaemon.discovery.where import mask_of
 from irdaemon.index.columns import Columns
 from irdaemon.index.rows import Rows, name_key
-from irdaemon.retrieve.where import mask_of
 from tests.support.filled import HOLDER, MadeCorpus, owners, vector_of, wanted
 
 SCALARS = (None, True, False, 0, 1, 2, -1, 1.0, 1.5, 0.0, "", "a", "b", "1", "é")

@@ -14,7 +14,7 @@ from irclient.mcp.documents.search import LibrarySearch, filters
 from irclient.mcp.documents.snippet import snippet
 from irclient.mcp.documents.timeframe import bounds_of
 from irclient.mcp.sanitise import as_place, one_line, plain
-from irdaemon.retrieve.where import check_filter, mask_of
+from irdaemon.discovery.where import check_filter, mask_of
 from tests.support.searching import engine_of, tool
 
 SATURDAY = date(2026, 11, 21)

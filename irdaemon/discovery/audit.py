@@ -1,0 +1,72 @@
+"""Audit: which artifacts' text is no longer what was last disclosed, and what changed in it.
+
+What is disclosed is pinned: its text, bundled files included, as it was handed over. An artifact
+that a person has come to trust may be changed later by someone else.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.disclose import disclose
+from irdaemon.discovery.payload import Bounds
+from irdaemon.ledger import Ledger, Pin
+from irdaemon.types import Disclosure
+
+_DIFF_LINES = 400
+_COMPARED_LINES = 2_000
+
+
+def pin_of(found: Disclosure, now: float) -> Pin | None:
+    """Return what to keep of a disclosure; None where no file was read for it."""
+    if not found.current_digest:
+        return None
+    return Pin(found.corpus, found.artifact_id, found.level, _text(found), now)
+
+
+def audit(
+    ledger: Ledger, corpora: Mapping[str, Corpus], corpus: str | None = None
+) -> list[dict[str, Any]]:
+    """Return what changed since it was last disclosed, newest disclosure first.
+
+    `state` is `changed`, or `unreadable` where nothing can be read any more.
+    """
+    pins = [pin for pin in ledger.pins.all(corpus) if pin.corpus in corpora]
+    compared = (_compared(ledger, corpora[pin.corpus], pin) for pin in pins)
+    return [change for change in compared if change]
+
+
+def _compared(ledger: Ledger, corpus: Corpus, pin: Pin) -> dict[str, Any] | None:
+    artifact = ledger.artifacts.get(pin.corpus, pin.artifact_id)
+    if artifact is None:
+        return None
+    found = disclose(artifact, pin.level, Bounds.of(corpus))
+    text = _text(found)
+    if found.current_digest and text == pin.text:
+        return None
+    return {
+        "corpus": pin.corpus,
+        "artifact_id": pin.artifact_id,
+        "name": artifact.name,
+        "pointer": artifact.pointer,
+        "state": "changed" if found.current_digest else "unreadable",
+        "disclosed_at": pin.at,
+        "mtime": found.mtime,
+        "diff": _diff(pin.text, text) if found.current_digest else found.reason,
+    }
+
+
+def _text(found: Disclosure) -> str:
+    """Return all of a disclosure that is text, as one text to compare."""
+    files = [f"--- {file.path} ({file.size} bytes)\n{file.text or ''}" for file in found.files]
+    return "\n".join([found.body or "", *files])
+
+
+def _diff(before: str, after: str) -> str:
+    old, new = (text.splitlines()[:_COMPARED_LINES] for text in (before, after))
+    lines = difflib.unified_diff(old, new, "as disclosed", "now", n=2, lineterm="")
+    return "\n".join(islice(lines, _DIFF_LINES))

@@ -1,0 +1,289 @@
+"""Disclose: the payload of an artifact, read at the moment it is asked for.
+
+`metadata` reads nothing. `body` follows the pointer: a file gives its text, a directory its README.
+`bundled` adds what travels with a skill: the files under scripts/, references/ and assets/, with
+their sizes, and the text of those that fit. Of a PDF or an image it is the text that was read when
+it was indexed; whether the file has changed since is found out now. Secrets and private blocks are
+taken out as they were before indexing, hidden characters are flagged, and where the text came from
+is given. With a hit on one symbol of a program text comes that symbol. A pointer that no longer
+works, or may not be followed, is a note, not an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from irclient.errors import NotFound, QueryError
+from irclient.types import LEVELS
+from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.expand import PASSAGE_CHARS, Expand, ExpandedText, StoredRecord, expanded
+from irdaemon.discovery.hidden import hidden_in, hidden_in_names
+from irdaemon.discovery.payload import ANYWHERE, Bounds, PointerContent, read_payload
+from irdaemon.discovery.symbol import symbol_passage
+from irdaemon.ledger import Ledger, StoredArtifact
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.source.asset_types import asset_type
+from irdaemon.source.opening import at_or_under, open_directory, read_regular, resolved, status_of
+from irdaemon.source.redact import Redactor
+from irdaemon.strategy import IndexingStrategy
+from irdaemon.strategy.code import SYMBOL
+from irdaemon.types import BundledFile, Disclosure, Hit, SourceError
+
+# Bundles: the files that travel with an artifact, listed, and shown where they can be.
+#
+# Nothing outside of the artifact's own directory is read, and nothing but regular
+# files. Directories are listed and files opened by their real paths with no link allowed on the
+# way,
+# so that nothing can be put in their place after the check. What is not shown has a note why.
+
+BUNDLE_CHARS = 40_000
+BUNDLE_FILES = 100
+# Beyond this a directory is not even counted on.
+BUNDLE_COUNTED = 10_000
+_FOLDERS = ("scripts", "references", "assets")
+LEADS_OUT = "a link that leads out of the directory"
+NOT_REGULAR = "not a regular file"
+TOO_LARGE = "too large to show here"
+NOT_TEXT = "not text"
+UNREADABLE = "unreadable"
+NO_UTF8 = "its name is not UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The first files of a bundle, and how many more there are."""
+
+    files: tuple[BundledFile, ...]
+    omitted: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A file by its path below the artifact's directory, and where that lies."""
+
+    shown: str
+    path: str
+
+
+def bundle_of(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
+    """Return what travels with the artifact a pointer leads to; texts are cleaned.
+
+    Where the artifact's directory has become a link out of the roots, nothing does.
+    """
+    home = pointer if os.path.isdir(pointer) else os.path.dirname(pointer)
+    real = resolved(home)
+    if real != home and not bounds.root_of(real):
+        return Bundle((), 0)
+    named = list(islice(_named(real), BUNDLE_COUNTED))
+    files = tuple(_files(real, named[:BUNDLE_FILES], cleaner))
+    return Bundle(files, len(named) - len(files))
+
+
+def _named(home: str) -> Iterator[_Named]:
+    for folder in _FOLDERS:
+        top = resolved(os.path.join(home, folder))
+        if not at_or_under(top, home):
+            yield _Named(folder, os.path.join(home, folder))
+            continue
+        try:
+            with open_directory(top) as descriptor:
+                yield from _below(folder, top, descriptor)
+        except (OSError, SourceError):
+            continue
+
+
+def _below(folder: str, top: str, descriptor: int) -> Iterator[_Named]:
+    """Yield the files below an open directory; links to directories are listed as what they are."""
+    for directory, below, names, at in os.fwalk(".", dir_fd=descriptor):
+        below.sort()
+        links = [name for name in below if _is_link(name, at)]
+        for name in sorted([*names, *links]):
+            inside = os.path.normpath(os.path.join(directory, name))
+            yield _Named(os.path.join(folder, inside), os.path.join(top, inside))
+
+
+def _is_link(name: str, directory: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.lstat(name, dir_fd=directory).st_mode)
+    except OSError:
+        return False
+
+
+def _files(home: str, named: list[_Named], cleaner: Redactor) -> Iterator[BundledFile]:
+    left = BUNDLE_CHARS
+    for each in named:
+        file = _file(home, each, left, cleaner)
+        left -= len(file.text or "")
+        yield file
+
+
+def _file(home: str, named: _Named, left: int, cleaner: Redactor) -> BundledFile:
+    shown = named.shown.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if shown != named.shown:
+        return BundledFile(shown, 0, None, NO_UTF8)
+    real = resolved(named.path)
+    if not at_or_under(real, home):  # not even the size of what lies elsewhere is given
+        exists = os.path.lexists(real)
+        return BundledFile(shown, 0, None, LEADS_OUT if exists else UNREADABLE)
+    try:
+        status = status_of(real)
+    except (OSError, SourceError):
+        return BundledFile(shown, 0, None, UNREADABLE)
+    if refused := _refused(status, left):
+        return BundledFile(shown, status.st_size, None, refused)
+    try:
+        content = read_regular(real, left)
+        text = None if b"\0" in content else cleaner.text(content.decode("utf-8", "replace"))
+    except (OSError, SourceError):
+        return BundledFile(shown, status.st_size, None, UNREADABLE)
+    return BundledFile(shown, status.st_size, text, NOT_TEXT if text is None else "")
+
+
+def _refused(status: os.stat_result, left: int) -> str:
+    if not stat.S_ISREG(status.st_mode):
+        return NOT_REGULAR
+    return TOO_LARGE if status.st_size > left else ""
+
+
+BODY_CHARS = 20_000
+# Their bytes are no text.
+_EXTRACTED = ("pdf", "image")
+
+
+def check_level(level: str) -> None:
+    """Raise QueryError for a level that does not exist."""
+    if level not in LEVELS:
+        raise QueryError(
+            f"unknown level {level!r}{did_you_mean(level, LEVELS)}", f"levels: {', '.join(LEVELS)}"
+        )
+
+
+def disclose(artifact: StoredArtifact, level: str, bounds: Bounds = ANYWHERE) -> Disclosure:
+    """Return the payload of `artifact` at a valid level; see the module for what each holds."""
+    plain = _origin(artifact, level, bounds)
+    if level == "metadata":
+        return plain
+    if asset_type(artifact.fields) in _EXTRACTED and artifact.body is not None:
+        dated = _compared(replace(plain, indexed_digest=artifact.digest), bounds)
+        return _flagged(_with_body(dated, artifact.body))
+    if not artifact.pointer or artifact.body is not None:
+        return _flagged(_with_body(plain, artifact.body or ""))
+    return _flagged(_read_now(replace(plain, indexed_digest=artifact.digest), bounds))
+
+
+def disclose_artifact(
+    ledger: Ledger, corpus: Corpus, artifact_id: str, level: str, expand: Expand | None
+) -> Disclosure:
+    """Disclose one artifact, its first record expanded. Raises NotFound where it is gone."""
+    artifact = ledger.artifacts.get(corpus.name, artifact_id)
+    if artifact is None:
+        raise NotFound(f"{corpus.name}/{artifact_id} is gone", "ask discover again")
+    disclosed = disclose(artifact, level, Bounds.of(corpus))
+    return _expanded(ledger, disclosed, None, expand)
+
+
+def disclose_hit(
+    ledger: Ledger, corpus: Corpus, hit: Hit, level: str, expand: Expand | None
+) -> Hit:
+    """Return a hit with its disclosure, expanded around the record that matched."""
+    artifact = ledger.artifacts.get(hit.corpus, hit.artifact_id)
+    if artifact is None:
+        return hit
+    disclosed = disclose(artifact, level, Bounds.of(corpus))
+    if expand is None and hit.kind == SYMBOL and level != "metadata":
+        records = ledger.artifacts.records_of(hit.corpus, hit.artifact_id)
+        shown = with_symbol(disclosed, records, hit.surface_index, corpus.strategy)
+        return replace(hit, disclosure=shown)
+    return replace(hit, disclosure=_expanded(ledger, disclosed, hit.surface_index, expand))
+
+
+def with_symbol(
+    disclosed: Disclosure, records: Sequence[StoredRecord], seed: int, strategy: IndexingStrategy
+) -> Disclosure:
+    """Add the symbol that matched, with as many lines around it as its strategy says."""
+    passage = symbol_passage(records, seed, getattr(strategy, "context", 0))
+    return disclosed if passage is None else with_passage(disclosed, passage)
+
+
+def _expanded(
+    ledger: Ledger, disclosed: Disclosure, around: int | None, expand: Expand | None
+) -> Disclosure:
+    if expand is None:
+        return disclosed
+    records = ledger.artifacts.records_of(disclosed.corpus, disclosed.artifact_id)
+    return with_passage(disclosed, expanded(records, around, expand))
+
+
+def with_passage(disclosed: Disclosure, passage: ExpandedText) -> Disclosure:
+    """Add an expanded text, cut where it is long."""
+    return replace(
+        disclosed,
+        passage=passage.text[:PASSAGE_CHARS],
+        passage_records=passage.records,
+        expansion=passage.note,
+        truncated=disclosed.truncated or len(passage.text) > PASSAGE_CHARS,
+    )
+
+
+def _origin(artifact: StoredArtifact, level: str, bounds: Bounds) -> Disclosure:
+    return Disclosure(
+        artifact.corpus,
+        artifact.artifact_id,
+        level,
+        artifact.name,
+        artifact.pointer,
+        root=bounds.root_of(artifact.pointer),
+        indexed_at=artifact.indexed_at,
+    )
+
+
+def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
+    cleaner = Redactor(bounds.redaction)
+    try:
+        payload = read_payload(plain.pointer, bounds)
+        text = cleaner.text(payload.content.decode("utf-8", "replace").removeprefix("\ufeff"))
+    except OSError as error:
+        return _unreadable(plain, error.strerror or str(error))
+    except SourceError as error:
+        return _unreadable(plain, error.message)
+    body = _with_body(_dated(plain, payload), text)
+    if plain.level == "bundled":
+        bundle = bundle_of(plain.pointer, bounds, cleaner)
+        body = replace(body, files=bundle.files, files_omitted=bundle.omitted)
+    return replace(body, redacted=len(cleaner.found))
+
+
+def _compared(plain: Disclosure, bounds: Bounds) -> Disclosure:
+    """Say whether the file behind a text is still what was indexed."""
+    try:
+        return _dated(plain, read_payload(plain.pointer, bounds))
+    except OSError as error:
+        return _unreadable(plain, error.strerror or str(error))
+    except SourceError as error:
+        return _unreadable(plain, error.message)
+
+
+def _dated(plain: Disclosure, payload: PointerContent) -> Disclosure:
+    digest = hashlib.sha256(payload.content).hexdigest()
+    stale = bool(plain.indexed_digest) and digest != plain.indexed_digest
+    note = "changed" if stale else ""
+    return replace(plain, current_digest=digest, mtime=payload.mtime, stale=stale, note=note)
+
+
+def _unreadable(plain: Disclosure, reason: str) -> Disclosure:
+    return replace(plain, stale=True, note="pointer_unreadable", reason=reason)
+
+
+def _with_body(plain: Disclosure, text: str) -> Disclosure:
+    return replace(plain, body=text[:BODY_CHARS], truncated=len(text) > BODY_CHARS)
+
+
+def _flagged(found: Disclosure) -> Disclosure:
+    texts = hidden_in(found.body, *(file.text for file in found.files))
+    names = hidden_in_names(found.name, *(file.path for file in found.files))
+    return replace(found, hidden=tuple(sorted({*texts, *names})))

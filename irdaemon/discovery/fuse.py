@@ -1,0 +1,180 @@
+"""Fusion: the legs' scores become one order. A fused number orders; it is never evidence.
+
+`standard` is the default. The others are there by name: `rrf`, `blend` (as `ir` has them), `alpha`
+(Agent Library's weighted mean with a bonus for being found by both), `mmr` (maximal marginal
+relevance: Carbonell and Goldstein 1998), and `alpha+mmr` (the one, then the other).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.discovery.evidence import Scores, blended
+from irdaemon.discovery.legs import Legs
+from irdaemon.discovery.question import UNTUNED, Question
+from irdaemon.index import CorpusIndex
+
+NAME_WEIGHT = 7.0
+# A record that holds the words of a short query as they are typed, not only their stems.
+_FORM_WEIGHT, _FEW_WORDS = 15.0, 8
+# Records that do not match stand at zero in a lexical ranking; with them it has at least so many.
+FEWEST_MATCHES = 50
+RRF_K = UNTUNED.rrf_k
+OVERLAP_BONUS = 0.05
+_MMR_DEPTH = 5
+
+
+def fused(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Return the score by which candidates are ordered, surface weights included."""
+    scores = FUSIONS[question.fusion](index, question, legs)
+    if not question.weights or not len(scores):
+        return scores
+    kinds = [index.rows.kind_of(position) for position in legs.positions]
+    weights = np.array([question.weights.get(kind, 1.0) for kind in kinds], np.float32)
+    # Fused scores may be negative, so a weight multiplies them from the worst on, which counts half
+    # of the best: were it nothing, no weight could lift it.
+    spread = float(scores.max() - scores.min())
+    weighted: Scores = (scores - scores.min() + (spread or 1.0)) * weights
+    return weighted
+
+
+def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Add both rankings in deviations from their own top, the better once more, and the name.
+
+    Deviations keep relative magnitude, which ranks lose. An item that one ranking lifts far above
+    its usual top is seldom wrong, wherever the other has it. A name whose words the query holds is
+    the strongest hint there is short of calling it. The dense ranking counts only as far as the
+    embedder knows the query's words. What holds the few words of a short query as they are typed
+    comes before what holds their stems. docs/retrieval.md has the figures.
+    """
+    lexical = standardise(legs.bm25, legs.lexical_top, FEWEST_MATCHES)
+    dense = question.trust * standardise(legs.cosine, legs.dense_top)
+    if legs.waiting is not None:  # what has no vector yet is not far from the query for that
+        dense[legs.waiting] = 0
+    scores: Scores = lexical + dense + np.maximum(lexical, dense) + NAME_WEIGHT * legs.covered
+    few = len(question.terms) + question.unknown <= _FEW_WORDS
+    if question.typed and few and question.mode != "dense":
+        scores += _FORM_WEIGHT * _held_as_typed(index, question, legs) ** 2
+    return scores
+
+
+def _held_as_typed(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Return the share of the query's words, by idf, that each candidate holds as typed."""
+    lexical = index.lexical
+    typed = question.typed
+    held = np.zeros(len(legs.positions), np.float32)
+    for term, weight in zip(typed, lexical.weights(np.array(typed, np.int64)), strict=True):
+        for records in filter(len, lexical.holding(term)):
+            held += weight * _among(records, legs.positions)
+    whole = lexical.weight(question.terms, question.unknown)
+    return np.minimum(held / whole, 1) if whole else held
+
+
+def _among(records: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which positions are among records, both ascending, of which there are some.
+
+    `isin` takes five times as long.
+    """
+    # Of one type: else all records would be copied to the wider one.
+    places = np.searchsorted(records, positions.astype(records.dtype))
+    places[places == len(records)] = 0
+    found: NDArray[np.bool_] = records[places] == positions
+    return found
+
+
+def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:
+    """Express scores in deviations from the mean of a ranking's own top.
+
+    A top shorter than `fewest` is filled up with zeros, so that a word which few records hold lifts
+    them far above the rest. A top of equals says nothing and gives zeros.
+    """
+    if not len(top):
+        return np.zeros_like(scores)
+    n = max(len(top), fewest)
+    mean = top.sum() / n
+    apart = top - mean
+    spread = math.sqrt((float(apart @ apart) + (n - len(top)) * float(mean) ** 2) / n)
+    if spread < 1e-6:
+        return np.zeros_like(scores)
+    standardised: Scores = (scores - mean) / np.float32(spread)
+    return standardised
+
+
+def reciprocal_ranks(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Add 1 / (rrf_k + rank) over the legs that brought a candidate (Cormack et al. 2009)."""
+    rrf_k = question.tuning.rrf_k
+    dense = _reciprocal(legs.cosine, legs.near, rrf_k)
+    return dense + _reciprocal(legs.bm25, legs.matched, rrf_k)
+
+
+def _reciprocal(scores: Scores, ranked: NDArray[np.bool_], rrf_k: float) -> Scores:
+    given = np.zeros(len(scores), np.float32)
+    order = np.argsort(-scores[ranked], kind="stable")
+    given[np.flatnonzero(ranked)[order]] = 1 / (rrf_k + 1 + np.arange(len(order)))
+    return given
+
+
+def blend(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Return `0.5 * cosine + 0.5 * b / (b + 8)`: the evidence itself."""
+    return blended(legs.cosine, legs.bm25)
+
+
+def alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Mix the cosine, to a share of `alpha`, with the share of the best BM25.
+
+    What both legs brought gets 5% more, at most 1. Where only one leg takes part its score stands
+    alone.
+    """
+    keyword = legs.bm25 / max(legs.best_bm25, 1e-9)
+    if question.vector is None or question.mode == "dense":
+        return keyword if question.vector is None else legs.cosine
+    share = question.tuning.alpha
+    mean = share * legs.cosine + (1 - share) * keyword
+    both = legs.near & legs.matched
+    scores: Scores = np.minimum(mean * np.where(both, 1 + OVERLAP_BONUS, 1), 1).astype(np.float32)
+    return scores
+
+
+def marginal_relevance(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Take candidates by their evidence, unlike ones first; see `_unlike_first`."""
+    return _unlike_first(blended(legs.cosine, legs.bm25), index, question, legs)
+
+
+def alpha_then_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Take candidates of `alpha` by its score, unlike ones first; see `_unlike_first`."""
+    return _unlike_first(alpha(index, question, legs), index, question, legs)
+
+
+def _unlike_first(relevance: Scores, index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+    """Take candidates one by one: `mmr_lambda` of the relevance less the rest of the likeness.
+
+    Likeness is the highest to one taken. Candidates beyond the first 5 * k by relevance follow in
+    that order.
+    """
+    share = question.tuning.mmr_lambda
+    first = np.argsort(-relevance, kind="stable")[: _MMR_DEPTH * question.k]
+    vectors = index.rows.vectors.array[legs.positions[first]]
+    likeness = np.zeros(len(first), np.float32)
+    waiting = np.ones(len(first), np.bool_)
+    scores = relevance - 2  # below any that is taken
+    for _ in first:
+        gain = share * relevance[first] - (1 - share) * likeness
+        taken = int(np.argmax(np.where(waiting, gain, -np.inf)))
+        waiting[taken] = False
+        scores[first[taken]] = gain[taken]
+        likeness = np.maximum(likeness, vectors @ vectors[taken])
+    return scores
+
+
+FUSIONS: Mapping[str, Callable[[CorpusIndex, Question, Legs], Scores]] = {
+    "standard": standard,
+    "rrf": reciprocal_ranks,
+    "blend": blend,
+    "alpha": alpha,
+    "mmr": marginal_relevance,
+    "alpha+mmr": alpha_then_mmr,
+}

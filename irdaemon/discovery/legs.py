@@ -1,0 +1,163 @@
+"""The two legs: a corpus' records scored by their vectors and by their words.
+
+Filters come first, so a filter never costs a match. The candidates are the records near the top of
+either leg; each is scored by both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.discovery.evidence import Scores
+from irdaemon.discovery.question import Question
+from irdaemon.index import CorpusIndex
+from irdaemon.index.lexical import K1, B
+from irdaemon.index.top import top
+from irdaemon.runtime.profile import stage
+
+Positions = NDArray[np.int64]
+
+# How much of a ranking's top describes what is usual for this query.
+TOP = 100
+# From this share of the records on, scoring all costs less than gathering those wanted.
+_MOST = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """Candidate records by position, ascending, and their scores in each leg.
+
+    `cosine` and `bm25` are raw scores; `dense_top` and `lexical_top` the best scores of each whole
+    ranking, ascending, at most TOP; `nearest` and `matching` are the positions that each leg
+    brought; `covered` is the share of the artifact's name, or its symbol's, that the query
+    covers. `named` are the
+    artifacts (by position) that the query calls by name; `waiting` tells of each candidate whether
+    it has no vector yet, None where all have one.
+    """
+
+    positions: Positions
+    cosine: Scores
+    bm25: Scores
+    dense_top: Scores
+    lexical_top: Scores
+    nearest: Positions
+    matching: Positions
+    covered: Scores
+    named: frozenset[int] = frozenset()
+    waiting: NDArray[np.bool_] | None = None
+
+    @property
+    def near(self) -> NDArray[np.bool_]:
+        """Return which candidates the dense leg brought."""
+        return np.isin(self.positions, self.nearest)
+
+    @property
+    def matched(self) -> NDArray[np.bool_]:
+        """Return which candidates the lexical leg brought."""
+        return np.isin(self.positions, self.matching)
+
+    @property
+    def best_cosine(self) -> float:
+        """Return the highest cosine of any record, 0 without a dense leg."""
+        return float(self.dense_top[-1]) if len(self.dense_top) else 0.0
+
+    @property
+    def best_bm25(self) -> float:
+        """Return the highest BM25 score of any record."""
+        return float(self.lexical_top[-1]) if len(self.lexical_top) else 0.0
+
+
+def score_legs(
+    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, named: list[int]
+) -> Legs:
+    """Score the records that `mask` lets through (None: all) by both legs."""
+    depth = depth_of(question)
+    fetched = question.tuning.fetch_k or _usual(question)
+    with stage("lexical"):
+        bm25 = _lexical(index, question, mask)
+        matching = top(bm25, depth, above=0)
+        lexical_top = np.sort(bm25[matching])[-TOP:]
+        if fetched < depth:  # what is usual for a query is seen by more than it brings
+            matching = matching[top(bm25[matching], fetched)]
+    with stage("dense"):
+        nearest, cosine = _dense(index, question, mask, depth)
+        dense_top = np.sort(cosine)[-TOP:]
+        if fetched < depth:
+            nearest = nearest[top(cosine, fetched)]
+    positions = _united(nearest, matching)
+    if named:
+        theirs = np.concatenate([np.array(index.rows.records_of(owner)) for owner in named])
+        there = index.rows.present if mask is None else index.rows.present & mask
+        positions = np.union1d(positions, theirs[there[theirs]])
+    terms = question.terms if question.mode != "dense" else ()
+    waiting = ~index.rows.embedded[positions]
+    return Legs(
+        positions=positions,
+        cosine=_cosines(index, question, positions),
+        bm25=bm25[positions],
+        dense_top=dense_top,
+        lexical_top=lexical_top,
+        nearest=nearest,
+        matching=matching,
+        covered=index.names.covered(terms, positions),
+        named=frozenset(named),
+        waiting=waiting if waiting.any() else None,
+    )
+
+
+def depth_of(question: Question) -> int:
+    """Return how many records of each leg a question looks at."""
+    return max(_usual(question), question.tuning.fetch_k or 0)
+
+
+def _usual(question: Question) -> int:
+    return max(TOP, 5 * question.k)
+
+
+def cosines_of_all(index: CorpusIndex, question: Question) -> Scores | None:
+    """Return the cosine with every record, exactly; None without a dense leg."""
+    return None if question.vector is None else index.dense.scores(question.vector)
+
+
+def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Scores:
+    if question.vector is None:
+        return np.zeros(len(positions), np.float32)
+    return index.dense.scores_of(question.vector, positions)
+
+
+def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:
+    if question.mode == "dense":
+        return np.zeros(len(index.rows.present), np.float32)
+    terms, tuning = (*question.terms, *question.unstemmed), question.tuning
+    if (tuning.k1, tuning.b) == (K1, B):
+        scores = index.lexical.ranked(terms)
+    else:
+        scores = index.lexical.ranked_with(terms, tuning.k1, tuning.b)
+    return scores if mask is None else np.where(mask, scores, 0)
+
+
+def _dense(
+    index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, depth: int
+) -> tuple[Positions, Scores]:
+    """Return the positions of the nearest `depth` records, and of ties, and their cosines."""
+    if question.vector is None:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    if mask is None:
+        return index.dense.nearest(question.vector, depth)
+    near = np.flatnonzero(mask & index.rows.embedded)
+    if len(near) > _MOST * len(index.rows.present):
+        cosine = index.dense.scores(question.vector)[near]
+    else:
+        cosine = index.dense.scores_of(question.vector, near)
+    best = top(cosine, depth)
+    return near[best], cosine[best]
+
+
+def _united(one: Positions, other: Positions) -> Positions:
+    """Return the positions in either, ascending; numpy's own takes ten times as long for a few."""
+    both = np.concatenate([one, other])
+    both.sort()
+    return both[np.concatenate([[True], both[1:] != both[:-1]])] if len(both) else both

@@ -1,0 +1,99 @@
+"""Rerank: a model reads the best candidates again and puts them in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irdaemon.discovery.retrieve import Candidate, Retrieved
+from irdaemon.embed.rerankers import DEPTH, NOT_CONFIGURED, Reranker
+
+
+def surface_text(candidate: Candidate) -> str:
+    """Return the beginning of the text of a candidate's surface."""
+    return candidate.index.rows.shown[candidate.position].summary
+
+
+@dataclass(frozen=True, slots=True)
+class Rereading:
+    """How the best candidates are read again: by which model, and what it reads of each.
+
+    `key` names both, as floors are kept for it; "" where there is no name that would do.
+    """
+
+    reranker: Reranker = NOT_CONFIGURED
+    text_of: Callable[[Candidate], str] = surface_text
+    key: str = ""
+
+    @classmethod
+    def by(cls, reranker: Reranker) -> Rereading:
+        """Return how a reranker reads the surfaces."""
+        return cls(reranker, key=floor_key(reranker.id))
+
+    def against(self, query: str) -> Rereading:
+        """Return it with each text scored once, for this query, whatever wording brought it."""
+        return replace(self, reranker=_Against(self.reranker, query))
+
+
+class _Against:
+    """Score texts for one query, and keep the scores; belongs to one search."""
+
+    def __init__(self, reranker: Reranker, query: str):
+        self.id = reranker.id
+        self._reranker, self._query = reranker, query
+        self._scores: dict[str, float] = {}
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a score for each text; the wording that is given does not count."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._scores]
+        if new:
+            given = self._reranker.scores(self._query, new).tolist()
+            self._scores.update(zip(new, given, strict=True))
+        return np.asarray([self._scores[text] for text in texts], np.float32)
+
+
+NOT_REREAD = Rereading()
+
+
+def floor_key(reranker: str, text: str = "") -> str:
+    """Return the name for a reranker and what it reads, "" being the surface; no two have one."""
+    named = reranker.replace("+", "%2B")
+    return f"{named}+{text}" if named and text else named
+
+
+def reranked(
+    retrieved: Retrieved, query: str, rereading: Rereading, depth: int | None = None
+) -> Retrieved:
+    """Return what was retrieved with its first `depth` candidates in the reranker's order.
+
+    A candidate's evidence is then the reranker's score; equal texts are read once. Artifacts called
+    by their exact name stay first; candidates that were not read stay behind.
+    """
+    depth = depth or DEPTH
+    first, rest = retrieved.candidates[:depth], retrieved.candidates[depth:]
+    if not first:
+        return retrieved
+    texts = [rereading.text_of(each) for each in first]
+    distinct = list(dict.fromkeys(texts))
+    given = rereading.reranker.scores(query, distinct).tolist()
+    scores = dict(zip(distinct, given, strict=True))
+    read = [_rescored(each, scores[text]) for each, text in zip(first, texts, strict=True)]
+    read.sort(key=lambda each: (-each.score, each.card.artifact_id))
+    least = read[-1].score
+    behind = [replace(each, score=min(each.score, least)) for each in rest]
+    return replace(retrieved, candidates=(*read, *behind))
+
+
+def best_score(retrieved: Retrieved) -> float:
+    """Return the best score of a candidate that is not simply called by its name."""
+    named = retrieved.legs.named if retrieved.legs else frozenset()
+    return max((c.evidence for c in retrieved.candidates if c.owner not in named), default=0.0)
+
+
+def _rescored(candidate: Candidate, score: float) -> Candidate:
+    # An exact name is full evidence, whatever a model makes of the text.
+    own = 1.0 if candidate.evidence >= 1 else score
+    return replace(candidate, score=own, evidence=own)

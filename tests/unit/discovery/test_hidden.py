@@ -1,0 +1,34 @@
+"""Which hidden characters a text holds, by kind."""
+
+import pytest
+
+from irdaemon.discovery.hidden import hidden_in, hidden_in_names
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("plain text\n\twith lines\r\n", ()),
+        ("naïve café, 天气, Привет", ()),
+        ("a\u202eb", ("bidi",)),
+        ("a\x1b[31mb", ("control",)),
+        ("a\u200bb", ("invisible",)),
+        ("a" + "\u0301" * 40, ("marks",)),
+        ("\u2066\x07", ("bidi", "control")),
+        ("", ()),
+        (None, ()),
+    ],
+)
+def test_each_kind_is_named(text, kinds):
+    assert hidden_in(text) == kinds
+
+
+def test_several_texts_are_one_answer_with_each_kind_once():
+    assert hidden_in("a\u200bb", None, "c\u200bd", "\u202e") == ("bidi", "invisible")
+
+
+def test_a_line_end_is_nothing_in_a_text_and_a_control_character_in_a_name():
+    assert hidden_in("two\nlines") == ()
+    assert hidden_in_names("two\nlines") == ("control",)
+    assert hidden_in_names("a\tb", "plain") == ("control",)
+    assert hidden_in_names("plain", "") == ()
