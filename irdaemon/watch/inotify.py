@@ -184,6 +184,8 @@ class InotifyBackend:
             self._left(event, path, root)
         elif event.mask & ARRIVED:
             self._arrived(event, path, root, top)
+        elif event.is_directory and not self._watches.holds(path):
+            self._add_tree(path, root, top)  # it may be readable now
         self._report(path, top, root)
 
     def _left(self, event: InotifyEvent, path: str, root: str) -> None:

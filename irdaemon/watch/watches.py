@@ -27,10 +27,12 @@ from watchdog.observers.inotify_c import (
 from irdaemon.source.tree import at_or_under
 from irdaemon.watch.limits import LimitReached
 
-# No IN_OPEN and no IN_CLOSE_NOWRITE: reading what changed must not count as a change.
+# No IN_OPEN and no IN_CLOSE_NOWRITE: reading what changed must not count as a change. IN_ATTRIB
+# tells of permissions: what could not be read may be readable now.
 MASK = Mask(
     InotifyConstants.IN_CREATE
     | InotifyConstants.IN_MODIFY
+    | InotifyConstants.IN_ATTRIB
     | InotifyConstants.IN_CLOSE_WRITE
     | InotifyConstants.IN_DELETE
     | InotifyConstants.IN_MOVE

@@ -140,6 +140,17 @@ def test_reading_a_file_is_no_change(watching, root, backend):
     w.silent_about(root / "a.md", elsewhere=root / "b.md")
 
 
+@linux_only
+def test_a_changed_permission_is_a_change_of_a_file_and_of_a_directory(watching, root):
+    (root / "below").mkdir()
+    (root / "below" / "a.md").write_text("one")
+    w = watching().roots(root)
+    (root / "below" / "a.md").chmod(0o600)
+    w.heard(root / "below" / "a.md")
+    (root / "below").chmod(0o700)
+    w.heard(root / "below")
+
+
 @both
 def test_files_in_directories_made_later_are_hinted(watching, root, backend):
     w = watching(backend=backend).roots(root)
