@@ -16,6 +16,7 @@ from irdaemon.config.reindex import MANUAL
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.tree import is_editors
 
 
 def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
@@ -51,12 +52,15 @@ def jobs_for_changes(
 
     A corpus is concerned where a path lies in one of its roots or above one, or where one of the
     followed `links` (link -> real target) leads from its roots to it. Where neither is known, or
-    `links` are not known (None), every corpus that follows links is. A root that went or came, a
-    directory above one too, makes a whole scan due; one that is still a file has only changed.
+    `links` are not known (None), every corpus that follows links is; an editor's own files concern
+    none. A root that went or came, a directory above one too, makes a whole scan due; one that is
+    still a file has only changed.
     """
     corpora = tuple(corpora)
     tops = {corpus.name: tuple(corpus.real_roots().values()) for corpus in corpora}
     followers = {corpus.name for corpus in corpora if _follows_links(corpus)}
+    every = [top for each in tops.values() for top in each]
+    paths = [path for path in paths if not _is_editors_file(path, every)]
     names_of = _Links(links or {}).names_of
     under: dict[str, list[str]] = {name: [] for name in tops}
     for path in paths:
@@ -67,6 +71,11 @@ def jobs_for_changes(
         for name in concerned:
             under[name].append(path)
     return [_job(name, tops[name], tuple(mine)) for name, mine in under.items() if mine]
+
+
+def _is_editors_file(path: str, tops: Iterable[str]) -> bool:
+    named_so = is_editors(os.path.basename(path)) and not os.path.isdir(path)
+    return named_so and not any(at_or_under(top, path) for top in tops)
 
 
 def _job(corpus: str, tops: Sequence[str], paths: tuple[str, ...]) -> Job:

@@ -22,6 +22,7 @@ from irdaemon.runtime.deadline import check_clock
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.opening import resolved
 from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import is_editors
 
 MOST_PATHS = 1_000
 # A walk of more is not a walk of documents; what was seen until then is reported.
@@ -30,6 +31,7 @@ _MOST_SEEN = 2_000_000
 _LETS_OTHERS_RUN_EVERY = 100
 _MOMENT_S = 1e-4
 _UNREADABLE = "could not be read: irc status --failures"
+_EDITORS = "editors' locks, backups and drafts"
 _EMPTY = "read, and nothing to index was in it"
 
 
@@ -168,7 +170,10 @@ class _RootWalk:
                     if real := self._looked_into(entry, seen):
                         pending.append((real, seen.relative))
                 elif _is_file(entry):
-                    yield seen
+                    if not is_editors(entry.name):
+                        yield seen
+                    else:
+                        self.excluded[_EDITORS] += 1
 
     def _listed(self, directory: str) -> Iterator[os.DirEntry[str]]:
         try:

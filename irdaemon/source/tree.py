@@ -25,6 +25,7 @@ __all__ = [
     "at_or_under",
     "home_relative",
     "is_directory",
+    "is_editors",
     "is_link",
     "is_regular",
     "missing",
@@ -40,6 +41,20 @@ PRUNED = frozenset(
         ".mypy_cache", ".ruff_cache", ".pytest_cache", ".cache",
     }
 )  # fmt: skip
+
+
+# Emacs' locks, which are links to nothing, its auto-saves and everybody's backups; Vim's swap files
+# and what it tries a directory with; the locks of office programs; files not yet renamed.
+_EDITORS = re.compile(
+    r"\.#.|#.+#$|\..+\.sw[a-z]$|4913$|\.goutputstream-|\.~lock\..+#$|~\$.|\..+\.kate-swp$"
+    r"|\.(?:fuse_hidden|nfs)[0-9a-f]+$"
+)
+_EDITORS_ENDINGS = ("~", "___jb_tmp___", "___jb_old___", "___jb_bak___")
+
+
+def is_editors(name: str) -> bool:
+    """Return whether a file's name is one that a program gives to a lock, backup or draft."""
+    return name.endswith(_EDITORS_ENDINGS) or bool(_EDITORS.match(name))
 
 
 # Suffixes are names that any user may give: only ordinary ones are told apart, and not too many.
@@ -126,13 +141,18 @@ class Walk:
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(directory) as found:
-                return [e for e in sorted(found, key=lambda e: e.name) if self._nameable(e)]
+                return [e for e in sorted(found, key=lambda e: e.name) if self._counts(e)]
         except (OSError, ValueError) as error:
             self.problems.append(Problem(directory, _reason(error)))
             return []
 
-    def _nameable(self, entry: os.DirEntry[str]) -> bool:
-        """Leave out a name that is not text, as a problem: it can be neither stored nor shown."""
+    def _counts(self, entry: os.DirEntry[str]) -> bool:
+        """Leave out editors' files, and as a problem a name that is not text.
+
+        That can be neither stored nor shown.
+        """
+        if is_editors(entry.name) and not is_directory(entry):
+            return False
         if entry.name.isprintable() or not any("\udc80" <= c <= "\udcff" for c in entry.name):
             return True
         shown = os.fsencode(entry.path).decode("utf-8", "backslashreplace")

@@ -33,6 +33,23 @@ def test_every_corpus_with_a_root_above_the_path_looks_there_and_no_other(tmp_pa
     ]
 
 
+def test_a_lock_or_a_backup_of_an_editor_makes_nothing_due_but_a_directory_of_that_name_does(
+    tmp_path,
+):
+    (tmp_path / "old~").mkdir()
+    corpora = [corpus("c", tmp_path)]
+    for name in (".#a.md", "a.md~", ".a.md.swp", "4913"):
+        assert jobs_for_changes((str(tmp_path / name),), corpora, {}) == []
+    (job,) = jobs_for_changes((str(tmp_path / "old~"), str(tmp_path / "a.md~")), corpora, {})
+    assert job.scan.under == (str(tmp_path / "old~"),)
+
+
+def test_a_root_that_is_called_like_a_backup_is_one_all_the_same(tmp_path):
+    (tmp_path / "notes~").write_text("x")
+    (job,) = jobs_for_changes((str(tmp_path / "notes~"),), [corpus("c", tmp_path / "notes~")], {})
+    assert job.scan.under == (str(tmp_path / "notes~"),)
+
+
 def test_a_link_is_followed_before_it_is_judged(tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()

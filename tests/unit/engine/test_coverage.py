@@ -43,6 +43,14 @@ def write(top, *paths):
         (top / path).write_text(f"what {path} is about")
 
 
+def test_the_backup_that_an_editor_made_is_left_out_and_not_missing(tmp_path):
+    write(tmp_path, "a.md", "a.md~")
+    (tmp_path / ".#a.md").symlink_to("person@host.1234:1700000000")
+    found = covered(corpus("files", tmp_path, pattern="**/*"))
+    assert (found.indexed, found.missing, found.unchecked) == (1, 0, "")
+    assert found.excluded == {"editors' locks, backups and drafts": 1}
+
+
 def test_what_is_left_out_is_counted_by_its_reason_and_nothing_is_missing(tmp_path):
     write(tmp_path, "a.md", "deep/er/b.md", "c.bin", "drafts/d.md", "node_modules/e.md", "f.log.md")
     write(tmp_path, ".gitignore")

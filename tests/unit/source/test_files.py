@@ -35,6 +35,13 @@ def read(source):
     return artifact
 
 
+def test_an_editors_lock_is_no_document_and_no_failure_while_one_edits(tmp_path):
+    write(tmp_path, a_md="x")
+    (tmp_path / ".#a.md").symlink_to("person@host.1234:1700000000")
+    scan = files(tmp_path).scan()
+    assert (keys(scan), scan.problems) == (["a.md"], ())
+
+
 def test_text_files_at_any_depth_are_found_in_order_and_code_is_not(tmp_path):
     write(tmp_path, b_md="x", a__c_txt="x", a__d="x", node_modules__e_md="x")
     scan = files(tmp_path).scan()

@@ -9,6 +9,7 @@ from irdaemon.source.tree import (
     Walk,
     home_relative,
     is_directory,
+    is_editors,
     is_link,
     is_regular,
     missing,
@@ -115,6 +116,33 @@ def test_a_name_that_is_not_text_is_a_problem_and_its_neighbours_are_seen(root):
     assert walked(root, walk) == [".", "fine"]
     assert [problem.reason for problem in walk.problems] == ["the file name is not valid UTF-8"]
     assert walk.problems[0].path.endswith(r"bad\xff")
+
+
+EDITORS = (
+    ".#a.md", "#a.md#", "a.md~", ".a.md.swp", ".a.md.swo", "4913", ".goutputstream-X1Y2Z3",
+    ".~lock.a.odt#", "~$a.docx", ".a.md.kate-swp", "a.md___jb_tmp___", ".nfs0000000a1",
+)  # fmt: skip
+NOT_EDITORS = ("a.md", "#1 plan.md", ".hidden.md", "4913.md", "~a.md", "C#", "a.swp.md", ".swpx")
+
+
+@pytest.mark.parametrize("name", EDITORS)
+def test_locks_backups_and_drafts_of_editors_are_passed_over_as_if_they_were_not_there(root, name):
+    (root / "fine.md").write_text("x")
+    (root / name).symlink_to("person@host.1234:1700000000")
+    walk = Walk(Symlinks((str(root),)))
+    ((_, found),) = walk.directories(str(root), not_pruned)
+    assert [entry.name for entry in found] == ["fine.md"]
+    assert walk.problems == []
+
+
+@pytest.mark.parametrize("name", NOT_EDITORS)
+def test_what_only_resembles_an_editors_file_counts(name):
+    assert not is_editors(name)
+
+
+def test_a_directory_of_such_a_name_is_walked(root):
+    make(root, "old~", "4913")
+    assert walked(root) == [".", "4913", "old~"]
 
 
 def test_an_entry_is_what_it_leads_to_and_a_dangling_link_is_nothing(root):
