@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from irclient.counts import counted
 from irclient.errors import IRError, QueryError
 from irclient.terminal.ending import exit_code
 from irclient.terminal.exits import COMMITTED, exit_of_error
@@ -48,7 +49,10 @@ def _parser() -> argparse.ArgumentParser:
 def _write(options: argparse.Namespace, given: dict[str, Any]) -> int:
     corpus, artifacts = given["corpus"], given["artifacts"]
     ask, line = ask_endpoint(options.model), ProgressLine()
-    note(f"irc: sending the text of {len(artifacts)} artifacts to {host_of(options.model)}")
+    note(
+        f"irc: sending the text of {counted(len(artifacts), 'artifact')}"
+        f" to {host_of(options.model)}"
+    )
     making = CaseMaking(
         mask_names=not options.keep_names,
         corpus=corpus,
@@ -86,7 +90,7 @@ def _tell(options: argparse.Namespace, made: MadeCases, outside: Sequence[Case])
         return
     n = counts["gold"] + counts["abstention"]
     told = f"{counts['gold']} with gold, {counts['abstention']} without"
-    print_line(f"{n} cases in {options.output}: {told}; review them before they count")
+    print_line(f"{counted(n, 'case')} in {options.output}: {told}; review them before they count")
 
 
 if __name__ == "__main__":

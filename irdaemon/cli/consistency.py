@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from irclient.counts import counted
 from irclient.errors import IRError
 from irclient.results import Status
 from irdaemon.config.config import Config
@@ -79,16 +80,16 @@ def _against_disk(ledger: Ledger, corpus: Corpus) -> Iterator[IntegrityProblem]:
         advice = "bring it back, or irc build --prune forgets what was in it"
         yield IntegrityProblem("disk", what, advice, corpus.name)
     if delta.gone:
-        what = f"{len(delta.gone)} entries are gone: {_some(delta.gone)}"
+        what = f"{counted(len(delta.gone), 'entry', 'is')} gone: {_some(delta.gone)}"
         yield IntegrityProblem(
             "disk", what, "irc build, or the next start, forgets them", corpus.name
         )
     for why, keys in _outdated(delta, corpus.recipe).items():
         yield IntegrityProblem(
-            "disk", f"{len(keys)} entries {why}: {_some(keys)}", _BUILD, corpus.name
+            "disk", f"{counted(len(keys), 'entry')} {why}: {_some(keys)}", _BUILD, corpus.name
         )
     if failures := ledger.failures.count(corpus.name):
-        what = f"{failures} entries could not be read"
+        what = f"{counted(failures, 'entry')} could not be read"
         yield IntegrityProblem(
             "disk", what, "irc status --failures lists why", corpus.name, severe=False
         )
@@ -100,13 +101,13 @@ def _outdated(delta: Delta, recipe: str) -> dict[str, list[str]]:
     for entry in delta.stale:
         known = delta.known.get(entry.key)
         if known is None:
-            why = "are not indexed yet"
+            why = "not indexed yet"
         elif not known.stamp:
-            why = "are to be read again"
+            why = "to be read again"
         elif known.stamp != entry.stamp:
-            why = "have changed"
+            why = "changed since"
         elif known.recipe != recipe:
-            why = "were decomposed in another way"
+            why = "decomposed in another way"
         else:  # written moments before it was read: read again, not wrong
             continue
         behind.setdefault(why, []).append(entry.key)

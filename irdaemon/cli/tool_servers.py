@@ -20,6 +20,7 @@ from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from irclient.agents.install.jsonc import JsonText
+from irclient.counts import counted
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irclient.installation import extra_command
 from irclient.terminal.output import note, print_line
@@ -102,7 +103,7 @@ def run(names: Sequence[str], files: Sequence[str], timeout: float) -> bool:
 def _ask_and_keep(server: ToolServer, home: str, timeout: float) -> bool:
     try:
         tools = ask(server, timeout)
-        print_line(f"{keep(server, tools, home, os.environ)}  {len(tools)} tools")
+        print_line(f"{keep(server, tools, home, os.environ)}  {counted(len(tools), 'tool')}")
     except IRError as error:
         note(f"irdaemon: {error.message}")
         note(f"          {error.hint}")

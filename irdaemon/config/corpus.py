@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from irclient.errors import IRError, QueryError
-from irdaemon.config.backends import BackendAddress, is_shared
+from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
 from irdaemon.config.config import (
     CORPUS_KEYS,
     KNOWN_KINDS,
@@ -18,6 +18,8 @@ from irdaemon.config.config import (
     ConfigError,
     CorpusConfig,
     LimitsConfig,
+    load_config,
+    state_dir,
 )
 from irdaemon.config.quota import Quota
 from irdaemon.config.reindex import Reindex
@@ -91,6 +93,7 @@ class Corpus:
     wrote of an artifact stands before its surfaces. `edge_extractor` finds the links of an
     artifact, None: as `irdaemon.strategy.edges` does. `backend` is the engine that gets a copy of
     it, None for none; `learns` is whether use may teach its artifacts, whose words a copy has.
+    `example` is whether it is one of the fallback's, which makes way for what is the person's own.
     """
 
     name: str
@@ -112,6 +115,7 @@ class Corpus:
     edge_extractor: EdgeExtractor | None = None
     backend: BackendAddress | None = None
     learns: bool = True
+    example: bool = False
 
     @cached_property
     def recipe(self) -> str:
@@ -211,6 +215,30 @@ def wanted(config: Config, held: Collection[str] = ()) -> tuple[CorpusConfig, ..
         for each in every
         if each.name not in found or each.name in held or _exists(each, config)
     )
+
+
+def fallback_note() -> str:
+    """Return the path of the file that names the configuration of the examples in use."""
+    return os.path.join(state_dir(), "fallback")
+
+
+def noted_fallback() -> str | None:
+    """Return the configuration of the examples that a daemon used last; None where it is gone."""
+    try:
+        with open(fallback_note(), encoding="utf-8") as file:
+            path = file.read()
+        load_config(path)
+    except (OSError, ValueError, ConfigError):
+        return None
+    return path
+
+
+def with_examples(config: Config, fallback: Sequence[CorpusConfig] | None) -> Config | None:
+    """Return a configuration with the corpora of a fallback; None where it has its own."""
+    if fallback is None or wanted(config):
+        return None
+    index = replace(config.index, backend=LOCAL)  # no other process wants the examples
+    return replace(config, corpora=tuple(fallback), index=index)
 
 
 def _managed(config: Config) -> dict[str, CorpusConfig]:

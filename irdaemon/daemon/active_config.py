@@ -9,11 +9,21 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from irclient.errors import IRError
-from irdaemon.config.backends import LOCAL
 from irdaemon.config.config import Config, chosen_path, load_config
-from irdaemon.config.corpus import Corpus, corpora_of, make_corpus, newly_found, waited_for, wanted
+from irdaemon.config.corpus import (
+    Corpus,
+    corpora_of,
+    fallback_note,
+    make_corpus,
+    newly_found,
+    noted_fallback,
+    waited_for,
+    wanted,
+    with_examples,
+)
 from irdaemon.config.reindex import ALWAYS, quiet_hours
 from irdaemon.config.sections import SECTIONS
+from irdaemon.daemon.lock import make_private
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
 from irdaemon.index import Images
@@ -54,8 +64,10 @@ class ActiveConfig:
     def __init__(self, path: str | None, fallback: str | None):
         self._path = path
         # Read once: taking away the last corpus must not fail for a file of examples that is gone.
-        self._fallback = load_config(fallback).corpora if fallback else None
+        self._examples_path = os.path.abspath(fallback) if fallback else noted_fallback()
+        self._fallback = load_config(self._examples_path).corpora if self._examples_path else None
         self.demo = False
+        self._noted: bool | None = None  # whether a file names the examples, once that is known
         self._examples: frozenset[str] = frozenset()
         self.refused: IRError | None = None
         self.reload()
@@ -64,13 +76,27 @@ class ActiveConfig:
             make_corpus(each, self.config)
 
     def _or_fallback(self, config: Config) -> Config:
-        self._own, self.demo = config, self._fallback is not None and not wanted(config)
-        if not self.demo:
+        examples = with_examples(config, self._fallback)
+        self._own, self.demo = config, examples is not None
+        if self.demo != self._noted:
+            self._note_examples()
+        if examples is None:
             return config
-        index = replace(config.index, backend=LOCAL)  # no other process wants the examples
-        config = replace(config, corpora=self._fallback or (), index=index)
-        self._examples = frozenset(each.name for each in config.corpora)
-        return config
+        self._examples = frozenset(each.name for each in examples.corpora)
+        return examples
+
+    def _note_examples(self) -> None:
+        """Have the next start, which may be given no fallback, know the one that is in use."""
+        path, self._noted = fallback_note(), self.demo
+        try:
+            if self.demo and self._examples_path:
+                make_private(os.path.dirname(path))
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(self._examples_path)
+            elif os.path.lexists(path):
+                os.unlink(path)
+        except OSError as error:
+            log.warning("%s cannot be written: %s", path, error.strerror)
 
     def add(self, name: str, kind: str, roots: Sequence[str], options: Mapping[str, Any]) -> None:
         """Write a corpus into the file."""
@@ -90,7 +116,8 @@ class ActiveConfig:
 
     def corpora(self, held: Collection[str]) -> tuple[Corpus, ...]:
         """Return the corpora of the configuration; `held` are those the ledger has."""
-        return corpora_of(self.config, self._without_examples(held))
+        corpora = corpora_of(self.config, self._without_examples(held))
+        return tuple(replace(each, example=True) for each in corpora) if self.demo else corpora
 
     def _without_examples(self, held: Collection[str]) -> Collection[str]:
         """Return the names of what is held without the examples that make way now."""

@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from irclient.counts import counted
 from irclient.errors import IRError
 from irdaemon.config.corpus import Corpus
 from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
@@ -248,7 +249,7 @@ class Daemon:
         behind = f"stale: the configuration is refused: {refused.message}" if refused else ""
         how = "; ".join(problems) or behind or self._supervisor.sentence
         generation, jobs = self.engine.snapshot.generation, self.engine.state.work.queued
-        status = f"STATUS=generation {generation}, {jobs} jobs, {how}"
+        status = f"STATUS=generation {generation}, {counted(jobs, 'job')}, {how}"
         notify(status, *(() if problems else ("WATCHDOG=1",)))
         if problems:
             log.error("%s", how)

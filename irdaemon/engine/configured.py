@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from irclient.counts import counted
 from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import Corpus
 
@@ -12,22 +13,31 @@ Corpora = Mapping[str, Corpus]
 
 def described(before: Corpora, after: Corpora, held: Mapping[str, int]) -> str:
     """Return what became of the corpora; `held` are the artifacts that each one had before."""
+    own = {name: each for name, each in before.items() if not each.example}
     return "; ".join(
         [
-            f"{len(after)} corpora",
-            *(_gone(before[name], held.get(name, 0)) for name in before if name not in after),
-            *_replaced(before, after, held),
-            *(f"{name} is new" for name in after if name not in before),
+            f"{counted(len(after), 'corpus')}",
+            *_examples(before, after),
+            *(_gone(own[name], held.get(name, 0)) for name in own if name not in after),
+            *_replaced(own, after, held),
+            *(f"{name} is new" for name in after if name not in own and not after[name].example),
         ]
     )
+
+
+def _examples(before: Corpora, after: Corpora) -> Iterator[str]:
+    """Yield that the examples make way, where they were shown and are no longer."""
+    gone = [name for name, each in before.items() if each.example]
+    if gone and not any(each.example for each in after.values()):
+        yield f"the examples make way for what is yours ({', '.join(gone)})"
 
 
 def _gone(corpus: Corpus, held: int) -> str:
     name = corpus.name
     if name not in KNOWN_KINDS:
-        return f"{name} is removed with its {held:,} artifacts"
+        return f"{name} is removed with its {counted(held, 'artifact')}"
     return (
-        f"{name} is switched off, and its {held:,} artifacts are removed;"
+        f"{name} is switched off; {counted(held, 'artifact', 'is')} removed;"
         f" irc add {name} brings back what is found in the usual places"
     )
 
@@ -39,6 +49,6 @@ def _replaced(before: Corpora, after: Corpora, held: Mapping[str, int]) -> Itera
             places = ", ".join(root.path for root in was.found)
             roots = ", ".join(root.path for root in now.source.roots()) or "no root"
             yield (
-                f"{name}, found in {places} ({held.get(name, 0):,} artifacts), is replaced by"
-                f" {now.kind} in {roots}; irc rm {name}, then irc add {name} brings it back"
+                f"{name}, found in {places} ({counted(held.get(name, 0), 'artifact')}), is replaced"
+                f" by {now.kind} in {roots}; irc rm {name}, then irc add {name} brings it back"
             )

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import replace
 from functools import partial
 
+from irclient.counts import counted
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed.absent import Absent
@@ -116,4 +117,4 @@ def embed_corpus(context: JobContext, corpus: Corpus) -> str:
         state.ledger.corpora.serve(corpus.name, corpus.embedder, embedder.id)
     context.publisher.publish(corpus)
     calibrate_if_due(state, corpus)
-    return f"{progress.done} records embedded"
+    return f"{counted(progress.done, 'record')} embedded"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from irclient.counts import counted
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.calibrate import probes
 from irdaemon.discovery.query import analysed, embedded
@@ -227,7 +228,7 @@ def learn_corpus(context: JobContext, corpus: Corpus) -> str:
 def roll_back_corpus(context: JobContext, corpus: Corpus) -> str:
     """Serve what was served before the last time that something was learned."""
     changed = Learning(context.state, context.publisher, corpus, context.pause).roll_back()
-    return f"{changed} artifacts are as they were"
+    return f"{counted(changed, 'artifact', 'is')} as before"
 
 
 def unlearn(context: JobContext) -> str:
@@ -240,7 +241,7 @@ def unlearn(context: JobContext) -> str:
                 changed = state.ledger.learned.forget(each.name, artifact_id, session)
                 Learning(state, context.publisher, each, context.pause).show(changed)
                 forgotten += changed
-    return f"{forgotten} artifacts changed"
+    return f"{counted(forgotten, 'artifact')} changed"
 
 
 def learnable(state: State) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from irclient.counts import counted
 from irclient.results import MaintenanceTask
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import INTERVAL, MANUAL
@@ -103,7 +104,7 @@ def _synopses(state: State, corpus: Corpus) -> MaintenanceTask:
 def _unembedded(state: State, corpus: Corpus, index: CorpusIndex) -> str:
     """Return what of a corpus waits for vectors, "" for nothing."""
     if index.unembedded:
-        return f"{index.unembedded:,} records have no vector"
+        return f"{counted(index.unembedded, 'record', 'has')} no vector"
     if index.rows.n_records and state.embedders.named(corpus.embedder).id != index.embedder:
         return f"its vectors are of another embedder than {corpus.embedder}"
     return ""

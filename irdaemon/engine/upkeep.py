@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irclient.counts import counted
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job
@@ -23,7 +24,7 @@ def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:
     graph = build_graph(index.rows, pause)
     if state.snapshot.corpora[corpus.name].embedder == index.embedder:
         context.publisher.publish(corpus, graph)
-    return f"a graph of {len(graph.keys)} vectors"
+    return f"a graph of {counted(len(graph.keys), 'vector')}"
 
 
 def save_image(context: JobContext, corpus: Corpus) -> str:
@@ -46,7 +47,7 @@ def retry_failures(context: JobContext) -> str:
             state.request(Job("reconcile" if corpus.name in following else "embed", corpus.name))
     for name in {failure.corpus for failure in state.ledger.failures.all()}.intersection(following):
         state.request(Job("reconcile", name))
-    return f"{retried} failures to be tried again"
+    return f"{counted(retried, 'failure')} to be tried again"
 
 
 def note_disclosures(context: JobContext) -> str:
@@ -54,7 +55,7 @@ def note_disclosures(context: JobContext) -> str:
     waiting = context.state.disclosed
     pins = [waiting.popleft() for _ in range(len(waiting))]
     context.state.ledger.pins.put(pins)
-    return f"{len(pins)} disclosures noted"
+    return f"{counted(len(pins), 'disclosure')} noted"
 
 
 def compact(context: JobContext) -> str:
@@ -66,7 +67,7 @@ def compact(context: JobContext) -> str:
     state.ledger.forget_unused_terms()
     state.ledger.vacuum()
     state.work.add(Job("repair"))  # damage in pages that nothing reads is found once a day
-    return f"{dropped} unused vectors dropped"
+    return f"{counted(dropped, 'unused vector')} dropped"
 
 
 def shed(context: JobContext) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
+from irclient.counts import counted
 from irdaemon.evaluate.intervals import Interval, intervals
 from irdaemon.evaluate.measures import f1
 from irdaemon.evaluate.runs import Run, drift_of
@@ -57,7 +58,7 @@ class SelectionReport:
         told = ((name, self.value(name)) for name in SELECTION_MEASURES)
         figures = [f"{name} {'n/a' if v is None else f'{v:.3f}'}" for name, v in told]
         return (
-            f"SelectionReport: {self.n} cases, {self.n_gold} with gold,"
+            f"SelectionReport: {counted(self.n, 'case')}, {self.n_gold} with gold,"
             f" {self.n_retrieved} with it among the candidates\n  {', '.join(figures)}"
         )
 

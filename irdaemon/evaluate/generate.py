@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from irclient.counts import counted
 from irclient.errors import QueryError
 from irdaemon.evaluate.cases import Case
 
@@ -69,7 +70,9 @@ class MadeCases:
         """Return what was left out and why, "" for nothing."""
         told = []
         if self.too_short:
-            told.append(f"{len(self.too_short)} artifacts have too little text and were skipped")
+            told.append(
+                f"{counted(len(self.too_short), 'artifact', 'has')} too little text: skipped"
+            )
         if self.failed:
             shown = next(iter(self.failed.items()))
             told.append(

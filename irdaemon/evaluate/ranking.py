@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from irclient.counts import counted
 from irclient.errors import QueryError
 from irdaemon.evaluate.cases import query_id
 from irdaemon.evaluate.intervals import Interval, intervals
@@ -70,7 +71,7 @@ class DiscoveryReport:
     def __str__(self) -> str:
         value = "n/a" if self.primary is None else f"{self.primary:.4f}"
         lines = [
-            f"DiscoveryReport: {self.n} cases, {self.n_gold} with gold;"
+            f"DiscoveryReport: {counted(self.n, 'case')}, {self.n_gold} with gold;"
             f" {self.primary_measure} {value}"
         ]
         for name, mean in self.measures.items():

@@ -54,8 +54,8 @@ def test_check_says_what_is_wrong_and_with_which_command_it_ends(home, stopped, 
     (home.skills / "changelog" / "SKILL.md").unlink()
     code, said = irdaemon("check")
     assert code == 5
-    assert "1 entries are not indexed yet" in said
-    assert "1 entries are gone" in said
+    assert "1 entry not indexed yet" in said
+    assert "1 entry is gone" in said
     assert "irc build" in said
     stopped.unlink()
     assert irdaemon("check")[0] == 4

@@ -100,6 +100,30 @@ def test_a_demo_makes_way_for_a_corpus_that_is_added(home):
     examples = str(ROOT / "examples" / "irdaemon.toml")
     with Running(home, "--fallback", examples) as running:
         running.wait_idle()
-        assert home.irc("add", "notes", "files", str(notes)).returncode == 0
+        added = home.irc("add", "notes", "files", str(notes))
+        assert added.returncode == 0
+        assert "the examples make way for what is yours (notes, skills)" in added.stdout
+        assert "switched off" not in added.stdout
         assert [each["name"] for each in home.answer("status")["corpora"]] == ["notes"]
         assert [each["name"] for each in home.answer("artifacts")] == ["Otters"]
+
+
+def test_a_demo_is_sound_and_survives_a_restart_and_an_empty_index_names_what_to_do(home):
+    examples = str(ROOT / "examples" / "irdaemon.toml")
+    try:
+        assert home.run("irdaemon", "start", "--detach", "--wait").returncode == 0
+        nothing = home.irc("discover", "review a pull request")
+        assert (nothing.returncode, "irc add NAME KIND ROOT" in nothing.stdout) == (4, True)
+        home.run("irdaemon", "stop")
+        done = home.run("irdaemon", "start", "--detach", "--wait", "--fallback", examples)
+        assert done.returncode == 0, done.stderr
+        checked = home.run("irdaemon", "check")
+        assert checked.returncode == 0, checked.stdout
+        assert "not in the configuration" not in checked.stdout
+        for words in (["restart", "--wait"], ["stop"], ["start", "--detach", "--wait"]):
+            said = home.run("irdaemon", *words)
+            assert said.returncode == 0, said.stderr
+        assert "demo: nothing of yours was found" in said.stderr
+        assert home.irc("discover", "`review-pull-request`").returncode == 0
+    finally:
+        home.run("irdaemon", "stop")

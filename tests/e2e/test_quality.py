@@ -21,7 +21,7 @@ def test_labelled_queries_are_evaluated_and_drift_is_named(home, daemon):
     told = home.irc("eval", file)
     assert told.returncode == 0, told.stderr
     assert "3 cases, 2 of them with gold" in told.stdout
-    assert "drift: gold of 1 cases is not in the corpus: gone" in told.stdout
+    assert "drift: gold of 1 case is not in the corpus: gone" in told.stdout
     assert json.loads(home.irc("eval", file, "--json").stdout)["discovery"]["n"] == 3
     swept = home.irc("eval", "--sweep", file)
     assert swept.returncode == 0, swept.stderr
@@ -175,6 +175,6 @@ def test_a_model_writes_cases_about_what_is_indexed(home, daemon):
             *("--max-artifacts", "1"),
         )
     assert told.returncode == 0, told.stderr
-    assert "sending the text of 1 artifacts to 127.0.0.1" in told.stderr
+    assert "sending the text of 1 artifact to 127.0.0.1" in told.stderr
     assert "from commits" in seen[0][1]["messages"][0]["content"]
     assert home.answer("eval", "run", str(path))["discovery"]["n"] == 2

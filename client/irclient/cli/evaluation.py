@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from irclient.counts import counted
 from irclient.terminal.columns import table
 
 _IN_SWEEP = ("f1", "precision", "recall", "commit_rate", "mean_committed")
@@ -26,7 +27,7 @@ def report(measured: Mapping[str, Any], *, sweep: bool = False) -> str:
 
 
 def _discovery(found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{found['n']} cases, {found['n_gold']} of them with gold"
+    yield f"{counted(found['n'], 'case')}, {found['n_gold']} of them with gold"
     measures, spread = found["measures"], found.get("intervals", {})
     cuts = sorted({int(name.partition("@")[2]) for name in measures})
     names = list(dict.fromkeys(name.partition("@")[0] for name in measures))
@@ -72,7 +73,7 @@ def selection(chosen: Mapping[str, Any]) -> Iterator[str]:
     names = ("f1", "precision", "recall", "commit_rate", "mean_committed", "acted")
     figures = [f"{name} {chosen[name]:.3f}" for name in names if chosen[name] is not None]
     n = chosen["n_retrieved"]
-    yield f"selection over {n} cases with the gold retrieved: {', '.join(figures)}"
+    yield f"selection over {counted(n, 'case')} with the gold retrieved: {', '.join(figures)}"
     if chosen["abstention_accuracy"] is not None:
         j = f", J {chosen['j']:.3f}" if chosen["j"] is not None else ""
         yield f"abstained on {chosen['abstention_accuracy']:.3f} of the cases without gold{j}"
@@ -92,7 +93,7 @@ def floor(floor: Mapping[str, Any]) -> Iterator[str]:
 def _drift(drift: Mapping[str, Any]) -> Iterator[str]:
     if drift["cases"]:
         shown = ", ".join(drift["missing"])
-        yield f"drift: gold of {drift['cases']} cases is not in the corpus: {shown}"
+        yield f"drift: gold of {counted(drift['cases'], 'case')} is not in the corpus: {shown}"
 
 
 def sweep(cells: Sequence[Mapping[str, Any]], objective: str) -> str:

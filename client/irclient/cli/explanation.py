@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irclient.counts import counted
 from irclient.terminal.columns import TableColumn, fitted, paragraph
 from irclient.terminal.hits import cut_line
 from irclient.terminal.width import UNCUT
@@ -74,7 +75,7 @@ def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
 def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
     filtered = corpus["records"] - corpus["eligible"]
     yield (
-        f"{corpus['corpus']}: {corpus['records']:,} records"
+        f"{corpus['corpus']}: {counted(corpus['records'], 'record')}"
         + (f", {filtered:,} filtered out" if filtered else "")
         + f", legs {'+'.join(corpus['legs']) or 'none'}"
         + (f", dense trusted {corpus['trust']:.2f}" if corpus["trust"] < 1 else "")
@@ -104,7 +105,7 @@ def _floor(corpus: Mapping[str, Any]) -> str:
         return f"{floor['kind']}{least}"
     verdict = "above" if corpus["above_floor"] else "below"
     return (
-        f"{floor['at_least']:.2f} of confidence, calibrated on {floor['n']} queries"
+        f"{floor['at_least']:.2f} of confidence, calibrated on {counted(floor['n'], 'query')}"
         f" (J {floor['j']:.2f}); this query {corpus.get('confidence', 0):.2f}: {verdict}"
     )
 
@@ -170,6 +171,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {item['behind_first']:.2f} behind the first in the fused order"
     if learned := item.get("learned"):
         scores = ", ".join(f"{leg} {score:.3f}" for leg, score in learned["without"].items())
-        yield f"    learned from {len(learned['prompts'])} prompts; without them {scores}"
+        prompts = counted(len(learned["prompts"]), "prompt")
+        yield f"    learned from {prompts}; without them {scores}"
         for prompt in learned["prompts"]:
             yield f"      {prompt}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from irclient.counts import counted
 from irclient.terminal.columns import TableColumn, fitted, paragraph
 from irclient.terminal.width import UNCUT
 
@@ -43,13 +44,13 @@ def usage(report: Mapping[str, Any], width: int = UNCUT) -> str:
 def _usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
     states = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in report["states"].items())
     yield paragraph(
-        f"since {_day(report['since'])}: {report['answers']:,} answers, of which"
-        f" {report['abstained']:,} offered nothing; {report['turns']:,} turns;"
-        f" {report['uses']:,} uses{f' ({states})' if states else ''}",
+        f"since {_day(report['since'])}: {counted(report['answers'], 'answer')}, of which"
+        f" {report['abstained']:,} offered nothing; {counted(report['turns'], 'turn')};"
+        f" {counted(report['uses'], 'use')}{f' ({states})' if states else ''}",
         width,
     )
     if report["without_session"]:
-        count = f"{report['without_session']:,} answers had no session"
+        count = f"{counted(report['without_session'], 'answer')} had no session"
         yield paragraph(f"{count}: they are joined only where a transcript tells of them", width)
     if report["adoption"]:
         rows = [
@@ -67,12 +68,13 @@ def _usage(report: Mapping[str, Any], width: int) -> Iterator[str]:
 
 def _learned(each: Mapping[str, Any]) -> str:
     """Return what came of learning from the uses of a corpus."""
-    told = f"learned, {each['corpus']}: {each['outcome']}, {each['uses']:,} uses"
+    told = f"learned, {each['corpus']}: {each['outcome']}, {counted(each['uses'], 'use')}"
     if each["held_out"]:
         ndcg = f"{each['before']:.3f} -> {each['after']:.3f}"
         told += f", NDCG@10 of the newest {each['held_out']:,} {ndcg}"
     if each["artifacts"]:
-        told += f"; {each['prompts']:,} prompts of {each['artifacts']:,} items are served"
+        prompts, items = counted(each["prompts"], "prompt"), counted(each["artifacts"], "item")
+        told += f"; served: {prompts} of {items}"
     return told
 
 
@@ -84,7 +86,8 @@ def _standing_out(report: Mapping[str, Any], width: int) -> Iterator[str]:
             yield paragraph(f"{words}: {count:,}: {_some(report[key]['references'], count)}", width)
     spent = report["context"]
     if spent["items"]:
-        yield f"context: about {spent['tokens']:,} tokens for {spent['items']:,} offered items"
+        items = counted(spent["items"], "offered item")
+        yield f"context: about {counted(spent['tokens'], 'token')} for {items}"
 
 
 def gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
@@ -93,9 +96,11 @@ def gaps(report: Mapping[str, Any], width: int = UNCUT) -> str:
     if not lines:
         lines = ["no gaps: nothing was missed often enough"]
     if report["watching"]:
-        lines.append(f"{report['watching']:,} prompts that are alone so far: irc gaps --least 1")
+        lines.append(
+            f"{counted(report['watching'], 'prompt', 'is')} alone so far: irc gaps --least 1"
+        )
     if report["replayed"]:
-        lines.append(f"{report['replayed']:,} prompts without a known answer were asked anew")
+        lines.append(f"{counted(report['replayed'], 'prompt')} without a known answer asked anew")
     return "\n".join(lines)
 
 
@@ -106,7 +111,7 @@ def _gap(gap: Mapping[str, Any], width: int) -> Iterator[str]:
         "not_indexed": f"not indexed: {gap['name']}",
     }
     head = heads.get(gap["kind"], gap["kind"])
-    sessions = f"{gap['prompts']:,} prompts in {gap['sessions']:,} sessions"
+    sessions = f"{counted(gap['prompts'], 'prompt')} in {counted(gap['sessions'], 'session')}"
     yield paragraph(f"{head}: {sessions}; {_why(gap)}", width)
     yield from (paragraph(f'  "{example}"', width) for example in gap["examples"])
     yield from (paragraph(f"  cure: {gap['cure']}", width), "")
@@ -120,8 +125,9 @@ def _why(gap: Mapping[str, Any]) -> str:
 def listing(report: Mapping[str, Any], width: int = UNCUT) -> str:
     """Return which skills an agent's listing cuts, those first."""
     head = (
-        f"{report['agent']}: {report['skills']:,} skills want {report['wanted_chars']:,} characters"
-        f" of {report['budget_chars']:,}; {report['cut']:,} are listed by name only"
+        f"{report['agent']}: {counted(report['skills'], 'skill', 'wants')}"
+        f" {report['wanted_chars']:,} characters of {report['budget_chars']:,};"
+        f" {counted(report['cut'], 'skill', 'is')} listed by name only"
     )
     rows = [
         (e["name"], e["chars"], e["uses"], "whole" if e["whole"] else "name only")

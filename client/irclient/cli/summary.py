@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from irclient.cli.rates import Sample
+from irclient.counts import counted
 
 
 def line(sample: Sample) -> str:
@@ -13,7 +14,7 @@ def line(sample: Sample) -> str:
     parts = [
         time.strftime("%H:%M:%S"),
         f"generation {state['generation']}",
-        f"{state['queue']} jobs waiting or running",
+        f"{counted(state['queue'], 'job')} waiting or running",
         f"{sample.per_second('job'):.1f} jobs/s",
         answers(sample),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from irclient.counts import counted
 from irclient.mcp.sanitise import as_place, one_line, plain
 from irclient.terminal.hits import REASONS
 from irclient.types import Disclosure, Hit, RelatedItem, Selection
@@ -158,7 +159,7 @@ def payload_text(payload: DisclosedItem) -> str:
     lines += [f"[{payload.note}]"] if payload.note else []
     lines.append(payload.text.rstrip("\n"))
     for file in payload.files:
-        lines.append(f"[file {file.path}, {file.size:,} bytes]")
+        lines.append(f"[file {file.path}, {counted(file.size, 'byte')}]")
         lines += [file.text.rstrip("\n")] if file.text is not None else []
     return "\n".join(lines)
 
@@ -172,5 +173,5 @@ def _note(disclosure: Disclosure) -> str:
     if disclosure.truncated:
         parts.append(f"cut here; read {as_place(disclosure.pointer)} for the rest")
     if disclosure.files_omitted:
-        parts.append(f"{disclosure.files_omitted:,} more files are not listed")
+        parts.append(f"{counted(disclosure.files_omitted, 'more file', 'is')} not listed")
     return "; ".join(parts)

@@ -6,6 +6,7 @@ of every prompt. What a person copies, such as a path, is cut only where a link 
 
 from __future__ import annotations
 
+from irclient.counts import counted
 from irclient.terminal.width import (
     BOLD,
     DIM,
@@ -42,7 +43,7 @@ REASONS = {
     "below_floor": "the nearest is too far from what was asked",
     "no_candidates": "nothing indexed shares anything with the query",
     "no_task": "this says no task: it continues a conversation, orders a small edit or names files",
-    "nothing_indexed": "there is nothing in the index yet",
+    "nothing_indexed": "there is nothing in the index yet; irc add NAME KIND ROOT adds a corpus",
     "filtered_out": "the filters leave nothing to choose from",
     "llm:none": "the model found that nothing here serves it",
     "offered_before": "this session was shown what does",
@@ -214,7 +215,7 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
     """Return how the answer came about, for stderr: one line where it fits."""
     fresh = answer["freshness"]
     parts = [
-        f"{answer['n_selected']} of {answer['n_retrieved']} candidates",
+        f"{answer['n_selected']} of {counted(answer['n_retrieved'], 'candidate')}",
         answer["reason"],
         f"{answer['took_ms']:.1f} ms",
         f"generation {answer['generation']}",
@@ -223,7 +224,7 @@ def footer(answer: Mapping[str, Any], to: Terminal) -> str:
     if rounds := answer.get("rounds"):
         parts.append(f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}")
     if fresh.get("pending"):
-        parts.append(f"{fresh['pending']:,} changes pending")
+        parts.append(f"{counted(fresh['pending'], 'change')} pending")
     if fresh.get("building"):
         parts.append(f"still building: {', '.join(fresh['building'])}")
     if fresh.get("degraded"):
@@ -249,21 +250,21 @@ def disclosure_lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["hidden"]:
         yield f"[hidden characters, shown as \ufffd: {', '.join(found['hidden'])}]"
     if found["redacted"]:
-        yield f"[{found['redacted']:,} secrets taken out]"
+        yield f"[{counted(found['redacted'], 'secret')} taken out]"
     if found["passage"] is not None:
         count = len(found["passage_records"])
         lacks = f", {found['expansion']}" if found["expansion"] else ""
-        yield f"[{count} records{lacks}]"
+        yield f"[{counted(count, 'record')}{lacks}]"
         yield found["passage"].rstrip("\n")
     if found["body"] is not None:
         yield found["body"].rstrip("\n")
     if found["truncated"]:
         yield "[cut here; the file goes on]"
     for file in found["files"]:
-        yield f"--- {file['path']} ({file['size']:,} bytes)"
+        yield f"--- {file['path']} ({counted(file['size'], 'byte')})"
         if file["text"] is not None:
             yield file["text"].rstrip("\n")
         elif file["note"]:
             yield f"[{file['note']}]"
     if found["files_omitted"]:
-        yield f"[and {found['files_omitted']:,} more files]"
+        yield f"[and {counted(found['files_omitted'], 'more file')}]"

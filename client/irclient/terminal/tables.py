@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from irclient.counts import counted
 from irclient.terminal.columns import TableColumn, fitted, paragraph, table
 from irclient.terminal.copies import backends
 from irclient.terminal.health import health
@@ -42,12 +43,18 @@ def status(state: dict[str, Any], width: int = UNCUT) -> str:
     """Return the daemon's state: who, how long, and one row for each corpus."""
     head = (
         f"irdaemon {state['version']}, pid {state['pid']}, up {duration(state['uptime_s'])},"
-        f" generation {state['generation']}, {state['queue']} jobs{_memory(state)}"
+        f" generation {state['generation']}, {counted(state['queue'], 'job')}{_memory(state)}"
     )
     above = [head, *([DEMO] if state.get("demo") else []), *map(_running, state["jobs"])]
     below = [*ledger(state.get("ledger", {})), *use(state.get("usage")), *health(state)]
     below += [*behind(state["corpora"]), *skipped(state["corpora"])]
-    below += [*waiting(state.get("waiting_for", ())), *model(state.get("model")), *backends(state)]
+    # Where something of the person's is indexed, what else might be is no news each time.
+    alone = state.get("demo") or not state["corpora"]
+    below += [
+        *(waiting(state.get("waiting_for", ())) if alone else ()),
+        *model(state.get("model")),
+        *backends(state),
+    ]
     parts = [*(paragraph(line, width) for line in above), corpora(state["corpora"], width)]
     parts += [paragraph(line, width) for line in below]
     if "profile" in state:
@@ -108,7 +115,7 @@ def waiting(places: Sequence[dict[str, str]]) -> list[str]:
     first = {place["corpus"]: place["path"] for place in reversed(places)}
     examples = ", ".join(map(_short, list(reversed(first.values()))[:_EXAMPLES]))
     return [
-        f"waiting for {len(places):,} places that do not exist yet ({examples}, ...);"
+        f"waiting for {counted(len(places), 'place')} not there yet ({examples}, ...);"
         " irc status --json names them"
     ]
 
@@ -140,9 +147,10 @@ def use(noted: dict[str, Any] | None) -> list[str]:
         return [f"use: not noted now: {noted['problem']}; it is retried automatically"]
     text = ", with their words" if noted.get("text") else ", without their words"
     return [
-        f"use: {noted.get('offers', 0):,} answers{text}, and {noted.get('uses', 0):,} uses of"
-        f" {noted.get('turns', 0):,} turns noted; answers are kept for {noted['kept_days']} days"
-        " (irc usage)"
+        f"use: {counted(noted.get('offers', 0), 'answer')}{text},"
+        f" and {counted(noted.get('uses', 0), 'use')}"
+        f" of {counted(noted.get('turns', 0), 'turn')} noted;"
+        f" answers are kept for {counted(noted['kept_days'], 'day')} (irc usage)"
     ]
 
 

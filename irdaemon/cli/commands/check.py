@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from irclient.client import Client
+from irclient.counts import counted
 from irclient.errors import IRError
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE, UNHEALTHY, UNKNOWN
@@ -49,9 +50,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what is wrong, each with what to do; repair it if requested."""
     from irdaemon.config.config import load_config
+    from irdaemon.config.corpus import noted_fallback, with_examples
     from irdaemon.ledger import IntegrityProblem
 
     config = load_config(options.config)
+    examples = noted_fallback()
+    config = with_examples(config, load_config(examples).corpora if examples else None) or config
     path = config.ledger_path
     if not os.path.lexists(path):
         note(f"irdaemon: there is no ledger at {path}")
@@ -96,7 +100,8 @@ def _repaired(path: str) -> list[str]:
     with closing(Ledger(path)) as ledger:
         wrong = [each.what for each in ledger.check()]
         unread = ledger.repair()
-    return [*wrong, f"{unread} entries are read again at the next start"] if wrong else []
+    again = counted(unread, "entry", "is")
+    return [*wrong, f"{again} read again at the next start"] if wrong else []
 
 
 def _print(path: str, found: Sequence[IntegrityProblem], as_json: bool) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 from contextlib import closing
 
+from irclient.counts import counted
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE, UNKNOWN
 from irclient.terminal.output import note, print_line
@@ -47,7 +48,9 @@ def run(options: argparse.Namespace) -> int:
             ledger.forget_unused_terms()
             ledger.vacuum()
         after = _size(path)
-    print_line(f"{path}: {before:,} bytes, now {after:,}; {dropped:,} unused vectors dropped")
+    print_line(
+        f"{path}: {before:,} bytes, now {after:,}; {counted(dropped, 'unused vector')} dropped"
+    )
     return DONE
 
 

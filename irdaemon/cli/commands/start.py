@@ -187,8 +187,7 @@ def start_detached(options: argparse.Namespace) -> int:
     if code != DONE:
         return code
     note(f"irdaemon serves (pid {pid}), log in {log}")
-    if options.fallback:
-        _say_if_demo()
+    _say_if_demo()
     return wait_indexed(options) if options.wait else DONE
 
 

@@ -41,7 +41,7 @@ def test_cases_are_written_with_the_corpus_and_what_was_skipped_is_told(given, t
     told = capsys.readouterr()
     assert told.out.startswith(f"3 cases in {path}: 2 with gold, 1 without")
     assert "sending the text of 3 artifacts to 127.0.0.1:" in told.err
-    assert "1 artifacts have too little text" in told.err
+    assert "1 artifact has too little text" in told.err
     assert "the model failed for 1 of 3 artifacts" in told.err
 
 

@@ -75,3 +75,38 @@ def test_a_setting_that_is_read_at_the_start_only_is_named_until_then(tmp_path, 
     own.write_text("known = false\n")
     active.reload()
     assert active.facts() == {}
+
+
+def examples_of(tmp_path, monkeypatch):
+    """Write a configuration without corpora, and examples; return the paths of both."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    own, fallback = tmp_path / "own.toml", tmp_path / "examples.toml"
+    own.write_text("known = false\n")
+    fallback.write_text(f"[corpora.notes]\nkind = 'files'\nroots = ['{tmp_path}']\n")
+    return own, fallback
+
+
+def test_a_start_without_a_fallback_goes_on_with_the_examples_of_the_last(tmp_path, monkeypatch):
+    own, fallback = examples_of(tmp_path, monkeypatch)
+    assert not ActiveConfig(str(own), None).demo
+    assert ActiveConfig(str(own), str(fallback)).demo
+    again = ActiveConfig(str(own), None)
+    assert (again.demo, [each.example for each in again.corpora(())]) == (True, [True])
+
+
+def test_the_examples_are_forgotten_once_there_is_something_of_ones_own(tmp_path, monkeypatch):
+    own, fallback = examples_of(tmp_path, monkeypatch)
+    active = ActiveConfig(str(own), str(fallback))
+    own.write_text(f"known = false\n{fallback.read_text()}")
+    active.reload()
+    assert [each.example for each in active.corpora(())] == [False]
+    own.write_text("known = false\n")
+    assert not ActiveConfig(str(own), None).demo
+
+
+@pytest.mark.parametrize("text", [None, "[[["])
+def test_examples_that_are_gone_or_broken_are_no_examples(tmp_path, monkeypatch, text):
+    own, fallback = examples_of(tmp_path, monkeypatch)
+    assert ActiveConfig(str(own), str(fallback)).demo
+    fallback.write_text(text) if text else fallback.unlink()
+    assert not ActiveConfig(str(own), None).demo

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import make_corpus
 from irdaemon.engine.configured import described
@@ -19,7 +21,7 @@ def test_a_found_corpus_that_is_replaced_is_named_with_its_places_and_the_way_ba
     other = corpora('[corpora.packages]\nkind = "files"\nroots = ["/n"]\n')
     said = described(FOUND, other, {"packages": 1420})
     assert "/home/x/code" in said
-    assert said.startswith("1 corpora; packages, found in ")
+    assert said.startswith("1 corpus; packages, found in ")
     assert said.endswith(
         "(1,420 artifacts), is replaced by files in /n;"
         " irc rm packages, then irc add packages brings it back"
@@ -28,12 +30,21 @@ def test_a_found_corpus_that_is_replaced_is_named_with_its_places_and_the_way_ba
 
 def test_a_found_corpus_that_is_removed_is_switched_off_and_can_be_had_again():
     assert described(FOUND, {}, {"packages": 3}) == (
-        "0 corpora; packages is switched off, and its 3 artifacts are removed;"
+        "0 corpora; packages is switched off; 3 artifacts are removed;"
         " irc add packages brings back what is found in the usual places"
     )
 
 
 def test_what_was_written_by_hand_is_added_and_removed_in_a_few_words():
-    assert described({}, NOTES, {}) == "1 corpora; notes is new"
+    assert described({}, NOTES, {}) == "1 corpus; notes is new"
     assert described(NOTES, {}, {"notes": 2}) == "0 corpora; notes is removed with its 2 artifacts"
-    assert described(NOTES, NOTES, {"notes": 2}) == "1 corpora"
+    assert described(NOTES, NOTES, {"notes": 2}) == "1 corpus"
+
+
+def test_examples_that_make_way_are_not_spoken_of_as_what_was_the_persons():
+    examples = {**FOUND, **NOTES}
+    examples = {name: replace(each, example=True) for name, each in examples.items()}
+    assert described(examples, NOTES, {"notes": 3, "packages": 6}) == (
+        "1 corpus; the examples make way for what is yours (packages, notes); notes is new"
+    )
+    assert described(examples, examples, {}) == "2 corpora"

@@ -66,11 +66,11 @@ def test_the_same_uses_are_judged_only_once(made):
 def test_roll_back_gives_what_was_served_before(made):
     before = contents(made.ledger, "m")
     done(made, made.state.learn_from("m", uses()))
-    assert done(made, made.request(Job("roll_back", "m"))) == "10 artifacts are as they were"
+    assert done(made, made.request(Job("roll_back", "m"))) == "10 artifacts are as before"
     assert contents(made.ledger, "m") == before
     assert made.ledger.learned.state_of("m")["outcome"] == "rolled back"
     assert made.ledger.learned.count("m") == (0, 0)
-    assert done(made, made.request(Job("roll_back", "m"))) == "0 artifacts are as they were"
+    assert done(made, made.request(Job("roll_back", "m"))) == "0 artifacts are as before"
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_records_without_a_vector_are_due_to_be_embedded():
         made.maintain()
         made.drain()
         task = tasks(made, dry_run=True)["m", "embed"]
-        assert (task.due, task.reason) == (True, "1 records have no vector")
+        assert (task.due, task.reason) == (True, "1 record has no vector")
     finally:
         Counting.down = False
     made.maintain()

@@ -44,7 +44,7 @@ def test_generated_cases_leave_out_queries_that_give_the_name_away():
 
 
 def test_an_artifact_with_too_little_text_is_skipped_and_counted():
-    with pytest.warns(RuntimeWarning, match="1 artifacts have too little text"):
+    with pytest.warns(RuntimeWarning, match="1 artifact has too little text"):
         assert generate_cases({"x": ("n", "short")}, lambda _: "q") == []
 
 

@@ -97,7 +97,7 @@ def test_vectors_that_no_record_needs_are_told_of_and_are_no_fault(path):
         ledger.vectors.put("hashing-512", [b"x" * 16], np.zeros((1, 512), np.float32))
     (found,) = faults(path)
     assert not found.severe
-    assert "1 vectors that no record needs" in found.what
+    assert "1 vector that no record needs" in found.what
 
 
 def test_a_vector_that_holds_no_numbers_is_found_and_made_again(path):
@@ -105,7 +105,7 @@ def test_a_vector_that_holds_no_numbers_is_found_and_made_again(path):
         digest, _ = next(ledger.vectors.all("hashing-512"))
         garbled = np.full(512, np.nan, np.float32).tobytes()
         ledger._store.run("UPDATE vectors SET vector = ? WHERE digest = ?", garbled, digest)
-        assert [each.what for each in ledger.check()] == ["1 vectors are garbled"]
+        assert [each.what for each in ledger.check()] == ["1 vector is garbled"]
         ledger.repair()
         assert ledger.artifacts.counts("m", "hashing-512").vectors == len(ITEMS) - 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from irclient.counts import counted
 from irclient.errors import QueryError
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
 from irclient.terminal.hits import disclosure_lines
@@ -299,6 +300,6 @@ def _index(client: Client, options: argparse.Namespace) -> int:
 
 def _indexed_lines(told: Mapping[str, Any]) -> Iterator[str]:
     state = "is being indexed" if told["jobs"] else "would be indexed"
-    yield f"{told['directory']} {state} as {told['corpus']}: {told['files']:,} documents"
+    yield f"{told['directory']} {state} as {told['corpus']}: {counted(told['files'], 'document')}"
     yield from (f"  {name}" for name in told["first"])
     yield from (f"left out: {count:,} {why}" for why, count in told["left_out"].items())

@@ -16,6 +16,7 @@ from irclient.cli.mining import mined, mined_use, read_uses
 from irclient.cli.query import query
 from irclient.cli.separate import go_on_as, is_installed
 from irclient.client import Client
+from irclient.counts import counted
 from irclient.errors import NotFound, QueryError
 from irclient.results import Evaluation
 from irclient.terminal.exits import COMMITTED, REGRESSED, UNHEALTHY
@@ -192,7 +193,9 @@ def _mine(client: Client, options: argparse.Namespace) -> int:
     files.write_cases(options.output, older, {**meta, "part": "older"})
     files.write_cases(options.newer, newer, {**meta, "part": "newer"})
     told = {"older": len(older), "newer": len(newer)}
-    line = f"{len(older)} cases in {options.output}, {len(newer)} newer ones in {options.newer}"
+    line = (
+        f"{counted(len(older), 'case')} in {options.output}, {len(newer)} newer in {options.newer}"
+    )
     printed(options, told, lambda told: f"{line}; review both before they count")
     return COMMITTED
 

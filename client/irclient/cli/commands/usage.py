@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from irclient.cli import reports
 from irclient.cli.follow import add_no_wait, follow
+from irclient.counts import counted
 from irclient.fast.arguments import unset
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import add_output_of_action, printed
@@ -67,7 +68,11 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the report, or forget."""
     if options.action == "forget":
         count = client.usage_forget(options.item, options.session, options.all)
-        printed(options, {"forgotten": count}, lambda done: f"{done['forgotten']:,} rows forgotten")
+        printed(
+            options,
+            {"forgotten": count},
+            lambda done: f"{counted(done['forgotten'], 'row')} forgotten",
+        )
         return COMMITTED
     if options.action == "import":
         from irclient.cli.cases import json_lines

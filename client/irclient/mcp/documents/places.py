@@ -12,6 +12,7 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from irclient.async_client import AsyncClient
+from irclient.counts import counted
 from irclient.library.places import DOCUMENT_KINDS, suggested
 from irclient.mcp.daemon import DaemonCaller, real_path, report
 from irclient.mcp.sanitise import as_place, one_line
@@ -154,7 +155,7 @@ class DirectoryTools:
         )
         state = "Would be indexed" if new.dry_run else "Indexed"
         left_out = "; ".join(f"{count:,} {why}" for why, count in done.left_out.items())
-        text = f"{state} as {done.corpus}: {done.files:,} documents"
+        text = f"{state} as {done.corpus}: {counted(done.files, 'document')}"
         return answered(f"{text} (left out: {left_out})" if left_out else text, indexed)
 
     async def _followed(

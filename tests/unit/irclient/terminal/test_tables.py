@@ -50,10 +50,17 @@ def test_a_job_that_runs_is_shown_as_done_of_total_with_its_rate():
 def test_the_places_that_are_waited_for_are_one_line():
     places = [{"corpus": f"c{n % 5}", "path": f"/p{n}"} for n in range(60)]
     assert tables.waiting(places) == [
-        "waiting for 60 places that do not exist yet (/p0, /p1, /p2, ...);"
-        " irc status --json names them"
+        "waiting for 60 places not there yet (/p0, /p1, /p2, ...); irc status --json names them"
     ]
     assert tables.waiting([]) == []
+
+
+def test_they_are_named_only_where_nothing_of_ones_own_is_indexed():
+    places = [{"corpus": "skills", "path": "/p"}]
+    found = {**state(), "waiting_for": places}
+    assert "waiting for" not in tables.status(found)
+    assert "waiting for 1 place not" in tables.status({**found, "demo": True})
+    assert "waiting for 1 place not" in tables.status({**found, "corpora": []})
 
 
 def test_what_was_passed_over_is_a_line_for_each_corpus_with_the_most_frequent_reasons():
