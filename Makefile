@@ -98,10 +98,11 @@ peer-library:
 # What irdaemon does not take out here it does with `irdaemon uninstall`, which needs .venv.
 clean:
 	@if [ -x $(BIN)/irdaemon ]; then \
+	  config=$$($(BIN)/irdaemon config path); \
 	  $(BIN)/irdaemon uninstall --keep-data --yes || exit 1; $(BIN)/irdaemon stop --forget 2>&1 | grep -v "is not running"; \
 	  echo "removed: agents' entries, the service, the daemon, what it had indexed and its log"; \
-	  echo "left: configuration and keys, managed documents, answers of irdaemon tools, downloaded models, agents' entries in projects"; \
-	  echo "      (the first two: make run, then irdaemon uninstall; in a project: irc uninstall AGENT --project)"; fi
+	  echo "left: configuration and keys ($$config, and what lies beside it), managed documents, answers of irdaemon tools, downloaded models, agents' entries in projects"; \
+	  echo "      (take the first two out by hand, or by irdaemon uninstall before make clean; in a project: irc uninstall AGENT --project)"; fi
 	@rm -rf .venv .bench build client/build *.egg-info client/*.egg-info examples/node/node_modules .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	@find irdaemon client tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	@echo "removed: .venv and what was built here"

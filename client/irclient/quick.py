@@ -83,6 +83,8 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
             query.append(word)
     if not query or any(word.startswith("-") for word in query + corpora):
         return None
+    if len(query) == 2 and " " in query[1] and not corpora:  # the first may be a corpus' name
+        return None
     return {"text": " ".join(query), "words": query, "corpora": corpora, "json": as_json}
 
 

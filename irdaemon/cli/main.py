@@ -18,7 +18,7 @@ from irclient.terminal.help import Parser, add_command, group_commands, needed, 
 from irclient.terminal.output import note
 from irclient.terminal.width import spell_the_rest
 from irdaemon import __version__
-from irdaemon.cli.commands import COMMANDS, HEADINGS
+from irdaemon.cli.commands import COMMANDS, HEADINGS, OF_IRC
 
 # What its start imports and loads stays: the collector need not go through all of it again and
 # again meanwhile. `irdaemon.runtime.memory.settle` has it begin.
@@ -74,6 +74,7 @@ def _not_importable(error: ImportError) -> IRError:
 def program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
     irdaemon = parser("irdaemon", _ABOUT, _MORE)
+    irdaemon.elsewhere = {name: f"irc {name}" for name in OF_IRC}
     irdaemon.add_argument("--version", action="version", version=f"irdaemon {__version__}")
     commands = irdaemon.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):

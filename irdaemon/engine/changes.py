@@ -20,29 +20,31 @@ from irdaemon.source.tree import is_editors
 
 
 def jobs_for_hint(path: str, corpora: Iterable[Corpus]) -> list[Job]:
-    """Return a scan of one path for each corpus with a root above it.
+    """Return a scan of one path for each corpus whose root it is, or that has a root above it.
 
     A corpus that is scanned at intervals takes a hint, one that is indexed by hand does not. Raises
     QueryError for what is no absolute path and where only such a corpus has it, NotFound where it
-    lies below no root.
+    is no root and lies below none.
     """
     if not os.path.isabs(path) or "\0" in path:
         raise QueryError(
             f"not an absolute path: {path!r:.100}", "give the absolute path of the file"
         )
     real = resolved(path)
-    inside = [corpus for corpus in corpora if _is_below(real, corpus.real_roots().values())]
+    inside = [
+        corpus
+        for corpus in corpora
+        if any(at_or_under(real, top) for top in corpus.real_roots().values())
+    ]
     if not inside:
-        raise NotFound(f"{path!r:.200} lies below no root", "irc status shows what is watched")
+        raise NotFound(
+            f"{path!r:.200} is no root and lies below no root", "irc status --json names the roots"
+        )
     hinted = [corpus for corpus in inside if corpus.reindex.on != MANUAL]
     if not hinted:
         name = inside[0].name
         raise QueryError(f"the corpus {name!r} is indexed by hand only", f"irc build {name}")
     return jobs_for_changes((real,), hinted, {})
-
-
-def _is_below(path: str, tops: Iterable[str]) -> bool:
-    return any(path != top and at_or_under(path, top) for top in tops)
 
 
 def jobs_for_changes(

@@ -335,3 +335,13 @@ def test_the_status_fits_a_screen_whatever_is_wrong(daemon, home):
     (grouped,) = (line for line in lines if line.startswith("skills: 200 in "))
     assert grouped.endswith(": gone-0, gone-1, gone-10, ...")
     assert str(home.skills) in grouped
+
+
+def test_a_root_can_be_hinted_and_a_wait_says_that_its_time_is_up(daemon, home):
+    hinted = home.irc("hint", str(home.skills))
+    assert (hinted.returncode, "skills:" in hinted.stdout) == (0, True), hinted.stderr
+    waited = home.irc("wait", "100000", "--wait-ms", "20")
+    assert waited.returncode == 5
+    assert "the time is up, and generation 100000 is not served yet" in waited.stderr
+    page = home.irc("artifacts", "-c", "skills")
+    assert (page.returncode, page.stdout) == (0, home.irc("artifacts", "skills").stdout)

@@ -55,7 +55,8 @@ def test_it_takes_out_what_was_set_up_and_leaves_configuration_and_keys(home):
     assert home.config.with_name("server.key").exists()
     removed, left, how, built = done.stdout.splitlines()[-4:]
     assert removed.startswith("removed: agents' entries, the service, the daemon")
-    assert left.startswith("left: configuration and keys")
+    assert left.startswith(f"left: configuration and keys ({home.config}, ")
+    assert "make run" not in how
     assert "irdaemon uninstall" in how
     assert built == "removed: .venv and what was built here"
 

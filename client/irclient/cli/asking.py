@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from irclient.cli.query import plain_query
+from irclient.cli.query import conditions, plain_query
 from irclient.errors import QueryError
 from irclient.terminal.output import note
 
@@ -29,6 +29,7 @@ def asked(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     With --since the daemon is asked which corpora have dates. Raises QueryError for empty words, a
     moment that is none, and a corpus without dates.
     """
+    _take_corpus(client, options)
     text = words(options.query)
     if not options.since:
         return plain_query(options, text)
@@ -38,8 +39,18 @@ def asked(client: Client, options: argparse.Namespace) -> dict[str, Any]:
 
     start = moment(options.since, datetime.now(UTC))
     wanted = plain_query(options, text)
-    where = parse_where([*options.where, f"{_FIELD}>={start}"])
+    where = parse_where([*conditions(options), f"{_FIELD}>={start}"])
     return {**wanted, "where": where, "corpora": _dated(client, wanted["corpora"])}
+
+
+def _take_corpus(client: Client, options: argparse.Namespace) -> None:
+    """Take the first of two words for the corpus where it names one, and the other was quoted."""
+    if options.corpus or len(options.query) != 2 or " " not in options.query[1]:
+        return
+    name, text = options.query
+    if name in [corpus.name for corpus in client.status().corpora]:
+        options.corpus, options.query = [name], [text]
+        note(f"irc: asked of {name} alone; quote all of a query to ask every corpus")
 
 
 def words(given: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ from importlib import import_module
 
 from irclient import __version__
 from irclient.cli.answer import failed
-from irclient.cli.commands import COMMANDS, HEADINGS, NO_DATA
+from irclient.cli.commands import COMMANDS, ELSEWHERE, HEADINGS, NO_DATA
+from irclient.cli.query import with_level
 from irclient.client import Client
 from irclient.errors import IRError
 from irclient.terminal.ending import exit_code
@@ -30,6 +31,7 @@ def _run(words: Sequence[str]) -> int:
     spell_the_rest()
     if words and words[0] == "eval":
         words = import_module("irclient.cli.commands.eval").with_action(words)
+    words = with_level(words)
     options = parsed(program(words), words)
     try:
         with Client(timeout=options.timeout) as client:
@@ -42,6 +44,7 @@ def _run(words: Sequence[str]) -> int:
 def program(words: Sequence[str] = ()) -> Parser:
     """Return the parser of all commands, or of the one that a command line begins with."""
     irc = parser("irc", _ABOUT, _MORE)
+    irc.elsewhere = ELSEWHERE
     irc.add_argument("--version", action="version", version=f"irc {__version__}")
     commands = irc.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in needed(words, COMMANDS):

@@ -31,7 +31,7 @@ def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
         "corpora": list(options.corpus),
         "k": options.k,
         "mode": options.mode,
-        "where": _where(options.where),
+        "where": _where(conditions(options)),
         "surfaces": list(options.surface),
         "level": options.disclose,
         "weights": dict(options.weight),
@@ -55,6 +55,33 @@ def plain_query(options: argparse.Namespace, text: str) -> dict[str, Any]:
     return plain
 
 
+def with_level(words: Sequence[str]) -> list[str]:
+    """Return a command line whose bare `--disclose` says which level: the body.
+
+    It is bare at the end, and before an option or words that were quoted together.
+    """
+    written = list(words)
+    for at, word in enumerate(written):
+        after = written[at + 1 : at + 2]
+        if word == "--disclose" and (not after or after[0].startswith("-") or " " in after[0]):
+            written[at] = "--disclose=body"
+    return written
+
+
+def _mode(text: str) -> str:
+    """Return a mode by its name, or by that which other programs have for it."""
+    return {"keyword": "lexical", "semantic": "dense"}.get(text, text)
+
+
+def conditions(options: argparse.Namespace) -> list[str]:
+    """Return the conditions of --where, and those of options that stand for one."""
+    if not options.asset_type:
+        return list(options.where)
+    import json
+
+    return [*options.where, json.dumps({"asset_type": {"$in": options.asset_type}})]
+
+
 def _where(conditions: Sequence[str]) -> dict[str, Any]:
     if not conditions:
         return {}
@@ -67,7 +94,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
     """Add how to select from what a query finds."""
     group = parser.add_argument_group("how to select")
     group.add_argument(
-        "--select",
+        *("--select", "--strategy"),
         choices=STRATEGIES,
         default="conservative",
         metavar="STRATEGY",
@@ -175,6 +202,13 @@ def _add_scope(group: argparse._ArgumentGroup) -> None:
         help="field=value, field>=value, ..., or a filter in JSON; may be repeated",
     )
     group.add_argument(
+        *("--asset-type", "--asset_type"),
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="only text, code, pdf, image or multimodal; may be repeated",
+    )
+    group.add_argument(
         "--surface",
         action="append",
         default=[],
@@ -187,10 +221,11 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
     group.add_argument("-k", type=int, default=10, metavar="N", help="candidates to rank (10)")
     group.add_argument(
         "--mode",
+        type=_mode,
         choices=MODES,
         default="hybrid",
         metavar="MODE",
-        help="hybrid (meaning and words, the default), dense or lexical",
+        help="hybrid (meaning and words, the default), dense (semantic) or lexical (keyword)",
     )
     group.add_argument(
         "--fusion",
@@ -208,7 +243,9 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         help="multiply the score of a surface kind; may be repeated",
     )
     group.add_argument(
-        "--rerank", action="store_true", help="let the configured reranker order the best again"
+        *("--rerank", "--rerank-text"),
+        action="store_true",
+        help="let the configured reranker order the best again",
     )
 
 
@@ -218,7 +255,8 @@ def _add_answer(group: argparse._ArgumentGroup) -> None:
         choices=LEVELS,
         default="metadata",
         metavar="LEVEL",
-        help="metadata (the default), body, or bundled: with the files that go with it",
+        help="metadata (the default), body (--disclose alone), or bundled: with the files that go"
+        " with it",
     )
     add_expand(group)
     group.add_argument(

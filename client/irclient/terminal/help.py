@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
 from irclient.invisible import spelled
@@ -30,7 +30,12 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are short: what is wrong, the nearest known word, where the help is."""
+    """A parser whose errors are short: what is wrong, the nearest known word, where the help is.
+
+    `elsewhere` has words that are no commands of this program, each with the command line meant.
+    """
+
+    elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2, without the whole usage before what matters."""
@@ -44,6 +49,9 @@ class Parser(argparse.ArgumentParser):
 
             known = [str(choice) for choice in action.choices]
             kind = str(action.metavar or action.dest).lower()
+            if kind == "command" and value in self.elsewhere:
+                message = f"unknown command {value!r}; write: {self.elsewhere[value]}"
+                raise argparse.ArgumentError(None, message)
             message = f"unknown {kind} {value!r} ({', '.join(known)})"
             raise argparse.ArgumentError(None, message + did_you_mean(value, known))
 
@@ -96,11 +104,31 @@ def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     if argv is not None and not argv:  # the name alone asks what there is
         program.print_help()
         program.exit()
+    if misplaced := _misplaced(program, argv or ()):
+        program.error(misplaced)
     options, unknown = program.parse_known_args(argv)
     if unknown:
         options.page.error(_unknown(options.page, unknown[0]))
     options.program = program
     return options
+
+
+def _misplaced(program: Parser, argv: Sequence[str]) -> str:
+    """Return what is wrong with an option of a command that stands before it; "" for nothing."""
+    option = argv[0].partition("=")[0] if argv else ""
+    if not option.startswith("-") or option in program._option_string_actions:
+        return ""
+    pages = {
+        name: page
+        for action in program._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name, page in action.choices.items()
+    }
+    name = next((word for word in argv if word in pages), "")
+    if not name or option not in pages[name]._option_string_actions:
+        return ""
+    rest = " ".join(argv[: argv.index(name)])
+    return f"{option!r} stands before the command; write it after: {program.prog} {name} {rest} ..."
 
 
 def _unknown(page: argparse.ArgumentParser, word: str) -> str:
@@ -110,8 +138,6 @@ def _unknown(page: argparse.ArgumentParser, word: str) -> str:
         return f"{word!r} is one argument too many; quote words that belong together"
     # Without the dashes, which would make every option like every other.
     known = [name[2:] for name in page._option_string_actions if name.startswith("--")]
-    if word.partition("=")[0] in page._option_string_actions:
-        return f"{word!r} stands before the command; write it after: {page.prog} {word} ..."
     near = nearest(word.partition("=")[0].lstrip("-"), known)
     return f"unknown option {word!r}" + (f"; did you mean '--{near}'?" if near else "")
 

@@ -34,5 +34,12 @@ COMMANDS = (
     "completion",
 )
 
+# Commands of `irc` alone, which somebody may look for here.
+OF_IRC = (
+    *("discover", "search", "explain", "eval", "disclose", "ls", "info", "records", "artifacts"),
+    *("audit", "coverage", "usage", "gaps", "listing", "top", "web", "add", "rm", "build"),
+    *("maintain", "hint", "docs", "impressions", "hook", "install", "wait", "events", "ping"),
+)
+
 # The lock of a detached daemon's supervisor, in the state directory.
 SUPERVISED = "supervisor"

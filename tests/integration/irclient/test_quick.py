@@ -38,8 +38,8 @@ SOURCES = {"skills": {}, "notes": {}}
 @pytest.mark.parametrize(
     ("words", "hinted"),
     [
-        (["skills", "fill a pdf"], True),
-        (["--json", "skills", "fill a pdf"], False),
+        (["skills", "fill", "pdf"], True),
+        (["--json", "skills", "fill", "pdf"], False),
         (["-c", "skills", "skills", "fill a pdf"], False),
         (["skills"], False),
         (["fill", "skills"], False),

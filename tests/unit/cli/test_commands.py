@@ -94,6 +94,15 @@ def test_every_command_of_irc_that_prints_data_takes_json_and_the_readme_names_t
         assert takes == (command not in ROOMS["irc"].NO_DATA), command
 
 
+def test_a_command_of_the_other_program_is_named_with_it(capsys):
+    others = set(ROOMS["irdaemon"].COMMANDS) - set(ROOMS["irc"].COMMANDS)
+    assert others <= ROOMS["irc"].ELSEWHERE.keys()
+    assert not ROOMS["irc"].ELSEWHERE.keys() & set(ROOMS["irc"].COMMANDS)
+    assert "write: irdaemon doctor\n" in refused("irc", ["doctor"], capsys)
+    assert "write: irc eval select CASES" in refused("irc", ["eval-select", "x"], capsys)
+    assert "write: irc discover\n" in refused("irdaemon", ["discover", "x"], capsys)
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, capsys):
     said = refused(program, ["statsu"], capsys)
@@ -117,6 +126,10 @@ def test_an_unknown_command_is_wrong_usage_and_names_the_known_ones(program, cap
         (["ping", "--timeout=-1"], "'-1' is not a number of seconds above 0"),
         (["ping", "--timeout", "nan"], "'nan' is not a number of seconds above 0"),
         (["--json", "ping"], "'--json' stands before the command; write it after: irc ping --json"),
+        (
+            ["--timeout", "2", "discover", "x"],
+            "'--timeout' stands before the command; write it after: irc discover --timeout 2 ...",
+        ),
         (["top", "--every", "0"], "not a number of seconds above 0"),
         (["ping", "pong"], "'pong' is one argument too many"),
         (["discover"], "required: QUERY"),

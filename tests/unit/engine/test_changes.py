@@ -68,8 +68,13 @@ def test_what_is_no_absolute_path_is_wrong(path, tmp_path):
         jobs_for_hint(path, [corpus("c", tmp_path)])
 
 
-def test_a_path_elsewhere_is_not_found_nor_is_the_root_itself_or_what_is_above(tmp_path):
-    for path in (tmp_path / "b" / "x", tmp_path / "a", tmp_path, tmp_path / "a" / ".." / "b"):
+def test_a_root_itself_is_scanned_whole(tmp_path):
+    (job,) = jobs_for_hint(str(tmp_path), [corpus("c", tmp_path)])
+    assert (job.corpus, job.scan.under) == ("c", ())
+
+
+def test_a_path_elsewhere_is_not_found_nor_is_what_is_above_a_root(tmp_path):
+    for path in (tmp_path / "b" / "x", tmp_path, tmp_path / "a" / ".." / "b"):
         with pytest.raises(NotFound, match="below no root"):
             jobs_for_hint(str(path), [corpus("c", tmp_path / "a")])
 

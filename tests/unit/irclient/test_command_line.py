@@ -6,7 +6,7 @@ import pytest
 
 from irclient import places, quick
 from irclient.cli.main import main, program
-from irclient.cli.query import query
+from irclient.cli.query import query, with_level
 from irclient.errors import QueryError, Unavailable
 from irclient.invisible import safe
 from irclient.quick import plain_discover
@@ -195,7 +195,7 @@ def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
 @pytest.mark.parametrize(
     ("words", "asked"),
     [
-        (["discover", "fill", "a pdf"], (["fill", "a pdf"], [], False)),
+        (["discover", "fill", "a", "pdf"], (["fill", "a", "pdf"], [], False)),
         (["discover", "-c", "s", "x", "--json"], (["x"], ["s"], True)),
         (["discover", "x", "--corpus", "s"], (["x"], ["s"], False)),
         (["discover", "x", "-k", "3"], None),
@@ -203,6 +203,8 @@ def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
         (["discover", "x", "--related"], None),
         (["discover", "--", "x"], None),
         (["discover", "x", "-c"], None),
+        (["discover", "skills", "a form"], None),
+        (["discover", "skills", "a form", "-c", "s"], (["skills", "a form"], ["s"], False)),
         (["discover"], None),
         (["search", "x"], None),
         ([], None),
@@ -224,6 +226,40 @@ def test_a_search_asks_for_as_many_passages_of_a_document_as_the_option_says(mor
 def test_candidates_are_reranked_only_where_the_option_says_so(command):
     for words, asked in ([command, "x"], False), ([command, "x", "--rerank"], True):
         assert query(program(words).parse_args(words)).rerank is asked
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "meant"),
+    [
+        (["--mode", "keyword"], "mode", "lexical"),
+        (["--mode=semantic"], "mode", "dense"),
+        (["--rerank-text"], "rerank", True),
+        (["--asset_type=pdf"], "where", {"asset_type": {"$in": ["pdf"]}}),
+        (
+            ["--asset-type", "pdf", "--asset-type", "image", "--where", "a=b"],
+            "where",
+            {"$and": [{"a": {"$in": ["b"]}}, {"asset_type": {"$in": ["pdf", "image"]}}]},
+        ),
+        (["--disclose"], "level", "body"),
+        (["--disclose", "--json"], "level", "body"),
+        (["--disclose", "bundled"], "level", "bundled"),
+    ],
+)
+def test_an_option_has_the_names_that_other_programs_give_it(more, field, meant):
+    words = with_level(["search", "x", *more])
+    assert getattr(query(program(words).parse_args(words)), field) == meant
+
+
+def test_a_bare_disclose_takes_no_query_for_a_level():
+    words = with_level(["search", "--disclose", "a form"])
+    asked = query(program(words).parse_args(words))
+    assert (asked.level, asked.text) == ("body", "a form")
+
+
+def test_a_strategy_is_chosen_by_either_name():
+    for option in ("--select", "--strategy"):
+        words = ["discover", "x", option, "top_k"]
+        assert query(program(words).parse_args(words)).select.strategy == "top_k"
 
 
 def test_discover_has_no_option_for_passages(capsys):

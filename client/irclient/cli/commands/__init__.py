@@ -15,6 +15,16 @@ HEADINGS = {
 }
 # What these print is not for a person in the first place: it has one form.
 NO_DATA = ("hook", "mcp", "web", "completion")
+# What is no command here: the daemon's own, and those of `ir`, each as it is written.
+_DAEMONS = (
+    *("start", "restart", "stop", "logs", "check", "backup", "restore", "compact", "backend"),
+    *("init", "config", "fetch", "tools", "keys", "service", "doctor", "version"),
+)
+ELSEWHERE = {
+    **{name: f"irdaemon {name}" for name in _DAEMONS},
+    "eval-select": "irc eval select CASES.jsonl -c CORPUS",
+    "sweep-select": "irc eval sweep CASES.jsonl -c CORPUS",
+}
 COMMANDS = (
     "discover",
     "search",

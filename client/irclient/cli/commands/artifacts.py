@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from irclient.errors import QueryError
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.hits import quoted
 from irclient.terminal.output import note, printed
@@ -40,6 +41,7 @@ _LEAST_NAME = 8
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which corpus or directory, and which page."""
     parser.add_argument("corpus", nargs="?", metavar="CORPUS", help="only this corpus (all)")
+    parser.add_argument("-c", default="", metavar="CORPUS", help="the same, as in discover")
     parser.add_argument("--under", default="", metavar="PATH", help="only at or below PATH")
     parser.add_argument(
         "--after", default="", metavar="CORPUS/ID", help="continue after this artifact"
@@ -52,12 +54,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print the artifacts in the order of their references, a line each."""
     under = os.path.realpath(options.under) if options.under else ""
-    held = client.artifacts(options.corpus, under, options.after, options.k)
+    if options.c and options.corpus not in (None, options.c):
+        raise QueryError(f"two corpora, {options.corpus} and {options.c}", "name one, or none")
+    corpus = options.c or options.corpus
+    held = client.artifacts(corpus, under, options.after, options.k)
     width = terminal().width
     printed(options, held, lambda held: "\n".join(_line(each, width) for each in held))
     if held and len(held) >= options.k:
         last = f"{held[-1].corpus}/{held[-1].artifact_id}"
-        if client.artifacts(options.corpus, under, last, 1):
+        if client.artifacts(corpus, under, last, 1):
             note(f"irc: there are more; go on with --after {quoted(last)}")
     return COMMITTED
 

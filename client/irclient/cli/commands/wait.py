@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from irclient.cli.query import add_wait
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
-from irclient.terminal.output import printed
+from irclient.terminal.output import note, printed
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
@@ -37,4 +37,8 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Print the generation that is served in the end."""
     state = client.wait(options.generation, options.wait_ms)
     printed(options, state, lambda state: f"generation {state['generation']}")
-    return COMMITTED if state.reached else UNHEALTHY
+    if state.reached:
+        return COMMITTED
+    note(f"irc: the time is up, and generation {options.generation} is not served yet")
+    note("     --wait-ms N waits longer; each change of what is indexed raises the number")
+    return UNHEALTHY

@@ -128,3 +128,20 @@ def test_paths_of_nothing_is_nothing_and_the_reason_is_beside_the_data(capsys):
     assert discover.run(Answers(), options("x", "--paths")) == 1
     out, err = capsys.readouterr()
     assert (out, "nothing applies" in err) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "corpora"),
+    [
+        (["skills", "fill a form"], "fill a form", ["skills"]),
+        (["skills", "form"], "skills form", []),
+        (["fill", "a form"], "fill a form", []),
+        (["skills", "fill", "a form"], "skills fill a form", []),
+        (["-c", "notes", "skills", "fill a form"], "skills fill a form", ["notes"]),
+    ],
+)
+def test_a_corpus_before_one_quoted_query_is_the_one_that_is_asked(given, text, corpora, capsys):
+    options = parsed(program.program(["search"]), ["search", *given])
+    found = asked(Answers(HIT), options)
+    assert (found["text"], found["corpora"]) == (text, corpora)
+    assert ("asked of skills alone" in capsys.readouterr().err) == (corpora == ["skills"])

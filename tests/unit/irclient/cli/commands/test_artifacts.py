@@ -6,6 +6,7 @@ import json
 import pytest
 
 from irclient.cli.commands import artifacts
+from irclient.errors import QueryError
 from irclient.results import IndexedArtifact
 
 HELD = [
@@ -18,12 +19,13 @@ class Daemon:
     """Answers with a page of what is held, as the daemon does."""
 
     def artifacts(self, corpus, under, after, limit):
+        self.corpus = corpus
         beyond = [each for each in HELD if f"notes/{each.artifact_id}" > after]
         return beyond[:limit]
 
 
 def printed(capsys, k, as_json=False):
-    options = argparse.Namespace(corpus=None, under="", after="", k=k, json=as_json)
+    options = argparse.Namespace(corpus=None, c="", under="", after="", k=k, json=as_json)
     assert artifacts.run(Daemon(), options) == 0
     return capsys.readouterr()
 
@@ -53,3 +55,17 @@ def test_a_reference_stays_whole_and_a_name_is_left_out_where_it_has_no_room(
 ):
     monkeypatch.setenv("COLUMNS", width)
     assert printed(capsys, 2).out.splitlines()[1] == line
+
+
+@pytest.mark.parametrize(("corpus", "c"), [("notes", ""), (None, "notes"), ("notes", "notes")])
+def test_the_corpus_is_named_with_the_option_of_discover_or_without(corpus, c):
+    options = argparse.Namespace(corpus=corpus, c=c, under="", after="", k=100, json=False)
+    daemon = Daemon()
+    assert artifacts.run(daemon, options) == 0
+    assert daemon.corpus == "notes"
+
+
+def test_two_corpora_are_refused():
+    options = argparse.Namespace(corpus="notes", c="skills", under="", after="", k=9, json=False)
+    with pytest.raises(QueryError, match="two corpora"):
+        artifacts.run(Daemon(), options)
