@@ -10,6 +10,12 @@ COMMANDS = {
     "status": ("irclient.quick", "status"),
     "ls": ("irclient.quick", "ls"),
     "explain": ("irclient.quick", "explain", "fill in a form with a rather long name"),
+    "explain --all": (
+        "irclient.quick",
+        "explain",
+        "--all",
+        "fill in a form with a rather long name",
+    ),
     "info": ("irclient.quick", "info", "notes-of-a-long-project"),
     "doctor": ("irdaemon", "doctor"),
 }
@@ -59,5 +65,5 @@ def test_a_pipe_gets_every_column_and_nothing_cut(served):
         assert "…" not in said
     head = served.irc("ls").stdout.splitlines()[0].split()
     assert head[:5] == ["name", "kind", "artifacts", "records", "vectors"]
-    explained = served.run(*COMMANDS["explain"]).stdout.splitlines()
+    explained = served.run(*COMMANDS["explain --all"]).stdout.splitlines()
     assert any(NAME in line and "0." in line and line.startswith("    1 ") for line in explained)

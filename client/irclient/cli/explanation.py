@@ -1,10 +1,10 @@
-"""What a person sees of an explanation: the stages of a query, top to bottom."""
+"""What a person sees of an explanation: the verdict and what it hangs on, or every stage."""
 
 from __future__ import annotations
 
 from irclient.counts import counted
 from irclient.terminal.columns import TableColumn, fitted, paragraph
-from irclient.terminal.hits import cut_line
+from irclient.terminal.hits import REASONS, cut_line
 from irclient.terminal.width import UNCUT
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 _SHOWN = 10
 _TERMS = 4
 _INDENT = "    "
+_NAMED, _NEXT = 3, 2
+_WHY = {
+    "below_floor": "its corpus is not sure enough",
+    "not_committed": "too far behind the first, or one too many",
+    "beyond_k": "behind the candidates that were compared",
+}
 _CANDIDATE = (
     TableColumn(""),
     TableColumn("name", least=10),
@@ -41,15 +47,76 @@ _ROUND = (
 
 
 def explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
-    """Return an explanation as text: analysis, each corpus with its candidates, the verdict."""
-    blocks = [_fold(_analysis(explained["analysis"]), width)]
+    """Return the verdict, in about ten lines: what applies, what was asked, and what comes next."""
+    lines = [*_verdict(explained["selection"])]
+    if "item" in explained:
+        lines += _item(explained["item"])
+    lines += [_asked(explained["analysis"]), *_cut(explained), *_floors(explained["corpora"])]
+    lines += [*_next(explained["corpora"]), "--all shows every corpus, candidate and score"]
+    shown = _fold(lines, width)
+    if explained["selection"].get("rounds"):
+        shown += ["", *_rounds(explained["selection"], width)]
+    return "\n".join(shown)
+
+
+def _verdict(selection: Mapping[str, Any]) -> Iterator[str]:
+    if selection["abstained"]:
+        yield f"nothing applies: {REASONS.get(selection['reason'], selection['reason'])}"
+        return
+    found, chosen = counted(selection["n_retrieved"], "candidate"), selection["n_selected"]
+    yield f"{chosen:,} of {found} {'applies' if chosen == 1 else 'apply'}:"
+    yield from (f"{_INDENT}{reference}" for reference in selection["results"])
+
+
+def _asked(analysis: Mapping[str, Any]) -> str:
+    unknown = set(analysis["unknown"])
+    words = " ".join(f"{each}{'?' if each in unknown else ''}" for each in analysis["tokens"])
+    return f"asked: {words or 'no word'}{' (?: no corpus holds it)' if unknown else ''}"
+
+
+def _cut(explained: Mapping[str, Any]) -> list[str]:
+    return [cut] if (cut := cut_line(explained["selection"]["signals"])) else []
+
+
+def _floors(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which corpora were sure enough to answer and which were not, the surest first."""
+    found = [each for each in corpora if each["candidates"]]
+    found.sort(key=lambda each: -(each.get("confidence") or 0))
+    for said, above in (("sure enough", True), ("not sure enough", False)):
+        names = [_sureness(each) for each in found if each.get("above_floor", True) == above]
+        if names:
+            more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            yield f"{said}: {', '.join(names[:_NAMED])}{more}"
+
+
+def _sureness(corpus: Mapping[str, Any]) -> str:
+    confidence, least = corpus.get("confidence"), corpus["floor"].get("at_least")
+    if confidence is None or least is None:
+        return str(corpus["corpus"])
+    return f"{corpus['corpus']} ({confidence:.2f}, needs {least:.2f})"
+
+
+def _next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the best candidates that were not committed, each with why."""
+    others = [
+        (each["score"], f"{corpus['corpus']}/{each.get('artifact_id', each['name'])}", each)
+        for corpus in corpora
+        for each in corpus["candidates"]
+        if each["verdict"] != "committed"
+    ]
+    for score, reference, each in sorted(others, key=lambda other: -other[0])[:_NEXT]:
+        why = _WHY.get(each["verdict"], each["verdict"])
+        yield f"not chosen: {score:.2f} {reference}: {why}"
+
+
+def whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
+    """Return every stage as text: the verdict, the words, each corpus with its candidates."""
+    blocks = [_fold(_selection(explained["selection"]), width)]
+    blocks.append(_fold([*_analysis(explained["analysis"]), *_cut(explained)], width))
     for corpus in explained["corpora"]:
         shown = corpus["candidates"][:_SHOWN]
         above, below = _fold(_corpus(corpus), width), _fold(_terms(shown[:3]), width)
         blocks.append([*above, *_candidates(shown, width), *below])
-    blocks.append(_fold(_selection(explained["selection"]), width))
-    if cut := cut_line(explained["selection"]["signals"]):
-        blocks[0] += _fold([cut], width)
     if explained["selection"].get("rounds"):
         blocks.append(_rounds(explained["selection"], width))
     if "item" in explained:

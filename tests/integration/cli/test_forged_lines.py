@@ -172,7 +172,7 @@ def named(value, name):
 LINES = {
     "discover": [["x"], ["--disclose", "body", "x"]],
     "search": [["--paths", NAME], ["--since", NAME, "x"], ["x"]],
-    "explain": [["x"]],
+    "explain": [["x"], ["x", "--all"]],
     "eval": [
         *(["cases.jsonl"], ["select", "cases.jsonl"], ["sweep", "cases.jsonl"]),
         *(["curve", "cases.jsonl"], ["run", "cases.jsonl", "--fail-under", "ndcg@10=0.9"]),

@@ -98,6 +98,8 @@ def test_a_command_of_the_other_program_is_named_with_it(capsys):
     others = set(ROOMS["irdaemon"].COMMANDS) - set(ROOMS["irc"].COMMANDS)
     assert others <= ROOMS["irc"].ELSEWHERE.keys()
     assert not ROOMS["irc"].ELSEWHERE.keys() & set(ROOMS["irc"].COMMANDS)
+    own = set(ROOMS["irc"].COMMANDS) - set(ROOMS["irdaemon"].COMMANDS)
+    assert own == set(ROOMS["irdaemon"].OF_IRC)
     assert "write: irdaemon doctor\n" in refused("irc", ["doctor"], capsys)
     assert "write: irc eval select CASES" in refused("irc", ["eval-select", "x"], capsys)
     assert "write: irc discover\n" in refused("irdaemon", ["discover", "x"], capsys)

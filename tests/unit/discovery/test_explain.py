@@ -1,8 +1,10 @@
 """What `explain` says of a query, stage by stage."""
 
+import re
+
 import pytest
 
-from irclient.cli.explanation import explanation
+from irclient.cli.explanation import explanation, whole_explanation
 from irclient.errors import NotFound
 from irdaemon.discovery import discover as discovery
 from irdaemon.types import Query, SelectSpec
@@ -99,6 +101,30 @@ def test_an_explanation_says_how_much_of_a_long_query_was_searched_for():
 
 @pytest.mark.parametrize("text", ["fill a pdf form", "zebra", "fill", "? !"])
 def test_an_explanation_reads_on_a_terminal_whatever_was_asked(text):
-    shown = explanation(told(text, "tools/deploy"))
-    assert "words" in shown
+    explained = told(text, "tools/deploy")
+    whole, shown = whole_explanation(explained), explanation(explained)
+    assert "words" in whole
+    assert "asked: " in shown
+    assert "tools/deploy: " in whole
     assert "tools/deploy: " in shown
+
+
+def test_an_explanation_begins_with_the_verdict_and_takes_ten_lines_over_ten_corpora():
+    explained = told("fill a pdf form zebra")
+    (corpus,) = explained["corpora"]
+    explained["corpora"] = [
+        {**corpus, "corpus": f"tools{number}", "above_floor": number < 2} for number in range(10)
+    ]
+    first, *lines = explanation(explained).splitlines()
+    assert re.match(r"\d of \d+ candidates? appl", first)
+    assert len(lines) < 10
+    assert any(line.startswith("sure enough: tools0") for line in lines)
+    assert any("and 5 more" in line for line in lines)
+    assert "zebra?" in "\n".join(lines)
+    assert lines[-1].startswith("--all shows")
+    assert len(whole_explanation(explained).splitlines()) > 40
+
+
+def test_an_explanation_of_an_abstention_says_so_first_in_words():
+    shown = explanation(told("zebra"))
+    assert shown.startswith("nothing applies: the nearest is too far from what was asked\n")

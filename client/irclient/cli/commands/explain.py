@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from irclient.cli.asking import asked
-from irclient.cli.explanation import explanation
+from irclient.cli.explanation import explanation, whole_explanation
 from irclient.cli.query import add_query_options, add_rounds, add_select_options
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
 HELP = "why an answer is as it is, or is not"
 ABOUT = """
-Why an answer is as it is: the words of the query, the score of each candidate
-by meaning and by words, the least confidence at which each corpus answers, and
-what was chosen. With --item also how far one item got, and by how much it fell
-short.
+Why an answer is as it is: what was chosen, which corpora were sure enough to
+answer, and what came next. With --all every corpus with the score of each
+candidate by meaning and by words; with --item also how far one item got, and
+by how much it fell short.
 """
 EXAMPLES = """
-# every stage of a query
+# why this answer?
 irc explain "fill in a PDF form"
+
+# every stage, corpus and score
+irc explain --all "fill in a PDF form"
 
 # why is this one not in the answer?
 irc explain --item skills/review-pull-request "fill in a PDF form"
@@ -40,11 +43,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_query_options(parser)
     add_select_options(parser)
     add_rounds(parser)
+    parser.add_argument("--all", action="store_true", help="show every corpus, candidate and score")
     parser.add_argument("--item", default="", metavar="CORPUS/ID", help="what became of this one")
 
 
 def run(client: Client, options: argparse.Namespace) -> int:
     """Print what every stage saw and did."""
     explained = client.explain(asked(client, options), options.item)
-    printed(options, explained, lambda found: explanation(found, terminal().width))
+    shown = whole_explanation if options.all else explanation
+    printed(options, explained, lambda found: shown(found, terminal().width))
     return COMMITTED
