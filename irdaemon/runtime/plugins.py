@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -31,3 +32,17 @@ def load(family: str, name: str, table: Mapping[str, str]) -> Any:
             f"{family} {name!r} cannot be loaded: {error}",
             "" if name in table else f"{sys.executable} must find {module}, with {attribute} in it",
         ) from error
+
+
+def load_quiet(name: str) -> Any:
+    """Import a package that sets its own logger to tell everything, and have it tell warnings.
+
+    A level that was set before is kept, and so is that of a package that was imported before.
+    """
+    if name in sys.modules:
+        return sys.modules[name]
+    logger = logging.getLogger(name)
+    level = logger.level or logging.WARNING
+    package = importlib.import_module(name)
+    logger.setLevel(level)
+    return package
