@@ -10,7 +10,7 @@ import hmac
 import os
 import secrets
 
-from irdaemon.source.sessions.blocks import authored
+from irdaemon.source.sessions.transcript import strip_injected
 
 _KEY_BYTES = 32
 _DIGEST_BYTES = 16
@@ -29,7 +29,7 @@ class DigestKey:
 
     def digest(self, text: str) -> bytes:
         """Return the digest of what a person typed of a text; white space makes no difference."""
-        words = " ".join(authored(text[:_COMPARED_CHARS]).split())
+        words = " ".join(strip_injected(text[:_COMPARED_CHARS]).split())
         whole = hmac.digest(self._key, words.encode("utf-8", "replace"), "sha256")
         return whole[:_DIGEST_BYTES]
 

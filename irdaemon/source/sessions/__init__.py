@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from irdaemon.source.expected import PRUNED_REASON, Expected, SeenPath
 from irdaemon.source.opening import followed, resolved
 from irdaemon.source.options import checked, number, switch
-from irdaemon.source.sessions.documents import is_document, read_document
-from irdaemon.source.sessions.lines import LINE_LIMIT
-from irdaemon.source.sessions.reader import read_session
-from irdaemon.source.sessions.session_directories import known_places, known_roots
-from irdaemon.source.sessions.stores import entries, is_store, read_stored, target_of
-from irdaemon.source.sessions.transcript import SessionFilter
+from irdaemon.source.sessions import aider, cursor
+from irdaemon.source.sessions.reader import is_document, read_document, read_session
+from irdaemon.source.sessions.stores import find_target, is_store, list_sessions, read_stored
+from irdaemon.source.sessions.transcript import LINE_LIMIT, SessionFilter
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import (
     PRUNED,
@@ -72,7 +71,7 @@ class Sessions:
         """Enumerate sessions: all, or those that a change at `under` can affect."""
         if under is None:
             return self._scan(self._roots, ("",))
-        where = target_of(under)
+        where = find_target(under)
         if not where:
             return Scan((), ())
         within = [root for root in self._roots if at_or_under(resolved(root.path), where)]
@@ -145,7 +144,7 @@ class Sessions:
         try:
             real = followed(path, walk.symlinks.roots, by_name=True)
             if is_store(real):
-                return entries(real, scope, since)
+                return list_sessions(real, scope, since)
             status = os.stat(real)
         except SourceError as error:
             walk.problems.append(Problem(path, error.message))
@@ -183,3 +182,57 @@ def _scan_of(found: list[Entry], covered: tuple[str, ...], problems: list[Proble
     kept = {entry.key: entry for entry in reversed(found)}
     ordered = sorted(kept.values(), key=lambda entry: (entry.path, entry.key))
     return Scan(tuple(ordered), covered, tuple(problems))
+
+
+# The directory of an editor's own files, on Linux and on macOS.
+_CURSOR_EDITOR = ("{config}/Cursor", "{home}/Library/Application Support/Cursor")
+_OPENCODE_NAME = re.compile(r"opencode(-[\w.]+)?\.db")
+
+
+def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the places where this user's agents keep sessions, existing ones only.
+
+    `env` may move some: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME, GOOSE_PATH_ROOT, OPENCODE_DB,
+    XDG_CONFIG_HOME, XDG_DATA_HOME. Aider writes into each repository, so only a history in the
+    home directory itself is among them.
+    """
+    return tuple(root for root in known_places(home, env) if os.path.exists(root.path))
+
+
+def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the same places, existing or not."""
+    paths = map(os.path.abspath, _candidates(home, env))
+    return tuple(map(Root, dict.fromkeys(paths)))
+
+
+def _candidates(home: str, env: Mapping[str, str]) -> Iterator[str]:
+    codex = env.get("CODEX_HOME") or os.path.join(home, ".codex")
+    data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    yield os.path.join(env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "projects")
+    yield os.path.join(codex, "sessions")
+    yield os.path.join(codex, "archived_sessions")
+    yield os.path.join(home, ".gemini", "tmp")
+    yield os.path.join(env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "session-state")
+    yield os.path.join(home, ".pi", "agent", "sessions")
+    yield os.path.join(home, ".cursor", "projects")
+    for base in _CURSOR_EDITOR:
+        editor = base.format(home=home, config=config)
+        yield os.path.join(editor, "User", "globalStorage", cursor.FILE_NAME)
+    yield from _opencode_places(data, env)
+    moved = env.get("GOOSE_PATH_ROOT")
+    goose = os.path.join(moved, "data") if moved else os.path.join(data, "goose")
+    yield os.path.join(goose, "sessions", "sessions.db")
+    yield os.path.join(home, aider.FILE_NAME)
+
+
+def _opencode_places(data: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the databases one by one: beside them are logs, caches and repositories."""
+    directory = os.path.join(data, "opencode")
+    if named := env.get("OPENCODE_DB"):
+        yield os.path.join(directory, named)
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return
+    yield from (os.path.join(directory, name) for name in names if _OPENCODE_NAME.fullmatch(name))

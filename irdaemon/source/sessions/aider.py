@@ -8,10 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import SessionInfo
-from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
-from irdaemon.source.sessions.transcript import Transcript
+from irdaemon.source.sessions.transcript import (
+    Kind,
+    SessionInfo,
+    Setting,
+    Step,
+    Transcript,
+    fold_turns,
+    strip_injected,
+    strip_own,
+)
 
 FILE_NAME = ".aider.chat.history.md"
 _STARTED = "# aider chat started at "
@@ -31,7 +37,7 @@ def transcript(text: str, directory: str, shown: str) -> Transcript:
     for number, line in enumerate(text.split("\n")):
         history.take(number, line)
     steps = [*history.closed()]
-    return Transcript(tuple(turns_of(steps, assume_end=True)), SessionInfo(shown, directory))
+    return Transcript(tuple(fold_turns(steps, assume_end=True)), SessionInfo(shown, directory))
 
 
 @dataclass(slots=True)
@@ -83,10 +89,10 @@ class _History:
             self._close()
 
     def _close(self) -> None:
-        prompt, answer = "\n".join(self.asked).strip(), without_own("\n".join(self.answer))
+        prompt, answer = "\n".join(self.asked).strip(), strip_own("\n".join(self.answer))
         self.asked, self.answer = [], []
         if prompt and prompt != _BLANK:
-            self.steps.append(self._opening(authored(prompt)))
+            self.steps.append(self._opening(strip_injected(prompt)))
         if answer:
             self.steps.append(Step("text", self.at, answer))
 

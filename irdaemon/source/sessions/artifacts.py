@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from irdaemon.source.sessions.cursor import SessionInfo
-from irdaemon.source.sessions.pairing import Turn
-from irdaemon.source.sessions.skill_use import skills_used
-from irdaemon.source.sessions.transcript import Transcript
+from irdaemon.source.sessions.transcript import SessionInfo, Transcript, Turn
 from irdaemon.text.tasks import has_task
-from irdaemon.types import Artifact, SessionTurn
+from irdaemon.types import Artifact, ItemUse, Reading, SessionTurn
+
+# Name the skills that a turn used: called by name, by their files, or as commands.
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_COMMAND = re.compile(r"/([A-Za-z0-9][A-Za-z0-9_.:-]{0,99})(?:\s|$)")
+
+
+def list_skills(uses: Iterable[ItemUse], prompts: Iterable[str]) -> tuple[str, ...]:
+    """Return the names, each once, of what a turn's uses and prompts may have used as a skill.
+
+    A skill that a person calls is a command; not every command is a skill.
+    """
+    names = [*map(_skill_of, uses), *map(command_in, prompts)]
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def command_in(prompt: str) -> str:
+    """Return the name of the command that a prompt begins with, "" for none."""
+    found = _COMMAND.match(prompt)
+    return _own_name(found[1]) if found else ""
+
+
+def _skill_of(use: ItemUse) -> str:
+    if use.how in ("read", "shell"):
+        return _own_name(os.path.basename(os.path.dirname(use.what.replace("\\", "/"))))
+    return _own_name(use.what) if use.how in ("skill", "command") else ""
+
+
+def _own_name(name: str) -> str:
+    """Return a name without the plugin that it is of; "" for what is none."""
+    own = name.strip().lstrip("/").rpartition(":")[2]
+    return own if _NAME.fullmatch(own) else ""
+
 
 _NAME_WIDTH = 80
 # The end of the last turn is not marked in the file but taken for granted.
@@ -46,7 +77,14 @@ class Stream:
         return {"agent": self.agent, "scope": self.scope, "kind": self.kind}
 
 
-def artifacts_of(stream: Stream, read: Transcript, titles: bool) -> Iterator[Artifact]:
+def make_reading(stream: Stream, read: Transcript, titles: bool, skipped: Counter[str]) -> Reading:
+    """Return what a session gives: its artifacts, its turns, and what was left out and why."""
+    made = {a.artifact_id: a for a in make_artifacts(stream, read, titles)}
+    skipped.update(count_dropped(read))
+    return Reading(tuple(made.values()), skipped=dict(skipped), turns=session_turns(stream, read))
+
+
+def make_artifacts(stream: Stream, read: Transcript, titles: bool) -> Iterator[Artifact]:
     """Yield an artifact per turn that is over, then the title record if the session has a title.
 
     A turn without an answer that says nothing, or that the next one asks again, gives none.
@@ -84,7 +122,7 @@ def seconds_of(timestamp: str) -> float:
         return 0.0
 
 
-def dropped(read: Transcript) -> dict[str, int]:
+def count_dropped(read: Transcript) -> dict[str, int]:
     """Count by outcome the turns that are over but give no artifact."""
     kept = {id(turn) for turn in _indexed(read)}
     return dict(Counter(t.outcome for t in read.turns if t.outcome and id(t) not in kept))
@@ -144,7 +182,7 @@ def _turn(stream: Stream, session: SessionInfo, turn: Turn) -> Artifact:
         body=_body(turn),
         flags=(UNMARKED_END,) if turn.assumed else (),
         project=setting.cwd,
-        uses=skills_used(turn.uses, turn.prompts),
+        uses=list_skills(turn.uses, turn.prompts),
     )
 
 

@@ -12,20 +12,268 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.branch import BranchNode, branch_of
-from irdaemon.source.sessions.claude_queue import ClaudeQueue
-from irdaemon.source.sessions.claude_steps import steps_of
-from irdaemon.source.sessions.cursor import SessionInfo
-from irdaemon.source.sessions.lines import (
+from irdaemon.source.sessions.item_uses import use_of_command, uses_of_call
+from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
     TITLE_LENGTH,
+    BranchNode,
+    Kind,
     Line,
     LineReader,
+    SessionInfo,
+    Setting,
+    Start,
+    Step,
+    Transcript,
+    blocks_of,
+    find_branch,
+    fold_turns,
+    join_texts,
+    part,
     plain,
+    strip_injected,
+    strip_own,
 )
-from irdaemon.source.sessions.pairing import Step, turns_of
-from irdaemon.source.sessions.transcript import Start, Transcript
+
+# Tell what a person typed from everything else Claude Code records under the user's name.
+
+_NOT_TYPED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
+_COMMAND = ("<command-name>", "<command-message>", "<command-args>")
+# The agent reacts to these, so its next text answers no earlier prompt.
+_REACTED_TO = (
+    "<bash-input>", "<task-notification>", "<tick>", "<goal>", "<teammate-message",
+    "Another Claude session sent a message:",
+)  # fmt: skip
+_NOTED = (
+    "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-stdout>",
+    "<bash-stderr>", "<user-prompt-submit-hook>", "<session-start-hook>", "Caveat:",
+    "Base directory for this skill:", "[Image: source",
+)  # fmt: skip
+_INTERRUPTED = "[Request interrupted"
+
+_Opening = tuple[Kind | None, str]
+
+
+def _classify_record(record: Mapping[str, Any]) -> _Opening:
+    """Classify a user record: a prompt with its text, an interruption, another opening, or None."""
+    content = part(record, "message").get("content")
+    if any(record.get(flag) for flag in _NOT_TYPED) or _is_tool_result(record, content):
+        return None, ""
+    text = join_texts(content)
+    if record.get("interruptedMessageId") or text.lstrip().startswith(_INTERRUPTED):
+        return "stopped", ""
+    if not _from_person(record):
+        return "other", ""
+    return _classify_text(text, content)
+
+
+def command_in(content: object) -> str:
+    """Return the name of the slash command that a message is, "" for any other message."""
+    text = strip_injected(join_texts(content))
+    return _read_tag(text, "command-name") if text.startswith(_COMMAND) else ""
+
+
+def _find_typed(text: str) -> str:
+    """Return what a person typed of a text without a record of its own, "" for anything else."""
+    kind, found = _classify_text(text, text)
+    return found if kind == "prompt" else ""
+
+
+def _has_type(block: Mapping[str, Any], kind: str) -> bool:
+    return block.get("type") == kind
+
+
+def _is_tool_result(record: Mapping[str, Any], content: object) -> bool:
+    spilled = record.get("toolUseResult") is not None
+    return spilled or any(_has_type(block, "tool_result") for block in blocks_of(content))
+
+
+def _from_person(record: Mapping[str, Any]) -> bool:
+    kind = part(record, "origin").get("kind")
+    asked = kind in (None, "human") and record.get("promptSource") != "system"
+    return asked and not record.get("teamName")
+
+
+def _classify_text(raw: str, content: object) -> _Opening:
+    text = strip_injected(raw)
+    if text.startswith(_COMMAND):
+        return _classify_command(text)
+    if text.startswith(_REACTED_TO):
+        return "other", ""
+    if text.startswith(_NOTED):
+        return None, ""
+    return ("prompt", text) if text else _classify_wordless(raw, content)
+
+
+def _classify_wordless(raw: str, content: object) -> _Opening:
+    """Classify a record without words: a person's image or paste opens, a reminder does not."""
+    image = any(_has_type(block, "image") for block in blocks_of(content))
+    pasted = bool(raw.strip()) and not raw.lstrip().startswith("<system-reminder>")
+    return ("other", "") if image or pasted else (None, "")
+
+
+def _classify_command(text: str) -> _Opening:
+    """Keep a slash command with arguments as it was typed; without any it is no prompt."""
+    name, arguments = _read_tag(text, "command-name"), _read_tag(text, "command-args")
+    return ("prompt", f"{name} {arguments}") if name and arguments else ("other", "")
+
+
+def _read_tag(text: str, tag: str) -> str:
+    _, opened, rest = text.partition(f"<{tag}>")
+    inner, closed, _ = rest.partition(f"</{tag}>")
+    return inner.strip() if opened and closed else ""
+
+
+# Tell what happened in one record of a Claude Code session.
+#
+# Each line holds one content block of a message; a message's text may be spread over several
+# lines.
+
+_END_MARKS = frozenset({"turn_duration", "stop_hook_summary"})
+_TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+
+def _read_steps(line: Line) -> tuple[Step, ...]:
+    """Return what happened in one record of the tree."""
+    record = line.record
+    match record.get("type"):
+        case "user":
+            return _prompt_steps(line, *_classify_record(record))
+        case "assistant":
+            return _agent_steps(line)
+        case "attachment":
+            return _queued_steps(line)
+        case "system":
+            ends = plain(record.get("subtype")) in _END_MARKS
+            return (Step("end", line.offset),) if ends else ()
+    return ()
+
+
+def _prompt_steps(line: Line, kind: Kind | None, text: str) -> tuple[Step, ...]:
+    if kind is None:
+        return ()
+    if kind == "stopped":
+        return (Step(kind, line.offset),)
+    key = plain(line.record.get("uuid"), ID_LENGTH)
+    command = command_in(part(line.record, "message").get("content"))
+    uses = use_of_command(command) if command else ()
+    return (Step(kind, line.offset, text, key, setting=_setting(line.record), uses=uses),)
+
+
+def _setting(record: Mapping[str, Any]) -> Setting:
+    return Setting(
+        plain(record.get("sessionId"), ID_LENGTH),
+        plain(record.get("cwd"), PATH_LENGTH),
+        plain(record.get("gitBranch"), ID_LENGTH),
+        plain(record.get("timestamp"), ID_LENGTH),
+    )
+
+
+def _queued_steps(line: Line) -> tuple[Step, ...]:
+    """Return what a person typed while the agent was at work."""
+    attached = part(line.record, "attachment")
+    if attached.get("type") != "queued_command" or attached.get("commandMode") != "prompt":
+        return ()
+    text = strip_injected(join_texts(attached.get("prompt")))
+    return _prompt_steps(line, "queued", text) if text else ()
+
+
+def _agent_steps(line: Line) -> tuple[Step, ...]:
+    message = part(line.record, "message")
+    if line.record.get("isApiErrorMessage"):
+        return (Step("failed", line.offset),)
+    if message.get("model") == "<synthetic>":
+        return ()
+    content = message.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else blocks_of(content)
+    model = plain(message.get("model"), ID_LENGTH)
+    steps = [step for block in blocks for step in _block_steps(block, line.offset, model)]
+    if message.get("stop_reason") == "end_turn":
+        steps.append(Step("end", line.offset))
+    return tuple(steps)
+
+
+def _block_steps(block: Mapping[str, Any], offset: int, model: str) -> tuple[Step, ...]:
+    if plain(block.get("type")) in _TOOL_CALLS:
+        uses = uses_of_call(block.get("name"), block.get("input"))
+        return (Step("tool", offset, uses=uses),)
+    text = strip_own(plain(block.get("text"))) if block.get("type") == "text" else ""
+    return (Step("text", offset, text, model=model),) if text else ()
+
+
+# Follow the queue of what a person typed while Claude Code was at work.
+#
+# A message is queued, and later taken out: to be the next prompt, which is then written as one, or
+# during the turn, of which versions before 2.1.133 wrote nothing but this. Newer ones also write it
+# as an attachment of the same turn.
+
+# Newer versions say why a message was taken out; for other reasons the agent never saw it.
+_DURING_THE_TURN = ("", "absorbed_mid_turn")
+
+
+@dataclass(slots=True)
+class ClaudeQueue:
+    """The messages that wait, as the lines come in: `older` since before the last prompt.
+
+    `missed` is true once one was taken out that had been queued before the first line read.
+    """
+
+    waiting: list[str] = field(default_factory=list)
+    older: list[str] = field(default_factory=list)
+    missed: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing waits."""
+        return not (self.waiting or self.older)
+
+    def open_turn(self, prompt: str) -> None:
+        """Note a prompt: it waits no more, and what has waited for a whole turn was forgotten."""
+        self.older = [text for text in self.waiting if text != prompt]
+        self.waiting = []
+
+    def taken_up(self, record: Mapping[str, Any]) -> str:
+        """Take in an operation; return what a person said to the agent at work by it, or ""."""
+        match record.get("operation"):
+            case "enqueue":
+                self.waiting.append(join_texts(record.get("content")))
+            case "dequeue":
+                self._next()
+            case "remove":
+                return self._removed(record)
+            case "popAll":
+                self.waiting, self.older = [], []
+        return ""
+
+    def _removed(self, record: Mapping[str, Any]) -> str:
+        if text := join_texts(record.get("content")):
+            self._drop(text)
+        else:
+            text = self._next()
+        seen = plain(record.get("reason"), 40) in _DURING_THE_TURN
+        return _message(text) if seen else ""
+
+    def _drop(self, text: str) -> None:
+        for queue in (self.older, self.waiting):
+            if text in queue:
+                queue.remove(text)
+                return
+
+    def _next(self) -> str:
+        for queue in (self.older, self.waiting):
+            if queue:
+                return queue.pop(0)
+        self.missed = True
+        return ""
+
+
+def _message(text: str) -> str:
+    """Return what a person typed, "" for a bare command or what a program queued."""
+    message = _find_typed(text)
+    bare_command = message.startswith("/") and len(message.split()) == 1
+    return "" if bare_command else message
+
 
 _MESSAGES = frozenset({"user", "assistant"})
 _TREE = _MESSAGES | {"system", "attachment", "progress"}
@@ -59,8 +307,8 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
     for line in reader.records():
         log.take(line)
     anchor = next(iter(log.nodes.values()), None) if start.is_tail else None
-    branch = branch_of(log.nodes, anchor)
-    turns = turns_of((s for n in branch for s in n.steps), assume_end=log.never_marks_ends)
+    branch = find_branch(log.nodes, anchor)
+    turns = fold_turns((s for n in branch for s in n.steps), assume_end=log.never_marks_ends)
     log.count_abandoned(branch)
     on_branch = anchor is None or (bool(branch) and branch[0] is anchor)
     opening = turns[-1].opening.offset if turns else 0
@@ -146,7 +394,7 @@ class _ClaudeLog:
 
     def _use_aside(self, line: Line) -> None:
         """Add what a sub-agent used to the last main record: it was used in that turn."""
-        uses = [use for step in steps_of(line) for use in step.uses]
+        uses = [use for step in _read_steps(line) for use in step.uses]
         if uses and self.last_main:
             self._add(Step("used", line.offset, uses=tuple(uses)))
 
@@ -164,7 +412,7 @@ class _ClaudeLog:
         record = line.record
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         message = kind in _MESSAGES and not record.get("isMeta") and not record.get("teamName")
-        steps = steps_of(line) if is_main else ()
+        steps = _read_steps(line) if is_main else ()
         return BranchNode(
             uuid, plain(parent, ID_LENGTH), self.last_main, line.offset, is_main, message, steps
         )

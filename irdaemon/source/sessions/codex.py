@@ -8,14 +8,226 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.source.sessions.codex_stream import EVENT, ITEM, RolloutStream
-from irdaemon.source.sessions.cursor import TurnContext
-from irdaemon.source.sessions.lines import LineReader, part, plain
-from irdaemon.source.sessions.pairing import turns_of
-from irdaemon.source.sessions.transcript import Start, Transcript
+from irdaemon.source.sessions.item_uses import uses_of_call, uses_of_tagged_skill
+from irdaemon.source.sessions.transcript import (
+    OWN,
+    Kind,
+    Line,
+    LineReader,
+    SessionInfo,
+    Setting,
+    Start,
+    Step,
+    Transcript,
+    TurnContext,
+    fold_turns,
+    part,
+    plain,
+    strip_injected,
+    strip_own,
+)
+from irdaemon.types import ItemUse
+
+# Follow one of the two streams of a Codex rollout.
+#
+# Nothing in a rollout has an id but the turn, and that only in newer versions: a turn without one
+# goes by its number.
+
+EVENT, ITEM = "event", "item"
+_TAKE_UP = frozenset({"task_started", "turn_started"})
+_COMPLETE = frozenset({"task_complete", "turn_complete"})
+_ABORTED = "<turn_aborted>"
+_SKILL = "<skill>"
+_NOT_TYPED = (
+    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions for",
+    "<INSTRUCTIONS>", "<recommended_plugins>", _SKILL,
+)  # fmt: skip
+# An editor puts open files and tabs before what the person typed.
+_EDITOR_CONTEXT = "# Context from my IDE setup:"
+_REQUEST = "## My request for Codex:"
+_ID, _TITLE, _PATH = 200, 300, 4096
+
+
+@dataclass(slots=True)
+class RolloutStream:
+    """One of the two streams of a rollout, as its lines come in.
+
+    `openings` keeps, by the offset at which a turn may open, what was known before it; `region`
+    is such an offset not yet followed by a prompt. `turn_id` is that of the turn under way,
+    `next_id` that of the one announced; `last_text` is the last text of the agent in the turn.
+    """
+
+    name: str
+    session: SessionInfo
+    place: TurnContext
+    steps: list[Step] = field(default_factory=list)
+    opened: list[Step] = field(default_factory=list)
+    openings: dict[int, TurnContext] = field(default_factory=dict)
+    region: int | None = None
+    turn_id: str = ""
+    next_id: str = ""
+    last_text: str = ""
+    is_open: bool = False
+    at_work: bool = False
+
+    def take(self, line: Line) -> None:
+        """Take in one line."""
+        payload = part(line.record, "payload")
+        match line.record.get("type"):
+            case "session_meta":
+                self._begin(payload)
+            case "turn_context":
+                self._set_context(line, payload)
+            case "event_msg":
+                self._event(line, payload)
+            case "response_item":
+                self._item(line, payload)
+
+    def _begin(self, meta: Mapping[str, Any]) -> None:
+        """Note the session; a forked rollout repeats its origin's meta line after its own."""
+        session, place = self.session, self.place
+        cwd = plain(meta.get("cwd"), _PATH)
+        branch = plain(part(meta, "git").get("branch"), _ID)
+        own_id = session.id or plain(meta.get("id"), _ID)
+        self.session = replace(session, id=own_id, cwd=session.cwd or cwd)
+        self.place = replace(place, cwd=place.cwd or cwd, branch=place.branch or branch)
+
+    def _set_context(self, line: Line, context: Mapping[str, Any]) -> None:
+        self._announce(line, plain(context.get("turn_id"), _ID))
+        self.place = replace(
+            self.place,
+            cwd=plain(context.get("cwd"), _PATH) or self.place.cwd,
+            model=plain(context.get("model"), _ID) or self.place.model,
+        )
+
+    def _announce(self, line: Line, turn_id: str) -> None:
+        """Note a turn's id: that of the turn under way, or of one about to open."""
+        if self.is_open and turn_id in ("", self.turn_id):
+            return
+        if self.is_open and not self.turn_id:
+            self._name(line, turn_id)
+            return
+        self.is_open = self.at_work = False
+        self._enter(line)
+        self.next_id = turn_id or self.next_id
+
+    def _enter(self, line: Line) -> int:
+        """Return the offset at which the turn now beginning opens."""
+        if self.region is None:
+            self.region = line.offset
+            self.openings[line.offset] = self.place
+        return self.region
+
+    def _name(self, line: Line, turn_id: str) -> None:
+        self.turn_id = turn_id
+        self.steps.append(Step("named", line.offset, key=turn_id))
+
+    def _event(self, line: Line, event: Mapping[str, Any]) -> None:
+        kind = plain(event.get("type"), _ID)
+        if kind in ("user_message", "agent_message"):
+            self._message(line, EVENT, kind == "user_message", plain(event.get("message")))
+        elif kind in _TAKE_UP:
+            self._announce(line, plain(event.get("turn_id"), _ID))
+            self.at_work = True
+            self.place = replace(self.place, marked=True)
+        elif kind in _COMPLETE:
+            self._complete(line, event)
+        elif kind == "thread_name_updated":
+            title = plain(event.get("thread_name"), _TITLE).strip()
+            self.session = replace(self.session, custom_title=title)
+        else:
+            self._take_back(line, event)
+
+    def _take_back(self, line: Line, event: Mapping[str, Any]) -> None:
+        if event.get("type") == "turn_aborted":
+            self._close(Step("stopped", line.offset))
+        elif event.get("type") == "thread_rolled_back":
+            turns = event.get("num_turns")
+            count = turns if isinstance(turns, int) else 0
+            self._close(Step("rollback", line.offset, count=count))
+
+    def _complete(self, line: Line, event: Mapping[str, Any]) -> None:
+        turn_id = plain(event.get("turn_id"), _ID)
+        if self.is_open and turn_id and not self.turn_id:
+            self._name(line, turn_id)
+        self.place = replace(self.place, marked=True)
+        text = strip_own(plain(event.get("last_agent_message")))
+        self._close(Step("end", line.offset, text or self.last_text))
+
+    def _close(self, step: Step) -> None:
+        self.steps.append(step)
+        self.is_open = self.at_work = False
+        self.region, self.turn_id, self.next_id = None, "", ""
+
+    def _item(self, line: Line, item: Mapping[str, Any]) -> None:
+        kind, role = plain(item.get("type"), _ID), item.get("role")
+        if kind.endswith("_call"):
+            self.steps.append(Step("tool", line.offset, uses=_uses_of(item, kind)))
+        elif kind == "message" and role in ("user", "assistant"):
+            text = _text_of(item)
+            if role == "user" and text.startswith(_SKILL):
+                self.steps.append(Step("used", line.offset, uses=uses_of_tagged_skill(text)))
+            self._message(line, ITEM, role == "user", text)
+
+    def _message(self, line: Line, stream: str, is_prompt: bool, text: str) -> None:
+        if stream != self.name:
+            return
+        if not is_prompt:
+            self._answer(line, strip_own(text))
+        elif text.lstrip().startswith(_ABORTED):
+            self._close(Step("stopped", line.offset))
+        elif not text.lstrip().startswith(_NOT_TYPED):
+            self._ask(line, _request(text))
+
+    def _answer(self, line: Line, text: str) -> None:
+        if text:
+            self.last_text = text
+            model = self.place.model
+            self.steps.append(Step("text", line.offset, text, model=model, fresh=True))
+
+    def _ask(self, line: Line, text: str) -> None:
+        if self.at_work and self.is_open:
+            self.steps.extend([Step("queued", line.offset, text)] if text else [])
+            return
+        offset = self._enter(line)
+        self.place = replace(self.place, prompts=self.place.prompts + 1)
+        step = self._opening("prompt" if text else "other", offset, text, line.record)
+        self.steps.append(step)
+        self.opened.append(step)
+        self.turn_id, self.next_id, self.last_text = self.next_id, "", ""
+        self.is_open, self.region = True, None
+
+    def _opening(self, kind: Kind, offset: int, text: str, record: Mapping[str, Any]) -> Step:
+        place = self.place
+        when = plain(record.get("timestamp"), _ID)
+        setting = Setting(self.session.id, place.cwd, place.branch, when)
+        key = self.next_id or str(place.prompts)
+        return Step(kind, offset, text, key, place.model, setting)
+
+
+def _uses_of(item: Mapping[str, Any], kind: str) -> tuple[ItemUse, ...]:
+    """Return the uses in a call; that of the local shell has no name."""
+    given = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
+    return uses_of_call(item.get("name") or kind.removesuffix("_call"), given)
+
+
+def _request(text: str) -> str:
+    """Return what the person typed of a prompt that an editor sent."""
+    if text.startswith(_EDITOR_CONTEXT):
+        _, _, typed = text.partition(_REQUEST)
+        text = typed or text
+    return strip_injected(text)
+
+
+def _text_of(item: Mapping[str, Any]) -> str:
+    content = item.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [plain(b.get("text")) for b in blocks if isinstance(b, dict)]
+    return "\n".join(text for text in texts if text and not text.lstrip().startswith(OWN))
+
 
 _LINES = frozenset(
     {"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"}
@@ -51,7 +263,7 @@ def _count_unknown(record: Mapping[str, Any], skipped: Counter[str]) -> None:
 
 
 def _transcript(stream: RolloutStream, start: Start) -> Transcript:
-    turns = turns_of(stream.steps, assume_end=not stream.place.marked)
+    turns = fold_turns(stream.steps, assume_end=not stream.place.marked)
     place = stream.openings.get(turns[-1].opening.offset) if turns else None
     resume = turns[-1].opening.offset if turns and place else 0
     first_stands = bool(turns) and turns[0].opening is stream.opened[0]

@@ -7,13 +7,24 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.item_uses import uses_of_call
-from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, Line, LineReader, part, plain
-from irdaemon.source.sessions.pairing import Setting, Step, turns_of
-from irdaemon.source.sessions.prompt import blocks_of
-from irdaemon.source.sessions.transcript import Start, Transcript
+from irdaemon.source.sessions.transcript import (
+    ID_LENGTH,
+    PATH_LENGTH,
+    Line,
+    LineReader,
+    SessionInfo,
+    Setting,
+    Start,
+    Step,
+    Transcript,
+    blocks_of,
+    fold_turns,
+    part,
+    plain,
+    strip_injected,
+    strip_own,
+)
 
 _FAMILIES = frozenset({"session", "user", "assistant", "tool", "hook", "system", "subagent"})
 _ABORTED = frozenset({"abort", "session.abort"})
@@ -49,7 +60,7 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
             steps += _happened(line, kind)
     # A turn's end is often not written; but after a tool call more is to come.
     done = bool(steps) and steps[-1].kind == "text"
-    return Transcript(tuple(turns_of(steps, assume_end=done)), session)
+    return Transcript(tuple(fold_turns(steps, assume_end=done)), session)
 
 
 def _described(
@@ -67,7 +78,7 @@ def _is_known(kind: str) -> bool:
 
 def _asked(line: Line, session: SessionInfo, branch: str) -> Iterable[Step]:
     # `transformedContent` beside it holds what was injected.
-    text = authored(plain(part(line.record, "data").get("content")))
+    text = strip_injected(plain(part(line.record, "data").get("content")))
     if text:
         key = plain(line.record.get("id"), ID_LENGTH) or str(line.offset)
         when = plain(line.record.get("timestamp"), ID_LENGTH)
@@ -88,7 +99,7 @@ def _happened(line: Line, kind: str) -> Iterable[Step]:
 
 def _answered(line: Line) -> Iterable[Step]:
     data = part(line.record, "data")
-    if text := without_own(plain(data.get("content"))):
+    if text := strip_own(plain(data.get("content"))):
         yield Step("text", line.offset, text, model=plain(data.get("model"), ID_LENGTH))
     if calls := data.get("toolRequests"):
         uses = (uses_of_call(call.get("name"), call.get("arguments")) for call in blocks_of(calls))

@@ -1,112 +1,179 @@
-"""What one read of a session leaves for the next: a position, and what came before it.
-
-A read resumes where the last turn opens, because a turn changes until the next one begins. Its
-first line is remembered by digest: where that line no longer stands, the file was rewritten.
-"""
+"""Read the agent transcripts of the Cursor editor: messages without ids or times."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from dataclasses import astuple, dataclass, field, replace
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-import msgpack
+from irdaemon.source.sessions.database import Kept, json_of, time_of
+from irdaemon.source.sessions.item_uses import uses_of_call
+from irdaemon.source.sessions.transcript import (
+    ID_LENGTH,
+    TITLE_LENGTH,
+    Line,
+    LineReader,
+    SessionInfo,
+    Setting,
+    Start,
+    Step,
+    Transcript,
+    blocks_of,
+    fold_turns,
+    join_texts,
+    part,
+    plain,
+    strip_injected,
+    strip_own,
+)
 
-from irdaemon.source.redact import Redactor
-
-VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
-    """What holds for a whole session file: a change here touches every turn of it."""
-
-    id: str = ""
-    cwd: str = ""
-    custom_title: str = ""
-    ai_title: str = ""
-    summary: str = ""
-    summary_leaf: str = ""
-    summary_is_ours: bool = False
-
-    @property
-    def title(self) -> str:
-        """Return the title of the session, "" when it has none."""
-        summary = self.summary if self.summary_is_ours else ""
-        return self.custom_title or self.ai_title or summary
-
-
-@dataclass(frozen=True, slots=True)
-class TurnContext:
-    """What the lines before a turn state about it, where the turn's own lines do not repeat it.
-
-    `prompts` counts the prompts so far; `stream` names the one of a rollout's two streams in use;
-    `marked` is true where the file marks the ends of its turns.
-    """
-
-    cwd: str = ""
-    branch: str = ""
-    model: str = ""
-    prompts: int = 0
-    stream: str = ""
-    marked: bool = False
+_ROLES = frozenset({"user", "assistant"})
+_TURN_ENDED = "turn_ended"
+_OPEN, _CLOSE = "<user_query>", "</user_query>"
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """Where a read ended. `resume` is 0 when the next one must begin at the start."""
-
-    agent: str
-    kind: str
-    device: int
-    inode: int
-    end: int
-    resume: int = 0
-    digest: bytes = b""
-    emitted: str = ""
-    session: SessionInfo = field(default_factory=SessionInfo)
-    place: TurnContext = field(default_factory=TurnContext)
-
-    def same_file(self, status: os.stat_result) -> bool:
-        """Return whether this file, by its status, can be the one read, grown or as it was."""
-        same = (status.st_dev, status.st_ino) == (self.device, self.inode)
-        return same and status.st_size >= self.end
+def recognises(record: Mapping[str, Any]) -> bool:
+    """Return whether a line is Cursor's, by its structure."""
+    return plain(record.get("role")) in _ROLES and "content" in part(record, "message")
 
 
-def packed(cursor: Cursor) -> bytes:
-    """Serialize a cursor; its titles are kept, so they are cleaned as any text is."""
-    clean, session = Redactor("all").text, cursor.session
-    session = replace(
-        session,
-        custom_title=clean(session.custom_title),
-        ai_title=clean(session.ai_title),
-        summary=clean(session.summary),
+def is_subagent(path: str, record: Mapping[str, Any]) -> bool:
+    """Return whether a file is a sub-agent's, by where it lies."""
+    return "/subagents/" in path
+
+
+def transcript(reader: LineReader, start: Start) -> Transcript:
+    """Read a transcript into turns; a turn goes by the number of its prompt."""
+    steps: list[Step] = []
+    prompts = 0
+    for line in reader.records():
+        found = list(_steps(line, reader, str(prompts + 1)))
+        prompts += sum(step.kind == "prompt" for step in found)
+        steps += found
+    # Older versions do not mark ends; but after a tool call more is to come.
+    unmarked = not any(step.kind == "end" for step in steps)
+    done = unmarked and bool(steps) and steps[-1].kind == "text"
+    return Transcript(tuple(fold_turns(steps, assume_end=done)), start.session)
+
+
+def _steps(line: Line, reader: LineReader, key: str) -> Iterable[Step]:
+    record = line.record
+    role = plain(record.get("role"), 40) or plain(record.get("type"), 40)
+    content = part(record, "message").get("content")
+    if role == "user":
+        if text := query(join_texts(content)):
+            yield Step("prompt", line.offset, text, key)
+    elif role == "assistant":
+        if text := strip_own(join_texts(content)):
+            yield Step("text", line.offset, text)
+        if calls := [block for block in blocks_of(content) if block.get("type") == "tool_use"]:
+            uses = (uses_of_call(call.get("name"), call.get("input")) for call in calls)
+            yield Step("tool", line.offset, uses=tuple(chain.from_iterable(uses)))
+    elif role == _TURN_ENDED:
+        yield Step("end", line.offset)
+    else:
+        reader.skipped[f"record:{role or 'untyped'}"] += 1
+
+
+def query(text: str) -> str:
+    """Return what a person typed of a message, which Cursor puts context around."""
+    _, opened, rest = text.partition(_OPEN)
+    inner, closed, _ = rest.rpartition(_CLOSE)
+    return strip_injected(inner if opened and closed else text)
+
+
+# Read the chats in the Cursor editor's database: a table of keys and JSON values.
+#
+# It can hold gigabytes, so only ranges of keys are asked for, and values one chat at a time.
+
+FILE_NAME = "state.vscdb"
+TABLE = "cursorDiskKV"
+_CHAT, _BUBBLE = "composerData:", "bubbleId:"
+_PERSON, _AGENT = 1, 2
+_AT_WORK = "generating"
+
+
+def chats(connection: sqlite3.Connection) -> Iterator[Kept]:
+    """Yield every chat that has messages."""
+    bubbles = Counter(key.split(":")[1] for (key,) in _keys(connection, _BUBBLE))
+    rows = connection.execute(
+        "SELECT key, CASE WHEN json_valid(text) THEN json_extract(text, '$.lastUpdatedAt') END,"
+        " CASE WHEN json_valid(text) THEN json_extract(text, '$.status') END,"
+        " CASE WHEN json_valid(text) THEN json_array_length(text, '$.conversation') END"
+        " FROM (SELECT key, CAST(value AS TEXT) text FROM cursorDiskKV"
+        " WHERE key >= ? AND key < ?) ORDER BY key",
+        _range(_CHAT),
     )
-    blob: bytes = msgpack.packb([VERSION, *astuple(replace(cursor, session=session))])
-    return blob
+    for key, updated, status, inline in rows:
+        id = key.removeprefix(_CHAT)
+        if count := bubbles[id] + (inline or 0):
+            seconds = updated / 1000 if isinstance(updated, (int, float)) else 0.0
+            yield Kept(id, f"{count}-{updated}-{status}", seconds)
 
 
-def unpacked(blob: bytes | None) -> Cursor | None:
-    """Return the cursor in a blob, or None when it is missing, foreign or of another version."""
-    try:
-        version, agent, kind, *numbers, digest, emitted, session, place = _fields(blob)
-        device, inode, end, resume = numbers
-        if version != VERSION:
-            return None
-        where = (int(device), int(inode), int(end), int(resume))
-        return Cursor(
-            agent, kind, *where, digest, emitted, SessionInfo(*session), TurnContext(*place)
-        )
-    except (ValueError, TypeError, msgpack.exceptions.UnpackException):
+def read_chat(
+    connection: sqlite3.Connection, id: str, skipped: Counter[str]
+) -> tuple[Transcript, bool] | None:
+    """Read a chat, and return whether an agent started it; None where it is gone."""
+    row = connection.execute(
+        "SELECT value FROM cursorDiskKV WHERE key = ?", (_CHAT + id,)
+    ).fetchone()
+    if row is None:
         return None
+    chat = json_of(row[0], skipped)
+    session = SessionInfo(id, custom_title=plain(chat.get("name"), TITLE_LENGTH).strip())
+    steps = list(_chat_steps(_bubbles(connection, id, chat, skipped), session, skipped))
+    if chat.get("status") == "aborted":
+        steps.append(Step("stopped", len(steps)))
+    # Nothing marks the end of a turn; but after a tool call more is to come.
+    done = bool(steps) and steps[-1].kind == "text" and chat.get("status") != _AT_WORK
+    turns = fold_turns(steps, assume_end=done)
+    return Transcript(tuple(turns), session), bool(chat.get("subagentInfo"))
 
 
-def _fields(blob: bytes | None) -> list[Any]:
-    fields = msgpack.unpackb(blob) if blob else []
-    return fields if isinstance(fields, list) else []
+def _bubbles(
+    connection: sqlite3.Connection, id: str, chat: Mapping[str, Any], skipped: Counter[str]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the messages of a chat in its order; older versions keep them within the chat."""
+    if inline := blocks_of(chat.get("conversation")):
+        return [(plain(each.get("bubbleId"), ID_LENGTH), each) for each in inline]
+    prefix = f"{_BUBBLE}{id}:"
+    rows = connection.execute(
+        "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key",
+        _range(prefix),
+    )
+    found = {key.removeprefix(prefix): json_of(value, skipped) for key, value in rows}
+    headers = blocks_of(chat.get("fullConversationHeadersOnly"))
+    order = [plain(header.get("bubbleId"), ID_LENGTH) for header in headers]
+    return [(each, found[each]) for each in order if each in found]
 
 
-def digest_of(line: bytes) -> bytes:
-    """Return the digest by which a line is recognised."""
-    return hashlib.blake2b(line, digest_size=16).digest()
+def _chat_steps(
+    bubbles: list[tuple[str, Mapping[str, Any]]], session: SessionInfo, skipped: Counter[str]
+) -> Iterable[Step]:
+    for at, (id, bubble) in enumerate(bubbles):
+        kind, text = bubble.get("type"), plain(bubble.get("text"))
+        if kind == _PERSON and (typed := query(text)):
+            setting = Setting(session.id, timestamp=time_of(bubble.get("createdAt"), 1000))
+            yield Step("prompt", at, typed, id or str(at), setting=setting)
+        elif kind == _AGENT:
+            if answer := strip_own(text):
+                model = plain(part(bubble, "modelInfo").get("modelName"), ID_LENGTH)
+                yield Step("text", at, answer, model=model)
+            if call := part(bubble, "toolFormerData"):
+                given = call.get("rawArgs") or call.get("params")
+                yield Step("tool", at, uses=uses_of_call(call.get("name"), given))
+        elif kind != _PERSON:
+            skipped[f"record:{str(kind)[:40]}"] += 1
+
+
+def _keys(connection: sqlite3.Connection, prefix: str) -> Iterable[tuple[str]]:
+    query = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ?"
+    return connection.execute(query, _range(prefix))
+
+
+def _range(prefix: str) -> tuple[str, str]:
+    """Return the bounds between which all keys with a prefix lie."""
+    return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)

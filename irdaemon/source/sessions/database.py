@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from irdaemon.source.opening import is_opened_again, open_regular
-from irdaemon.source.sessions.lines import bounded_json
+from irdaemon.source.sessions.transcript import bounded_json
 from irdaemon.types import SourceError
 
 _MAGIC = b"SQLite format 3\0"
@@ -42,7 +42,7 @@ class Kept:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[sqlite3.Connection]:
+def open_database(path: str) -> Iterator[sqlite3.Connection]:
     """Open a database by its real path for reading only, for as long as the block lasts.
 
     Raises FileNotFoundError where it is gone, SourceError where it is none or cannot be read,

@@ -16,13 +16,24 @@ from itertools import chain
 from typing import Any
 
 from irdaemon.source.opening import followed, read_regular
-from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.item_uses import uses_of_call
-from irdaemon.source.sessions.lines import ID_LENGTH, PATH_LENGTH, TITLE_LENGTH, LineReader, plain
-from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
-from irdaemon.source.sessions.prompt import blocks_of
-from irdaemon.source.sessions.transcript import Start, Transcript
+from irdaemon.source.sessions.transcript import (
+    ID_LENGTH,
+    PATH_LENGTH,
+    TITLE_LENGTH,
+    Kind,
+    LineReader,
+    SessionInfo,
+    Setting,
+    Start,
+    Step,
+    Transcript,
+    blocks_of,
+    fold_turns,
+    plain,
+    strip_injected,
+    strip_own,
+)
 from irdaemon.types import SourceError
 
 _MESSAGES = frozenset({"user", "gemini"})
@@ -105,7 +116,7 @@ def _transcript(chat: _Chat, skipped: Counter[str], start: Start) -> Transcript:
     steps = list(_steps(chat.messages, session, skipped))
     # Nothing marks the end; but after a tool call more is to come.
     done = bool(steps) and steps[-1].kind == "text"
-    return Transcript(tuple(turns_of(steps, assume_end=done)), session)
+    return Transcript(tuple(fold_turns(steps, assume_end=done)), session)
 
 
 def _steps(
@@ -127,7 +138,7 @@ def _steps(
 
 def _asked(at: int, key: str, message: Mapping[str, Any], session: SessionInfo) -> Iterable[Step]:
     # What was shown is what was typed; the content has files pasted into it.
-    text = authored(_text(message, "displayContent") or _text(message, "content"))
+    text = strip_injected(_text(message, "displayContent") or _text(message, "content"))
     if not text or text.startswith(_INJECTED):
         return
     setting = Setting(session.id, session.cwd, "", plain(message.get("timestamp"), ID_LENGTH))
@@ -136,7 +147,7 @@ def _asked(at: int, key: str, message: Mapping[str, Any], session: SessionInfo) 
 
 
 def _answered(at: int, message: Mapping[str, Any]) -> Iterable[Step]:
-    if text := without_own(_text(message, "content")):
+    if text := strip_own(_text(message, "content")):
         yield Step("text", at, text, model=plain(message.get("model"), ID_LENGTH))
     if calls := message.get("toolCalls"):
         uses = (uses_of_call(call.get("name"), call.get("args")) for call in blocks_of(calls))

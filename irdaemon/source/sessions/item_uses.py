@@ -9,13 +9,109 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from irdaemon.source.sessions.lines import PATH_LENGTH, plain
-from irdaemon.source.sessions.manifest_uses import added_by_patch, added_to_manifest, is_manifest
-from irdaemon.source.sessions.shell_uses import is_skill_file, used_in_shell
+from irdaemon.source.sessions.transcript import PATH_LENGTH, plain
 from irdaemon.types import ItemUse
+
+# Tell which packages an edit added to a manifest: what its new lines name and its old ones do
+# not.
+#
+# A manifest that is written whole says nothing of what it held before, so it adds nothing.
+
+_FILE = re.compile(r"\*\*\* (?:Update|Add) File: (.+)")
+_VERSION = r"[\^~=<>v\d*]"
+_REQUIREMENT = re.compile(r"""["']?([A-Za-z0-9][\w.-]*)(?:\[[\w,.\s-]*\])?\s*([<>=!~;@"',]|$)""")
+_POETRY = re.compile(rf"""([A-Za-z0-9][\w.-]*)\s*=\s*(?:["']{_VERSION}|\{{)""")
+_PACKAGE_JSON = re.compile(
+    rf'"((?:@[\w.-]+/)?[\w.-]+)"\s*:\s*"(?:{_VERSION}|workspace:|latest|next|file:|link:|npm:|git)'
+)
+_GO = re.compile(r"(?:require\s+)?([\w.-]+\.[\w.-]+(?:/[\w.~-]+)+)\s+v\d")
+# Longer lines name no module: looking for one takes time with the cube of a line's length.
+_LONGEST_MODULE = 300
+# Keys of manifests with values that look like versions.
+_NO_PACKAGES = frozenset(
+    """version python requires-python edition rust-version node npm pnpm yarn name license authors
+    readme description manifest_version packageManager target-version engines typescript-version
+    """.split()
+)
+_REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.(?:txt|in)\Z")
+
+
+def is_manifest(path: str) -> bool:
+    """Return whether a path is that of a manifest whose packages are known."""
+    return bool(_ecosystem(path))
+
+
+def added_to_manifest(path: str, old: str, new: str) -> Iterator[ItemUse]:
+    """Yield the packages that an edit of a manifest added."""
+    ecosystem = _ecosystem(path)
+    before = set(_packages(path, old))
+    for name in dict.fromkeys(_packages(path, new)):
+        if name not in before:
+            yield ItemUse("package", f"{ecosystem}:{name}")
+
+
+def added_by_patch(patch: str) -> Iterator[ItemUse]:
+    """Yield the packages that a patch in the form of Codex' apply_patch added to manifests."""
+    path, old, new = "", list[str](), list[str]()
+    for line in [*patch.splitlines(), "*** End of File: "]:
+        if line.startswith("*** "):
+            if _ecosystem(path):
+                yield from added_to_manifest(path, "\n".join(old), "\n".join(new))
+            found = _FILE.match(line)
+            path, old, new = found[1].strip() if found else "", [], []
+        elif line.startswith("+"):
+            new.append(line[1:])
+        elif line.startswith("-"):
+            old.append(line[1:])
+
+
+def _ecosystem(path: str) -> str:
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return _KNOWN.get(name, "pypi" if _REQUIREMENTS.match(name) else "")
+
+
+_KNOWN: Mapping[str, str] = {
+    "pyproject.toml": "pypi",
+    "package.json": "npm",
+    "Cargo.toml": "cargo",
+    "go.mod": "go",
+}
+
+
+def _packages(path: str, text: str) -> Iterator[str]:
+    """Yield the packages named in lines of a manifest."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    for line in text.splitlines():
+        yield from (each for each in _in_line(name, line.strip()) if each not in _NO_PACKAGES)
+
+
+def _in_line(manifest: str, line: str) -> Iterator[str]:
+    if manifest == "package.json":
+        yield from _PACKAGE_JSON.findall(line)
+    elif manifest == "go.mod":
+        yield from _GO.findall(line[:_LONGEST_MODULE])
+    elif manifest == "Cargo.toml":
+        yield from (found[1] for found in [_POETRY.match(line)] if found)
+    elif manifest == "pyproject.toml":
+        yield from _in_pyproject(line)
+    elif line and not line.startswith(("#", "-")):
+        yield from (found[1] for found in [_REQUIREMENT.match(line)] if found)
+
+
+def _in_pyproject(line: str) -> Iterator[str]:
+    """Yield requirements in quotes, which stand in lists, and packages as Poetry has them."""
+    if found := _POETRY.match(line):
+        yield found[1]
+    elif line.startswith(('"', "'")):
+        yield from (each[1] for each in [_REQUIREMENT.match(line)] if each)
+    elif "= [" in line or "=[" in line:
+        for quoted in re.findall(r"""["']([^"']+)["']""", line.partition("[")[2]):
+            yield from (each[1] for each in [_REQUIREMENT.match(quoted)] if each)
+
 
 _LONGEST = 300
 _SKILL_TOOLS = frozenset({"skill", "activate_skill", "use_skill", "load_skill", "invoke_skill"})
@@ -176,3 +272,148 @@ def _arguments(given: object) -> Mapping[str, Any]:
             value = None
         return value if isinstance(value, dict) else {"input": given}
     return given if isinstance(given, dict) else {}
+
+
+# Tell uses of items by a command line: files of skills, packages installed, questions to `irc`.
+
+_LONGEST_COMMAND = 20_000
+_SKILL_FILE = "SKILL.md"
+# Splitting a command line into words is slow, and most hold nothing of interest.
+_TELLING = re.compile(r"SKILL\.md|\b(?:irc|install|add|i|get)\b")
+_BETWEEN = ";&|\n()"
+_HEREDOC = re.compile(r"<<-?\s*['\"]?\w")
+_REDIRECTED = re.compile(r"\d*[<>]")
+_ASSIGNED = re.compile(r"\w+=")
+# Before a command that runs all the same.
+_BEFORE = frozenset({"sudo", "env", "time", "nohup", "command", "exec", "then", "do", "&&"})
+# How package managers are told to install; after that come names.
+_INSTALLERS: Mapping[tuple[str, ...], str] = {
+    ("pip", "install"): "pypi",
+    ("uv", "add"): "pypi",
+    ("uv", "pip", "install"): "pypi",
+    ("uv", "tool", "install"): "pypi",
+    ("pipx", "install"): "pypi",
+    ("poetry", "add"): "pypi",
+    ("pdm", "add"): "pypi",
+    ("npm", "install"): "npm",
+    ("npm", "i"): "npm",
+    ("npm", "add"): "npm",
+    ("pnpm", "add"): "npm",
+    ("pnpm", "install"): "npm",
+    ("pnpm", "i"): "npm",
+    ("yarn", "add"): "npm",
+    ("bun", "add"): "npm",
+    ("bun", "install"): "npm",
+    ("cargo", "add"): "cargo",
+    ("cargo", "install"): "cargo",
+    ("go", "get"): "go",
+    ("go", "install"): "go",
+}
+# Options that are followed by a value.
+_WITH_VALUE = frozenset(
+    """-r --requirement -c --constraint -i --index-url --extra-index-url -t --target --prefix
+    --filter -F --group -G --features --path --git --branch --registry --workspace -w -C --dir
+    -p --package --python --extra -e --editable --find-links -f --root --cwd --manifest-path
+    """.split()
+)
+_PYTHON, _PIP = re.compile(r"python[\d.]*\Z"), re.compile(r"pip[\d.]*\Z")
+_LONGEST_NAME = 300
+_NAME = {
+    "pypi": re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[\w,.\s-]*\])?(?:\s*[<>=!~@].*)?\Z"),
+    "npm": re.compile(r"((?:@[\w.-]+/)?[\w.-]+)(?:@[^/\s]*)?\Z"),
+    "cargo": re.compile(r"([A-Za-z0-9][\w-]*)(?:@[\w.*^~=<>-]+)?\Z"),
+    "go": re.compile(r"([\w.-]+\.[\w.-]+(?:/[\w.~-]+)+)(?:@[\w.+-]+)?\Z"),
+}
+
+
+def is_skill_file(path: str) -> bool:
+    """Return whether a path is that of a skill's file."""
+    return path.replace("\\", "/").rpartition("/")[2] == _SKILL_FILE
+
+
+def used_in_shell(command: str) -> Iterator[ItemUse]:
+    """Yield the uses in a command line; what cannot be split into words holds none."""
+    if "*** Begin Patch" in command:
+        yield from added_by_patch(command)
+        return
+    command = _HEREDOC.split(command[:_LONGEST_COMMAND], maxsplit=1)[0]  # what follows is text
+    if _TELLING.search(command):
+        for words in _commands(command):
+            yield from _of_words(words)
+
+
+def _of_words(words: Sequence[str]) -> Iterator[ItemUse]:
+    yield from (ItemUse("shell", word) for word in words[1:] if is_skill_file(word))
+    if words[:1] and words[0].rpartition("/")[2] == "irc":
+        yield from _irc_uses(words[1:])
+    found = _installer(words)
+    if found:
+        ecosystem, rest = found
+        yield from (ItemUse("package", f"{ecosystem}:{name}") for name in _names(ecosystem, rest))
+
+
+def _irc_uses(words: Sequence[str]) -> Iterator[ItemUse]:
+    """Yield what `irc` was asked: a query in plain words, or references to disclose."""
+    given = [word for word in words[1:] if not word.startswith("-")]
+    if words[:1] == ["discover"] and given:
+        yield ItemUse("asked", " ".join(given))
+    elif words[:1] == ["disclose"]:
+        yield from (ItemUse("disclosed", each) for each in given if "/" in each)
+
+
+def _installer(words: Sequence[str]) -> tuple[str, Sequence[str]] | None:
+    """Return the ecosystem that is installed from, and the words after the command."""
+    name = words[0].rpartition("/")[2] if words else ""
+    given = words[1:]
+    if _PYTHON.match(name):
+        given = words[3:] if list(words[1:3]) == ["-m", "pip"] else given
+    if _PIP.match(name) or len(given) < len(words) - 1:
+        name = "pip"
+    plain = list(_without_options(given))
+    for command, ecosystem in _INSTALLERS.items():
+        if (name, *plain[: len(command) - 1]) == command:
+            return ecosystem, plain[len(command) - 1 :]
+    return None
+
+
+def _without_options(words: Sequence[str]) -> Iterator[str]:
+    rest = iter(words)
+    for word in rest:
+        if word in _WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith("-"):
+            yield word
+
+
+def _names(ecosystem: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield the packages among the words: no paths, addresses or redirections."""
+    for word in words:
+        if _REDIRECTED.match(word):
+            return
+        if word.startswith((".", "/", "~", "$")) or "://" in word or len(word) > _LONGEST_NAME:
+            continue
+        if found := _NAME[ecosystem].match(word):
+            yield found[1]
+
+
+def _commands(command: str) -> Iterator[list[str]]:
+    """Yield the commands of a line, each as its words."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=_BETWEEN)
+    lexer.whitespace, lexer.whitespace_split = " \t\r", True
+    words: list[str] = []
+    try:
+        for word in lexer:
+            if word.strip(_BETWEEN):
+                words.append(word)
+            else:
+                yield _without_prefix(words)
+                words = []
+    except ValueError:  # a quote that is not closed
+        return
+    yield _without_prefix(words)
+
+
+def _without_prefix(words: list[str]) -> list[str]:
+    while words and (words[0] in _BEFORE or _ASSIGNED.match(words[0])):
+        words.pop(0)
+    return words

@@ -7,22 +7,29 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from irdaemon.source.sessions.blocks import authored, without_own
-from irdaemon.source.sessions.branch import BranchNode, branch_of
-from irdaemon.source.sessions.cursor import SessionInfo
 from irdaemon.source.sessions.item_uses import uses_of_call
-from irdaemon.source.sessions.lines import (
+from irdaemon.source.sessions.transcript import (
     ID_LENGTH,
     PATH_LENGTH,
     TITLE_LENGTH,
+    BranchNode,
+    Kind,
     Line,
     LineReader,
+    SessionInfo,
+    Setting,
+    Start,
+    Step,
+    Transcript,
+    blocks_of,
+    find_branch,
+    fold_turns,
+    join_texts,
     part,
     plain,
+    strip_injected,
+    strip_own,
 )
-from irdaemon.source.sessions.pairing import Kind, Setting, Step, turns_of
-from irdaemon.source.sessions.prompt import blocks_of, spoken
-from irdaemon.source.sessions.transcript import Start, Transcript
 
 # The newest version whose entries are known; a file of a newer one is read as well as can be.
 VERSION = 3
@@ -56,11 +63,11 @@ def transcript(reader: LineReader, start: Start) -> Transcript:
     log = _PiLog(reader, start.session)
     for line in reader.records():
         log.take(line)
-    branch = branch_of(log.nodes)
+    branch = find_branch(log.nodes)
     kept = {node.uuid for node in branch}
     lost = [n for n in log.nodes.values() if n.uuid not in kept and _has_prompt(n)]
     reader.skipped.update({"abandoned": len(lost)} if lost else {})
-    turns = turns_of(step for node in branch for step in node.steps)
+    turns = fold_turns(step for node in branch for step in node.steps)
     return Transcript(tuple(turns), log.session)
 
 
@@ -114,7 +121,7 @@ class _PiLog:
         return ()
 
     def _asked(self, line: Line, id: str, message: Mapping[str, Any]) -> Iterable[Step]:
-        if text := authored(spoken(message.get("content"))):
+        if text := strip_injected(join_texts(message.get("content"))):
             when = plain(line.record.get("timestamp"), ID_LENGTH)
             setting = Setting(self.session.id, self.session.cwd, "", when)
             yield Step("prompt", line.offset, text, id, setting=setting)
@@ -122,7 +129,7 @@ class _PiLog:
 
 def _answered(offset: int, message: Mapping[str, Any]) -> Iterable[Step]:
     model = plain(message.get("model"), ID_LENGTH)
-    if text := without_own(spoken(message.get("content"))):
+    if text := strip_own(join_texts(message.get("content"))):
         yield Step("text", offset, text, model=model)
     blocks = blocks_of(message.get("content"))
     if calls := [block for block in blocks if block.get("type") == "toolCall"]:

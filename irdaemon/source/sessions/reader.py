@@ -9,18 +9,30 @@ Otherwise, as after a rewind or a new title, the whole file is read again.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, BinaryIO
 
-from irdaemon.source.opening import open_regular
-from irdaemon.source.sessions import claude, codex, copilot, cursor_chat, gemini, pi
-from irdaemon.source.sessions.artifacts import Stream, artifacts_of, dropped, session_turns, turn_id
-from irdaemon.source.sessions.cursor import Cursor, digest_of, packed, unpacked
-from irdaemon.source.sessions.lines import LineReader
-from irdaemon.source.sessions.transcript import SessionFilter, Start, Transcript
-from irdaemon.types import Artifact, Entry, Reading, SourceError
+from irdaemon.source.frontmatter import decode
+from irdaemon.source.opening import open_regular, read_regular
+from irdaemon.source.sessions import aider, claude, codex, copilot, cursor, gemini, pi
+from irdaemon.source.sessions.artifacts import Stream, make_reading, turn_id
+from irdaemon.source.sessions.transcript import (
+    Cursor,
+    LineReader,
+    SessionFilter,
+    Start,
+    TooManyValues,
+    Transcript,
+    bounded_json,
+    digest_of,
+    pack_cursor,
+    unpack_cursor,
+)
+from irdaemon.source.tree import home_relative
+from irdaemon.types import Entry, Reading, SourceError
 
 # Whatever an agent writes first, it names itself within so many lines.
 _SNIFFED_LINES = 64
@@ -41,7 +53,7 @@ DIALECTS: dict[str, Dialect] = {
     "copilot": Dialect(copilot.recognises, copilot.is_subagent, copilot.transcript),
     "pi": Dialect(pi.recognises, pi.is_subagent, pi.transcript),
     "gemini": Dialect(gemini.recognises, gemini.is_subagent, gemini.transcript),
-    "cursor": Dialect(cursor_chat.recognises, cursor_chat.is_subagent, cursor_chat.transcript),
+    "cursor": Dialect(cursor.recognises, cursor.is_subagent, cursor.transcript),
 }
 
 
@@ -49,7 +61,7 @@ def read_session(entry: Entry, blob: bytes | None, wanted: SessionFilter) -> Rea
     """Read a session file. Raises FileNotFoundError or SourceError."""
     with open_regular(entry.path) as file:
         try:
-            return _Read(entry, file, wanted).reading(unpacked(blob))
+            return _Read(entry, file, wanted).reading(unpack_cursor(blob))
         except OSError as error:
             raise SourceError(f"{entry.path}: {error.strerror}", "check the disk") from error
 
@@ -118,16 +130,11 @@ class _Read:
         self, stream: Stream, reader: LineReader, read: Transcript, *, partial: bool
     ) -> Reading:
         titles = self.wanted.titles and not partial
-        made = {a.artifact_id: a for a in artifacts_of(stream, read, titles)}
-        for reason, count in dropped(read).items():
-            reader.skipped[reason] += count
-        cursor = self._cursor(stream, reader.end, read, made)
-        turns = session_turns(stream, read)
-        return Reading(tuple(made.values()), packed(cursor), partial, dict(reader.skipped), turns)
+        reading = make_reading(stream, read, titles, reader.skipped)
+        cursor = self._cursor(stream, reader.end, read, {a.artifact_id for a in reading.artifacts})
+        return replace(reading, cursor=pack_cursor(cursor), partial=partial)
 
-    def _cursor(
-        self, stream: Stream, end: int, read: Transcript, made: Mapping[str, Artifact]
-    ) -> Cursor:
+    def _cursor(self, stream: Stream, end: int, read: Transcript, made: Set[str]) -> Cursor:
         status = os.fstat(self.file.fileno())
         last = turn_id(stream, read.session, read.turns[-1]) if read.turns else ""
         return Cursor(
@@ -152,3 +159,53 @@ def _about(read: Transcript | Cursor) -> tuple[str, str, str]:
 def _keeps(reading: Reading, cursor: Cursor) -> bool:
     """Return whether the pair the cursor's last turn gave is still given."""
     return not cursor.emitted or any(a.artifact_id == cursor.emitted for a in reading.artifacts)
+
+
+# Session files that are one document: Aider's history, and chats of older Gemini CLIs.
+
+_DOCUMENT_LIMIT = 64 * 1024 * 1024
+_CHATS = "/chats/session-"
+
+
+def is_document(path: str) -> bool:
+    """Return whether a file's name is that of sessions in one document."""
+    if os.path.basename(path) == aider.FILE_NAME:
+        return True
+    return path.endswith(".json") and _CHATS in path
+
+
+def read_document(entry: Entry, wanted: SessionFilter) -> Reading:
+    """Read the sessions of a document. Raises FileNotFoundError or SourceError."""
+    skipped: Counter[str] = Counter()
+    text, _ = decode(read_regular(entry.path, _DOCUMENT_LIMIT))
+    if os.path.basename(entry.path) == aider.FILE_NAME:
+        return make_reading(
+            Stream(entry.path, entry.scope, "aider"),
+            _read_history(entry, text),
+            wanted.titles,
+            skipped,
+        )
+    chat = _parse_object(entry.path, text)
+    if not gemini.recognises(chat):
+        return Reading((), skipped={"unrecognised": 1})
+    if gemini.is_subagent(entry.path, chat) and not wanted.subagents:
+        return Reading((), skipped={"subagent": 1})
+    read = gemini.whole(chat, skipped, Start(path=entry.path))
+    return make_reading(Stream(entry.path, entry.scope, "gemini"), read, wanted.titles, skipped)
+
+
+def _read_history(entry: Entry, text: str) -> Transcript:
+    directory = os.path.dirname(entry.path)
+    return aider.transcript(text, directory, home_relative(directory))
+
+
+def _parse_object(path: str, text: str) -> Mapping[str, Any]:
+    try:
+        value = bounded_json(text)
+    except TooManyValues as error:
+        raise SourceError(
+            f"{path}: its JSON states {error}", "leave it out of the corpus"
+        ) from error
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -2,11 +2,533 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any, BinaryIO, Literal
 
-from irdaemon.source.sessions.cursor import SessionInfo, TurnContext
-from irdaemon.source.sessions.lines import LINE_LIMIT
-from irdaemon.source.sessions.pairing import Turn
+import msgpack
+
+from irdaemon.source.redact import Redactor
+from irdaemon.types import ItemUse
+
+# What one read of a session leaves for the next: a position, and what came before it.
+#
+# A read resumes where the last turn opens, because a turn changes until the next one begins. Its
+# first line is remembered by digest: where that line no longer stands, the file was rewritten.
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What holds for a whole session file: a change here touches every turn of it."""
+
+    id: str = ""
+    cwd: str = ""
+    custom_title: str = ""
+    ai_title: str = ""
+    summary: str = ""
+    summary_leaf: str = ""
+    summary_is_ours: bool = False
+
+    @property
+    def title(self) -> str:
+        """Return the title of the session, "" when it has none."""
+        summary = self.summary if self.summary_is_ours else ""
+        return self.custom_title or self.ai_title or summary
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """What the lines before a turn state about it, where the turn's own lines do not repeat it.
+
+    `prompts` counts the prompts so far; `stream` names the one of a rollout's two streams in use;
+    `marked` is true where the file marks the ends of its turns.
+    """
+
+    cwd: str = ""
+    branch: str = ""
+    model: str = ""
+    prompts: int = 0
+    stream: str = ""
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a read ended. `resume` is 0 when the next one must begin at the start."""
+
+    agent: str
+    kind: str
+    device: int
+    inode: int
+    end: int
+    resume: int = 0
+    digest: bytes = b""
+    emitted: str = ""
+    session: SessionInfo = field(default_factory=SessionInfo)
+    place: TurnContext = field(default_factory=TurnContext)
+
+    def same_file(self, status: os.stat_result) -> bool:
+        """Return whether this file, by its status, can be the one read, grown or as it was."""
+        same = (status.st_dev, status.st_ino) == (self.device, self.inode)
+        return same and status.st_size >= self.end
+
+
+def pack_cursor(cursor: Cursor) -> bytes:
+    """Serialize a cursor; its titles are kept, so they are cleaned as any text is."""
+    clean, session = Redactor("all").text, cursor.session
+    session = replace(
+        session,
+        custom_title=clean(session.custom_title),
+        ai_title=clean(session.ai_title),
+        summary=clean(session.summary),
+    )
+    blob: bytes = msgpack.packb([VERSION, *astuple(replace(cursor, session=session))])
+    return blob
+
+
+def unpack_cursor(blob: bytes | None) -> Cursor | None:
+    """Return the cursor in a blob, or None when it is missing, foreign or of another version."""
+    try:
+        version, agent, kind, *numbers, digest, emitted, session, place = _fields(blob)
+        device, inode, end, resume = numbers
+        if version != VERSION:
+            return None
+        where = (int(device), int(inode), int(end), int(resume))
+        return Cursor(
+            agent, kind, *where, digest, emitted, SessionInfo(*session), TurnContext(*place)
+        )
+    except (ValueError, TypeError, msgpack.exceptions.UnpackException):
+        return None
+
+
+def _fields(blob: bytes | None) -> list[Any]:
+    fields = msgpack.unpackb(blob) if blob else []
+    return fields if isinstance(fields, list) else []
+
+
+def digest_of(line: bytes) -> bytes:
+    """Return the digest by which a line is recognised."""
+    return hashlib.blake2b(line, digest_size=16).digest()
+
+
+# Read the whole lines of a JSONL file, from an offset on, in bounded memory.
+#
+# A line is read once its newline is there: what an agent is still writing waits for the next read.
+# A line that is too long, or no JSON object, is passed over and counted.
+
+# Longer lines hold images or tool output in base64; no prompt or answer comes near.
+LINE_LIMIT = 16 * 1024 * 1024
+# A value takes up to a hundred times the bytes that state it, and a mark sets each off: so many
+# take some 250 MB, as those of the longest line do.
+_MOST_MARKS = 2_000_000
+_CHUNK = 1024 * 1024
+# The description of a session is kept between reads, so a file must not make it grow.
+ID_LENGTH, PATH_LENGTH, TITLE_LENGTH = 200, 4096, 300
+
+
+class TooManyValues(ValueError):
+    """A JSON text states more values than are parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A parsed line and the offset of its first byte."""
+
+    offset: int
+    record: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class LineReader:
+    """A position in an open file; `end` is the offset after the last whole line read.
+
+    A line of more than `limit` bytes is passed over.
+    """
+
+    file: BinaryIO
+    end: int = 0
+    limit: int = LINE_LIMIT
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def records(self) -> Iterator[Line]:
+        """Yield the JSON objects from `end` to the last whole line."""
+        self.file.seek(self.end)
+        while True:
+            offset = self.end
+            raw = self._whole_line()
+            if raw is None:
+                return
+            record = self._parsed(raw)
+            if record is not None:
+                yield Line(offset, record)
+
+    def _whole_line(self) -> bytes | None:
+        """Return the next line, empty when it was passed over, None when there is none yet."""
+        raw = self.file.readline(self.limit + 1)
+        if raw.endswith(b"\n"):
+            self.end += len(raw)
+            return raw
+        if len(raw) <= self.limit:
+            return None
+        return self._pass_over(len(raw))
+
+    def _pass_over(self, size: int) -> bytes | None:
+        while piece := self.file.readline(_CHUNK):
+            size += len(piece)
+            if piece.endswith(b"\n"):
+                self.end += size
+                self.skipped["oversized_line"] += 1
+                return b""
+        return None
+
+    def _parsed(self, raw: bytes) -> Mapping[str, Any] | None:
+        if not raw.strip():
+            return None
+        try:
+            record = json.loads(raw.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict):
+            return record
+        self.skipped["bad_line"] += 1
+        return None
+
+
+def bounded_json(text: str | bytes) -> Any:
+    """Parse JSON, of any length but of so many values.
+
+    Raises ValueError, TooManyValues for one, or RecursionError.
+    """
+    if len(text) > LINE_LIMIT:
+        marks = (b"[", b"{", b",") if isinstance(text, bytes) else ("[", "{", ",")
+        if sum(map(text.count, marks)) > _MOST_MARKS:  # type: ignore[arg-type]
+            raise TooManyValues(f"more than {_MOST_MARKS:,} values")
+    return json.loads(text)
+
+
+def plain(value: object, limit: int | None = None) -> str:
+    """Return a JSON string as text that can be stored, "" for anything else.
+
+    JSON can spell half of a surrogate pair, which no encoding takes.
+    """
+    if not isinstance(value, str):
+        return ""
+    return value[:limit].encode("utf-8", "replace").decode("utf-8")
+
+
+def part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a nested JSON object, empty when it is missing or something else."""
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+# Pair prompts with answers, whichever agent wrote the transcript.
+#
+# A dialect turns its lines into steps; folding the steps gives turns. A turn runs from one opening
+# to the next. Its answer is the text after its last tool call. It is over once it is marked so,
+# interrupted or failed, or another opens; until then it is open, and has no outcome.
+
+Outcome = Literal["", "answered", "interrupted", "failed", "unanswered"]
+Kind = Literal[
+    "prompt",  # a person asked something
+    "queued",  # a person added something while the agent may still be at work; it opens a turn
+    # of its own where none is under way and it has a key
+    "other",  # something else the agent reacts to: a bare command, a notification
+    "text",  # a text of the agent
+    "tool",  # the agent called a tool
+    "used",  # an item was used otherwise than by a tool
+    "named",  # the turn got its id
+    "end",  # the turn is complete; text, if any, is the answer
+    "stopped",  # a person interrupted the turn
+    "failed",  # the turn ran into an error
+    "rollback",  # the last `count` turns were taken back
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where and when a prompt was given. `timestamp` is kept as found."""
+
+    session_id: str = ""
+    cwd: str = ""
+    branch: str = ""
+    timestamp: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened. `fresh` text begins the answer anew; `uses` are those in it."""
+
+    kind: Kind
+    offset: int
+    text: str = ""
+    key: str = ""
+    model: str = ""
+    setting: Setting = Setting()
+    count: int = 0
+    fresh: bool = False
+    uses: tuple[ItemUse, ...] = ()
+
+
+@dataclass(slots=True)
+class Turn:
+    """The steps from one opening to the next, folded."""
+
+    opening: Step
+    key: str = ""
+    model: str = ""
+    prompts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    uses: list[ItemUse] = field(default_factory=list)
+    answer_from: int = 0
+    final: str = ""
+    has_tool_use: bool = False
+    ended: bool = False
+    closed: bool = False
+    stopped: bool = False
+    failed: bool = False
+    assumed: bool = False
+
+    @property
+    def prompt(self) -> str:
+        """Return what was asked, "" when a person asked nothing."""
+        return "\n\n".join(self.prompts)
+
+    @property
+    def answer(self) -> str:
+        """Return the text the end of the turn named, else the text after the last tool call."""
+        return self.final or "\n\n".join(self.texts[self.answer_from :])
+
+    @property
+    def full(self) -> str:
+        """Return all texts of the agent during the turn."""
+        return "\n\n".join(self.texts)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return how the turn ended: "" while it is open, or where a person asked nothing."""
+        if not self.prompts:
+            return ""
+        if self.stopped or self.failed:
+            return "interrupted" if self.stopped else "failed"
+        if self.answer and (self.is_over or self.assumed):
+            return "answered"
+        return "unanswered" if self.is_over else ""
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the agent has stopped working on the turn, as far as its file says."""
+        return self.ended or self.closed or self.stopped or self.failed
+
+    def take(self, step: Step) -> None:
+        """Fold one more step into the turn."""
+        self.uses.extend(step.uses)
+        match step.kind:
+            case "text":
+                self._say(step)
+            case "tool":
+                self._call()
+            case "end":
+                self._end(step)
+            case "queued":
+                self._add(step.text)
+            case "named":
+                self.key = step.key
+            case "stopped":
+                self.stopped = self.stopped or not self.ended
+            case "failed":
+                self.failed, self.ended = True, False
+
+    def _add(self, text: str) -> None:
+        """Add what a person said during the turn; a transcript may tell it twice."""
+        if not self.is_over and text not in self.prompts:
+            self.prompts.append(text)
+
+    def _say(self, step: Step) -> None:
+        if step.fresh:
+            self.answer_from = len(self.texts)
+        self.texts.append(step.text)
+        self.model = step.model or self.model
+        self._go_on()
+
+    def _call(self) -> None:
+        self.has_tool_use = True
+        self.answer_from = len(self.texts)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self.ended = self.failed = False
+        self.final = ""
+
+    def _end(self, step: Step) -> None:
+        self.ended = True
+        self.final = step.text
+        if step.text and step.text not in self.texts:
+            self.texts.append(step.text)
+
+
+def fold_turns(steps: Iterable[Step], *, assume_end: bool = False) -> list[Turn]:
+    """Fold steps into turns, in order.
+
+    `assume_end` takes the last turn for finished where its file never marks the end of one.
+    """
+    turns: list[Turn] = []
+    for step in steps:
+        if _opens(step, turns):
+            _open(step, turns)
+        elif step.kind == "rollback":
+            del turns[max(0, len(turns) - step.count) :]
+        elif turns and not turns[-1].closed:
+            turns[-1].take(step)
+    if assume_end and turns:
+        turns[-1].assumed = not (turns[-1].ended or turns[-1].closed)
+    return turns
+
+
+def _opens(step: Step, turns: list[Turn]) -> bool:
+    if step.kind == "queued":
+        under_way = bool(turns) and bool(turns[-1].prompts) and not turns[-1].is_over
+        return bool(step.key) and not under_way
+    return step.kind in ("prompt", "other")
+
+
+def _open(step: Step, turns: list[Turn]) -> None:
+    if turns:
+        turns[-1].closed = True
+    prompts = [step.text] if step.kind != "other" else []
+    turns.append(Turn(step, step.key, step.model, prompts, uses=[*step.uses]))
+
+
+# Take out of a text what its author did not write: context that tools and hooks put in.
+#
+# What this daemon itself injected into a prompt must not come back as the text of a person.
+
+OWN = "irdaemon:"
+_OWN_TAG = "irdaemon"
+_INJECTED = (
+    "system-reminder", "ide_selection", "ide_opened_file", "ide_diagnostics", "pasted_content",
+)  # fmt: skip
+_HOOKS = ("user-prompt-submit-hook", "session-start-hook")
+
+
+def strip_injected(text: str) -> str:
+    """Return a prompt without injected blocks."""
+    text = strip_own(text)
+    for tag in _HOOKS:
+        text = _without(text, tag, OWN)
+    for tag in _INJECTED:
+        text = _without(text, tag)
+    return text.strip()
+
+
+def strip_own(text: str) -> str:
+    """Return a text without what this daemon injected under its own tag."""
+    return _without(text, _OWN_TAG).strip()
+
+
+def _without(text: str, tag: str, beginning: str = "") -> str:
+    """Cut each closed block of this tag whose content begins so, in time linear in the text."""
+    if f"<{tag}" not in text:
+        return text
+    kept, at = [], 0
+    for start in re.compile(rf"<{tag}(?:\s[^<>]*)?>").finditer(text):
+        if start.start() < at:
+            continue
+        end = text.find(f"</{tag}>", start.end())
+        if end < 0:
+            break
+        if text[start.end() : end].lstrip().startswith(beginning):
+            kept.append(text[at : start.start()])
+            at = end + len(tag) + 3
+    return "".join(kept) + text[at:]
+
+
+def join_texts(content: object) -> str:
+    """Return the text of a message: the string it is, or its text blocks joined."""
+    if isinstance(content, str):
+        return plain(content)
+    texts = [
+        plain(block.get("text")) for block in blocks_of(content) if block.get("type") == "text"
+    ]
+    return "\n".join(text for text in texts if not text.lstrip().startswith(OWN))
+
+
+def blocks_of(content: object) -> list[Mapping[str, Any]]:
+    """Return the content blocks of a message, none when it is a string."""
+    found = content if isinstance(content, list) else []
+    return [block for block in found if isinstance(block, dict)]
+
+
+# Find the branch of a conversation that counts.
+#
+# Claude Code writes a tree: each record names its parent, and rewinding grows a new branch beside
+# the old. What counts is the way from the last message back to the root, through compactions. A
+# parent that is not in the file (its line was lost) is taken to be the record written just before.
+
+
+@dataclass(frozen=True, slots=True)
+class BranchNode:
+    """A record that has a place in the tree. `parent` is "" for a root.
+
+    `before` is the main record written before it, `is_main` false for a sub-agent's record,
+    `is_message` true for what can end the branch.
+    """
+
+    uuid: str
+    parent: str
+    before: str
+    offset: int
+    is_main: bool
+    is_message: bool
+    steps: tuple[Step, ...] = ()
+
+
+def find_branch(nodes: dict[str, BranchNode], anchor: BranchNode | None = None) -> list[BranchNode]:
+    """Return the records of the branch that counts, oldest first.
+
+    With an anchor, the branch is followed back to it and no further, and no lost parent is made
+    up for; a branch that does not begin with the anchor then has left it.
+    """
+    leaf = next((n for n in reversed(nodes.values()) if n.is_main and n.is_message), None)
+    if leaf is None:
+        return []
+    branch = _way_back(nodes, leaf, anchor)
+    return branch + _what_follows(nodes, leaf)
+
+
+def _way_back(
+    nodes: dict[str, BranchNode], leaf: BranchNode, anchor: BranchNode | None
+) -> list[BranchNode]:
+    way: dict[str, BranchNode] = {}
+    node: BranchNode | None = leaf
+    while node is not None and node.uuid not in way:
+        way[node.uuid] = node
+        node = None if node is anchor else _parent(nodes, node, make_up=anchor is None)
+    return list(reversed(way.values()))
+
+
+def _parent(nodes: dict[str, BranchNode], node: BranchNode, *, make_up: bool) -> BranchNode | None:
+    if not node.parent:
+        return None
+    return nodes.get(node.parent) or (nodes.get(node.before) if make_up else None)
+
+
+def _what_follows(nodes: dict[str, BranchNode], leaf: BranchNode) -> list[BranchNode]:
+    """Return the records after the last message that hang on it: the marks of a turn's end."""
+    chain = [leaf]
+    later = False
+    for node in nodes.values():
+        if later and node.is_main and node.parent == chain[-1].uuid:
+            chain.append(node)
+        later = later or node is leaf
+    return chain[1:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irdaemon.source.sessions import aider, cursor_store, goose, opencode
-from irdaemon.source.sessions.lines import LineReader
+from irdaemon.source.sessions import aider
 from irdaemon.source.sessions.reader import DIALECTS
-from irdaemon.source.sessions.transcript import Start
+from irdaemon.source.sessions.stores import STORES
+from irdaemon.source.sessions.transcript import LineReader, Start
 
 WORDS = st.sampled_from(
     "user assistant gemini message session text tool end stop error system user.message role id"
@@ -75,6 +75,6 @@ def test_rows_of_any_shape_give_turns_or_none(rows):
             db.execute(
                 "INSERT INTO session_message VALUES (?, 's', ?, ?, 1, ?)", (n, word, n, said)
             )
-        for store in (cursor_store, goose, opencode):
+        for store in STORES.values():
             assert [kept.id for kept in store.kept(db)] == (["s"] if rows else [])
             assert store.transcript(db, "s", Counter()) is not None

@@ -1,6 +1,6 @@
 """The queue of messages typed while Claude Code works: which of them the agent took up."""
 
-from irdaemon.source.sessions.claude_queue import ClaudeQueue
+from irdaemon.source.sessions.claude import ClaudeQueue
 
 
 def taken_up(*operations):

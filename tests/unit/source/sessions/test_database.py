@@ -40,8 +40,8 @@ def source(path: Path, **options: object) -> Sessions:
 
 
 def stamps(found: Sessions, under: Path | None = None) -> dict[str, str]:
-    entries = found.scan(str(under) if under else None).entries
-    return {entry.key.rpartition("#")[2]: entry.stamp for entry in entries}
+    list_sessions = found.scan(str(under) if under else None).entries
+    return {entry.key.rpartition("#")[2]: entry.stamp for entry in list_sessions}
 
 
 def test_every_session_is_an_entry_and_only_a_changed_one_has_a_new_stamp(tmp_path):

@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.sessions import lines
-from irdaemon.source.sessions.blocks import authored
-from irdaemon.source.sessions.cursor import Cursor, SessionInfo, TurnContext, packed, unpacked
-from irdaemon.source.sessions.lines import LINE_LIMIT, LineReader, plain
+from irdaemon.source.sessions import transcript
+from irdaemon.source.sessions.transcript import (
+    LINE_LIMIT,
+    Cursor,
+    LineReader,
+    SessionInfo,
+    TurnContext,
+    pack_cursor,
+    plain,
+    strip_injected,
+    unpack_cursor,
+)
 
 
 def reader(data: bytes, limit: int = LINE_LIMIT) -> LineReader:
@@ -42,7 +50,7 @@ def test_invalid_utf8_is_replaced() -> None:
 
 
 def test_a_line_over_the_limit_is_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "_CHUNK", 7)
+    monkeypatch.setattr(transcript, "_CHUNK", 7)
     read = reader(b'{"a": "' + b"x" * 100 + b'"}\n{"b": 2}\n', limit=20)
     assert [line.record for line in read.records()] == [{"b": 2}]
     assert read.skipped == {"oversized_line": 1}
@@ -56,7 +64,7 @@ def test_a_line_over_the_limit_is_never_read_in_one_piece(monkeypatch: pytest.Mo
             sizes.append(size)
             return super().readline(size)
 
-    monkeypatch.setattr(lines, "_CHUNK", 100)
+    monkeypatch.setattr(transcript, "_CHUNK", 100)
     file = Recording(b"x" * 50_000 + b"\n")
     assert list(LineReader(file, limit=1000).records()) == []
     assert set(sizes) <= {1001, 100}
@@ -73,8 +81,8 @@ def test_half_a_surrogate_pair_becomes_storable_text() -> None:
 
 
 def test_only_closed_blocks_are_cut() -> None:
-    assert authored("a <system-reminder>b</system-reminder> c") == "a  c"
-    assert authored("a <system-reminder>b") == "a <system-reminder>b"
+    assert strip_injected("a <system-reminder>b</system-reminder> c") == "a  c"
+    assert strip_injected("a <system-reminder>b") == "a <system-reminder>b"
 
 
 PIECES = ("<ide_selection>", "</ide_selection>", "<irdaemon>", "</irdaemon>", "<", "x", " ")
@@ -83,7 +91,7 @@ PIECES = ("<ide_selection>", "</ide_selection>", "<irdaemon>", "</irdaemon>", "<
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 def test_cutting_blocks_only_ever_takes_away(text: str) -> None:
     rest = iter(text)
-    assert all(character in rest for character in authored(text))
+    assert all(character in rest for character in strip_injected(text))
 
 
 def test_a_cursor_survives_packing_and_stays_small() -> None:
@@ -92,18 +100,18 @@ def test_a_cursor_survives_packing_and_stays_small() -> None:
         TurnContext("/w", model="m", prompts=3),
     )
     cursor = Cursor("claude", "session", 2**63, 2**63, 10, 5, b"d" * 16, "S:u", session, place)
-    assert unpacked(packed(cursor)) == cursor
+    assert unpack_cursor(pack_cursor(cursor)) == cursor
 
 
 @given(st.binary(max_size=60))
 def test_a_foreign_cursor_is_ignored(blob: bytes) -> None:
-    assert unpacked(blob) is None
+    assert unpack_cursor(blob) is None
 
 
 def test_a_long_json_text_of_too_many_values_is_refused_and_a_long_one_of_few_is_read():
     few = json.dumps({"text": "x" * LINE_LIMIT})
-    assert lines.bounded_json(few) == json.loads(few)
+    assert transcript.bounded_json(few) == json.loads(few)
     many = "[" + "0," * LINE_LIMIT + "0]"
     for text in (many, many.encode()):
-        with pytest.raises(lines.TooManyValues, match="more than 2,000,000 values"):
-            lines.bounded_json(text)
+        with pytest.raises(transcript.TooManyValues, match="more than 2,000,000 values"):
+            transcript.bounded_json(text)

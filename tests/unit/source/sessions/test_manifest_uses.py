@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.source.sessions.manifest_uses import added_by_patch, added_to_manifest, is_manifest
+from irdaemon.source.sessions.item_uses import added_by_patch, added_to_manifest, is_manifest
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.source.sessions.shell_uses import used_in_shell
+from irdaemon.source.sessions.item_uses import used_in_shell
 
 
 def uses(command):

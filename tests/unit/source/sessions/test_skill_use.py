@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from irdaemon.source.sessions.artifacts import command_in, list_skills
 from irdaemon.source.sessions.item_uses import uses_of_call
-from irdaemon.source.sessions.skill_use import command_in, skills_used
 from tests.support.claude_session import Session
 
 
@@ -26,7 +26,7 @@ from tests.support.claude_session import Session
     ],
 )
 def test_a_skill_is_used_by_its_name_or_by_reading_its_file(tool, arguments, skill):
-    assert skills_used(uses_of_call(tool, arguments), ()) == ((skill,) if skill else ())
+    assert list_skills(uses_of_call(tool, arguments), ()) == ((skill,) if skill else ())
 
 
 @pytest.mark.parametrize(

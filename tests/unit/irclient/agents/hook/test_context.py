@@ -14,7 +14,7 @@ from irclient.agents.hook.context import matches, summary
 from irclient.agents.hook.options import parse_options
 from irclient.agents.hook.sanitise import plain
 from irclient.fast.light_json import dumped, parsed
-from irdaemon.source.sessions.blocks import authored
+from irdaemon.source.sessions.transcript import authored
 
 
 def hit(name="pdf-forms", summary="Fill PDF forms", pointer="/w/SKILL.md", corpus="skills"):
