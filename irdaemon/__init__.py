@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
-    from irdaemon.discovery.formulate import Formulator
     from irdaemon.discovery.links import WalkPolicy, WalkState
+    from irdaemon.discovery.wordings import Formulator
     from irdaemon.embed import EMBEDDERS, Embedder
     from irdaemon.engine import Engine
     from irdaemon.library.agentic import (
@@ -121,7 +121,7 @@ _HOMES = {
         "make_llm_synthesizer",
         "with_synopsis",
     ),
-    "irdaemon.discovery.formulate": ("Formulator",),
+    "irdaemon.discovery.wordings": ("Formulator",),
     "irdaemon.source": ("SOURCES",),
     "irdaemon.strategy": (
         "STRATEGY_REGISTRY",

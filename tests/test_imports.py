@@ -137,7 +137,12 @@ def test_packages_on_the_way_of_every_prompt_import_nothing_themselves():
 @pytest.mark.parametrize(
     ("check", "module", "source", "said"),
     [
-        (check_packages, "ledger.rows", "import irdaemon.discovery.floor", "packages: .*ledger"),
+        (
+            check_packages,
+            "ledger.rows",
+            "import irdaemon.discovery.decide",
+            "packages: .*ledger",
+        ),
         (check_apart, "discovery.query", "import irdaemon.ingest.admit", "meet in the engine"),
         (check_only, "retrieve.fuse", "import threading", "stay at the edges"),
         (check_only, "daemon.service", "import subprocess", "started by runtime.worker"),

@@ -12,8 +12,7 @@ from itertools import islice
 from typing import Any
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.disclose import disclose
-from irdaemon.discovery.payload import Bounds
+from irdaemon.discovery.disclose import Bounds, disclose
 from irdaemon.ledger import Ledger, Pin
 from irdaemon.types import Disclosure
 

@@ -11,35 +11,248 @@ works, or may not be followed, is a note, not an error.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from irclient.errors import NotFound, QueryError
+from irclient.invisible import bounded, hidden_of
 from irclient.types import LEVELS
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.expand import PASSAGE_CHARS, Expand, ExpandedText, StoredRecord, expanded
-from irdaemon.discovery.hidden import hidden_in, hidden_in_names
-from irdaemon.discovery.payload import ANYWHERE, Bounds, PointerContent, read_payload
-from irdaemon.discovery.symbol import symbol_passage
-from irdaemon.ledger import Ledger, StoredArtifact
+from irdaemon.discovery.dedupe import SCOPES
+from irdaemon.discovery.expand import (
+    PASSAGE_CHARS,
+    Expand,
+    ExpandedText,
+    StoredRecord,
+    expanded,
+    symbol_passage,
+)
+from irdaemon.ledger import Ledger, Namesake, StoredArtifact
+from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import asset_type
-from irdaemon.source.opening import at_or_under, open_directory, read_regular, resolved, status_of
+from irdaemon.source.opening import (
+    at_or_under,
+    followed,
+    open_directory,
+    open_regular,
+    read_regular,
+    resolved,
+    status_of,
+)
 from irdaemon.source.redact import Redactor
 from irdaemon.strategy import IndexingStrategy
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import BundledFile, Disclosure, Hit, SourceError
 
+# References: CORPUS/ID, or CORPUS/NAME and the end of an id's path.
+#
+# Where several have that name but one content, it means the one that answers show for all of them.
+
+_NEAREST = 3
+_ALIKE = 0.6
+_COMPARED_CHARS = 100
+
+
+def resolve(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[str, str]:
+    """Return the corpus and the artifact id that a reference means.
+
+    Raises NotFound naming what there is, QueryError for one that means several.
+    """
+    check_clock()
+    corpus, wanted = check_form(reference, corpora)
+    if ledger.artifacts.get(corpus, wanted) is not None:
+        return corpus, wanted
+    found = ledger.artifacts.named(corpus, wanted)
+    if len({each.content for each in found}) == 1:
+        return corpus, min(found, key=_scope_rank).artifact_id
+    if found:
+        raise QueryError(
+            f"{reference!r} is not one artifact but {len(found)}",
+            f"one of: {', '.join(f'{corpus}/{each.artifact_id}' for each in found)}",
+        )
+    near = [f"{corpus}/{each}" for each in _near(ledger, corpus, wanted)]
+    raise NotFound(
+        f"no artifact {wanted!r} in corpus {corpus!r}",
+        f"the nearest are {', '.join(near)}"
+        if near
+        else f"irc search {wanted!r} -c {corpus} finds what is near",
+    )
+
+
+def _scope_rank(each: Namesake) -> int:
+    return SCOPES.index(each.scope) if each.scope in SCOPES else len(SCOPES)
+
+
+def _near(ledger: Ledger, corpus: str, wanted: str) -> list[str]:
+    """Return the ids of the artifacts whose names are most like a word, the most alike first.
+
+    Of all names those are compared that share half of its pairs of letters: comparing takes long.
+    """
+    last = _last(wanted)
+    pairs = {last[at : at + 2] for at in range(len(last) - 1)}
+    ids: dict[str, str] = {}
+    lengths = (len(last) // 2, 2 * len(wanted))
+    for artifact_id, name in ledger.artifacts.called_about(corpus, lengths):
+        called = _last(name)
+        if 2 * sum(pair in called for pair in pairs) >= len(pairs):
+            ids.setdefault(called, artifact_id)
+    near = difflib.get_close_matches(last, ids, n=_NEAREST, cutoff=_ALIKE)
+    return [ids[name] for name in near]
+
+
+def _last(name: str) -> str:
+    """Return the last part of a path or a scoped name, as it is compared."""
+    return name.rpartition("/")[2][:_COMPARED_CHARS].casefold()
+
+
+def check_form(reference: str, corpora: Collection[str]) -> tuple[str, str]:
+    """Return the two parts of a reference. Raises NotFound for another corpus, or QueryError."""
+    corpus, _, wanted = reference.partition("/")
+    if corpus not in corpora:
+        raise unknown_corpus(corpus, corpora)
+    if not wanted:
+        raise QueryError(f"{reference!r} names no artifact", "write CORPUS/ID")
+    return corpus, wanted
+
+
+def unknown_corpus(name: str, corpora: Collection[str]) -> NotFound:
+    """Return the error for a corpus that does not exist, naming the nearest."""
+    return NotFound(
+        f"unknown corpus {name!r}{did_you_mean(name, corpora)}",
+        f"corpora here: {', '.join(sorted(corpora)) or 'none'}; see `irc ls`",
+    )
+
+
+# Hidden characters: what a person would not see, or would see otherwise than it is.
+#
+# The client defines which they are: it is a terminal that they would deceive.
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_CONTROL = ("Cc", "Zl", "Zp")
+
+
+def hidden_in(*texts: str | None) -> tuple[str, ...]:
+    """Return the kinds of hidden characters in texts, sorted: bidi, control, invisible, marks.
+
+    `marks` are more combining marks on one character than any language puts there.
+    """
+    return _sorted(kind for text in texts if text for kind in _kinds(text))
+
+
+def hidden_in_names(*names: str) -> tuple[str, ...]:
+    """Return the kinds of hidden characters in names and paths, where line ends and tabs count."""
+    ends = ("control" for name in names if "\n" in name or "\t" in name)
+    return _sorted((*hidden_in(*names), *ends))
+
+
+def _sorted(kinds: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(kinds)))
+
+
+def _kinds(text: str) -> Iterator[str]:
+    if text.isascii() and text.isprintable():
+        return
+    yield from map(_kind, hidden_of(text.replace("\r\n", "\n")))
+    if bounded(text) != text:
+        yield "marks"
+
+
+def _kind(char: str) -> str:
+    if char in _BIDI:
+        return "bidi"
+    return "control" if unicodedata.category(char) in _CONTROL else "invisible"
+
+
+# The payload: what a pointer leads to at this moment, or why it is refused.
+#
+# A pointer was a real path when its artifact was indexed. Where it is a link by now, it is followed
+# only back into the corpus' roots, or beside or below it; where installers link single files (a
+# SKILL.md, a README), also to a file of the same name. What was checked is opened by its real path
+# with no link allowed on the way.
+
+_READ_BYTES = 16 * 1024 * 1024
+_READMES = ("readme.md", "readme.rst", "readme.txt", "readme")  # in any case
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Within which real directories a corpus' payloads lie, and how their secrets are redacted.
+
+    `by_name` is whether a link may lead out of them, to a file of its own name.
+    """
+
+    roots: tuple[str, ...] = ()
+    redaction: str = "tokens"
+    by_name: bool = False
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Bounds:
+        """Return the bounds of a corpus."""
+        roots = tuple(dict.fromkeys(corpus.real_roots().values()))
+        return cls(roots, corpus.redaction, corpus.has_linked_files)
+
+    def root_of(self, path: str) -> str:
+        """Return the innermost root a path lies at or under, "" for none."""
+        around = [root for root in self.roots if path and at_or_under(os.path.normpath(path), root)]
+        return max(around, key=len, default="")
+
+
+# Of an artifact whose corpus is not known: no root to lie in.
+ANYWHERE = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class PointerContent:
+    """The bytes a pointer leads to, and when they were last changed (Unix seconds)."""
+
+    content: bytes
+    mtime: float
+
+
+def read_payload(pointer: str, bounds: Bounds) -> PointerContent:
+    """Read what a pointer leads to: a file, or the README of a directory.
+
+    Raises FileNotFoundError where there is nothing, SourceError where it is refused.
+    """
+    if os.pardir in pointer.split(os.sep):
+        raise SourceError(f"{pointer}: a pointer that leads upwards")
+    path = _readme(pointer) if os.path.isdir(pointer) else pointer
+    with open_regular(followed(path, bounds.roots, by_name=bounds.by_name)) as file:
+        status = os.fstat(file.fileno())
+        if status.st_size > _READ_BYTES:
+            raise SourceError(f"{path}: {status.st_size:,} bytes, the limit is {_READ_BYTES:,}")
+        return PointerContent(file.read(_READ_BYTES), status.st_mtime)
+
+
+def _readme(directory: str) -> str:
+    found = sorted(filter(_is_readme, os.listdir(directory)), key=_preference)
+    paths = (os.path.join(directory, name) for name in found)
+    path = next(filter(os.path.isfile, paths), None)
+    if path is None:
+        raise FileNotFoundError(2, "no README", directory)
+    return path
+
+
+def _is_readme(name: str) -> bool:
+    return name.lower() in _READMES
+
+
+def _preference(name: str) -> tuple[int, str]:
+    return _READMES.index(name.lower()), name
+
+
 # Bundles: the files that travel with an artifact, listed, and shown where they can be.
 #
-# Nothing outside of the artifact's own directory is read, and nothing but regular
-# files. Directories are listed and files opened by their real paths with no link allowed on the
-# way,
-# so that nothing can be put in their place after the check. What is not shown has a note why.
+# Nothing outside of the artifact's own directory is read, and nothing but regular files.
+# Directories are listed and files opened by their real paths with no link allowed on the way, so
+# that nothing can be put in their place after the check. What is not shown has a note why.
 
 BUNDLE_CHARS = 40_000
 BUNDLE_FILES = 100

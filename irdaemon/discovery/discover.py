@@ -13,13 +13,21 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from irdaemon.discovery.boost import DEPTH, boosted
 from irdaemon.discovery.budget import tier_of
+from irdaemon.discovery.decide import (
+    AUTO,
+    Choice,
+    CorpusRanking,
+    ReasonedSelector,
+    ranking_of,
+    rel_of,
+    relaxed,
+    select,
+)
 from irdaemon.discovery.dedupe import SESSION, NearDuplicates, joined
-from irdaemon.discovery.hidden import hidden_in, hidden_in_names
+from irdaemon.discovery.disclose import hidden_in, hidden_in_names
 from irdaemon.discovery.impressions import without_own
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
-from irdaemon.discovery.parts import part_and_question
 from irdaemon.discovery.query import (
     MAX_K,
     Embed,
@@ -28,14 +36,12 @@ from irdaemon.discovery.query import (
     cut_signal,
     embedded,
     narrowed,
+    part_and_question,
     searched_part,
 )
-from irdaemon.discovery.rerank import NOT_REREAD, Rereading, reranked
-from irdaemon.discovery.respell import in_words, respelled
+from irdaemon.discovery.rerank import BOOSTED, NOT_REREAD, Rereading, boosted, reranked
 from irdaemon.discovery.retrieve import UNTUNED, Question, retrieve
-from irdaemon.discovery.strategies import AUTO, Choice, ReasonedSelector, rel_of, relaxed, select
-from irdaemon.discovery.subqueries import subqueries
-from irdaemon.discovery.threshold import CorpusRanking, ranking_of
+from irdaemon.discovery.variants import in_words, respelled, subqueries
 from irdaemon.discovery.where import fields_in
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.runtime.deadline import check_clock
@@ -253,7 +259,7 @@ def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
     """Analyse a query once for each vocabulary, and ask every corpus."""
     check_clock()
     if run.choosing.boost is not None:
-        query = replace(query, k=max(query.k, DEPTH))
+        query = replace(query, k=max(query.k, BOOSTED))
     with stage("analyse"):
         asked = list(_questions(run.snapshot, query, run.models))
     return tuple(_ranking(run, query, index, question) for index, question in asked)

@@ -13,15 +13,14 @@ import numpy as np
 
 from irclient.errors import NotFound
 from irdaemon.discovery import fuse
+from irdaemon.discovery.decide import CorpusRanking
+from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.legs import cosines_of_all
-from irdaemon.discovery.parts import wanted_by
-from irdaemon.discovery.query import searched_part, words_of
-from irdaemon.discovery.references import unknown_corpus
+from irdaemon.discovery.query import searched_part, wanted_by, words_of
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.discovery.rounds import in_rounds
-from irdaemon.discovery.subqueries import subqueries
-from irdaemon.discovery.threshold import CorpusRanking
+from irdaemon.discovery.variants import subqueries
 from irdaemon.discovery.where import mask_of
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.index.backend import Wanted

@@ -13,9 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.discovery.evidence import Scores, blended
-from irdaemon.discovery.legs import Legs
-from irdaemon.discovery.question import UNTUNED, Question
+from irdaemon.discovery.legs import UNTUNED, Legs, Question, Scores, blended
 from irdaemon.index import CorpusIndex
 
 NAME_WEIGHT = 7.0

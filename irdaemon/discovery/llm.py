@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from irdaemon.discovery.strategies import Chosen, Selector, accepted, check_spec
+from irdaemon.discovery.decide import Chosen, Selector, accepted, check_spec
 from irdaemon.runtime.deadline import time_left
 from irdaemon.runtime.model_endpoint import Complete
 from irdaemon.source.redact import Redactor

@@ -14,10 +14,9 @@ from numbers import Real
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.discovery.boost import ScoreBoost
+from irdaemon.discovery.decide import AUTO, CorpusRanking, Selector
+from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, Candidate
-from irdaemon.discovery.strategies import AUTO, Selector
-from irdaemon.discovery.threshold import CorpusRanking
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query
 

@@ -11,14 +11,17 @@ from typing import Any
 
 from irclient.errors import QueryError, Unavailable
 from irclient.types import MODES
-from irdaemon.discovery.disclose import check_level
+from irdaemon.discovery.decide import Selector, check_spec
+from irdaemon.discovery.disclose import check_level, unknown_corpus
 from irdaemon.discovery.expand import parse_expand
-from irdaemon.discovery.references import unknown_corpus
+from irdaemon.discovery.legs import depth_of
 from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
-from irdaemon.discovery.strategies import Selector, check_spec
 from irdaemon.discovery.where import check_dates, check_fields, check_filter
 from irdaemon.embed import QueryVector
-from irdaemon.index import CorpusIndex, Snapshot
+from irdaemon.index import CorpusIndex, Elsewhere, Snapshot
+from irdaemon.index.backend import Wanted
+from irdaemon.index.names import names_in
+from irdaemon.index.rows import name_key
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.text import as_typed, identifiers, tokenize, unstemmed
 from irdaemon.types import Query, SelectSpec, Tuning
@@ -252,3 +255,36 @@ def embedded(question: Question, index: CorpusIndex, embed: Embed) -> Question:
             "use --mode lexical or hybrid meanwhile; `irc status` says why",
         )
     return question
+
+
+# -- a corpus that lies in a backend -------------------------------------------------------------
+
+
+def wanted_by(question: Question) -> Wanted:
+    """Return what a question, whatever its terms, needs of a corpus."""
+    ranked, others = words_asked(question.text)
+    called = {name.casefold() for name in names_in(question.text)}
+    return Wanted(
+        ranked=() if question.mode == "dense" else ranked,
+        others=(*ranked, *others) if question.mode == "dense" else others,
+        vector=question.vector,
+        depth=depth_of(question),
+        k1=question.tuning.k1,
+        b=question.tuning.b,
+        where=question.where,
+        surfaces=question.surfaces,
+        names=tuple(map(name_key, called)),
+    )
+
+
+def part_and_question(
+    index: CorpusIndex, elsewhere: Elsewhere, query: Query, tuning: Tuning, embed: Embed
+) -> tuple[CorpusIndex, Question]:
+    """Return the part of a corpus that a query needs, and the query in its terms.
+
+    Raises Unavailable where the backend does not answer, or a model is missing.
+    """
+    asked = embedded(analysed(query, {}, tuning), index, embed)
+    part = elsewhere.part(wanted_by(asked))
+    question = analysed(query, part.vocabulary or {}, tuning)
+    return part, replace(question, vector=asked.vector, trust=asked.trust)

@@ -6,21 +6,280 @@ best evidence that there is above a corpus' floor; an answer is sufficient where
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, TypeGuard
 
-from irclient.errors import IRError
-from irdaemon.discovery.bounded_loop import LoopBounds, LoopOutcome, LoopStages, run_loop
+import numpy as np
+
+from irclient.errors import IRError, QueryError
+from irclient.types import Round
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, answers, discover
 from irdaemon.discovery.merge import AS_ASKED, Choosing
 from irdaemon.discovery.query import MAX_K
-from irdaemon.discovery.subqueries import subqueries
+from irdaemon.discovery.variants import subqueries
 from irdaemon.index import Snapshot
 from irdaemon.types import Hit, Query, Selection
+
+# The bounded loop: retrieve, select, evaluate, and again, wider, while that is not sufficient.
+#
+# It knows no index: the stages are functions, and a chunk is whatever they hand on. A round is not
+# begun where it cannot find anything new.
+
+Chunk = Any
+Evaluation = Mapping[str, Any]
+
+SUFFICIENT = "sufficient"
+# A round found fewer candidates than it asked for: there are no more.
+EXHAUSTED = "exhausted"
+# A round with the `top_k` of the one before found the same.
+UNCHANGED = "unchanged"
+MAX_ROUNDS = "max_rounds"
+FAILED = "failed"
+_VERDICT = "is_sufficient"
+# What a chunk is known by, the first that it has.
+_NAMED_BY = ("id", "text", "content")
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStages:
+    """The functions of a round, in their order.
+
+    `select` and `evaluate` take the query that was asked first, `reformulate` the one that was just
+    retrieved with. An exception in `caught` ends the loop and is kept; any other is raised.
+    """
+
+    retrieve: Callable[[str, int], object]
+    select: Callable[[Sequence[Chunk], str, int], object]
+    evaluate: Callable[[str, Sequence[Chunk]], object]
+    reformulate: Callable[[str, Evaluation], object] | None = None
+    caught: type[Exception] = Exception
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBounds:
+    """How often and how wide to retrieve: a retry by the first `top_k` wider, up to `max_top_k`.
+
+    `limit` is how many chunks a round may select.
+    """
+
+    max_rounds: int
+    top_k: int
+    max_top_k: int | None
+    limit: int
+
+    def grown(self, top_k: int) -> int:
+        """Return the `top_k` of the round after one with this."""
+        grown = top_k + self.top_k
+        return grown if self.max_top_k is None else min(grown, self.max_top_k)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRound:
+    """One round as far as it got; `n_found` counts what it retrieved, copies among them.
+
+    `candidates` are all that was retrieved so far, what is new first, each once.
+    """
+
+    query: str
+    top_k: int
+    n_found: int = 0
+    candidates: tuple[Chunk, ...] = ()
+    selected: tuple[Chunk, ...] = ()
+    evaluation: Evaluation | None = None
+    evidence: float = 0.0
+    next_query: str = ""
+    failure: Exception | None = None
+
+    @property
+    def sufficient(self) -> bool:
+        """Return what the evaluator said."""
+        return self.evaluation is not None and self.evaluation[_VERDICT]
+
+    def record(self) -> Round:
+        """Return it as an answer tells it."""
+        return Round(
+            query=self.query,
+            top_k=self.top_k,
+            n_candidates=len(self.candidates),
+            n_selected=len(self.selected),
+            sufficient=self.sufficient,
+            evidence=round(self.evidence, 4),
+            error="" if self.failure is None else _told(self.failure),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LoopOutcome:
+    """All rounds, the number (from 0) of the one that is kept, and why there was no further."""
+
+    rounds: tuple[LoopRound, ...]
+    kept: int
+    reason: str
+
+    def records(self) -> tuple[Round, ...]:
+        """Return the rounds as an answer tells them."""
+        return tuple(each.record() for each in self.rounds)
+
+
+def run_loop(stages: LoopStages, bounds: LoopBounds, query: str) -> LoopOutcome:
+    """Run rounds until one is sufficient, none can find more, or there were `max_rounds`.
+
+    Kept is the sufficient round, else the one with most evidence, of equals the earliest. A stage
+    that fails ends the loop: what was found before it is kept. Raises its exception where that is
+    nothing.
+    """
+    rounds: list[LoopRound] = []
+    asked = LoopRound(query, bounds.top_k)
+    while True:
+        rounds.append(_run_round(stages, bounds, query, asked, rounds))
+        if reason := _why_stop(rounds, bounds):
+            return LoopOutcome(tuple(rounds), _kept(rounds), reason)
+        asked = LoopRound(rounds[-1].next_query, bounds.grown(asked.top_k))
+
+
+def _run_round(
+    stages: LoopStages, bounds: LoopBounds, query: str, done: LoopRound, before: Sequence[LoopRound]
+) -> LoopRound:
+    """Run the stages of a round, as far as they go."""
+    try:
+        done = _retrieved(stages, done, before)
+        selected = _chunks("selector", stages.select(done.candidates, query, bounds.limit))
+        selected = _distinct(selected)[: bounds.limit]
+        done = replace(done, selected=selected, evidence=_evidence_of(selected))
+        done = _evaluated(done, stages.evaluate(query, selected))
+        more = not done.sufficient and len(before) + 1 < bounds.max_rounds
+        return _with_next_query(stages, done) if more else done
+    except stages.caught as error:
+        return replace(done, failure=error)
+
+
+def _retrieved(stages: LoopStages, done: LoopRound, before: Sequence[LoopRound]) -> LoopRound:
+    found = _chunks("retriever", stages.retrieve(done.query, done.top_k))[: done.top_k]
+    known = before[-1].candidates if before else ()
+    return replace(done, n_found=len(found), candidates=_distinct((*found, *known)))
+
+
+def _evaluated(done: LoopRound, given: object) -> LoopRound:
+    evaluation = _checked_evaluation(given)
+    evidence = evaluation.get("evidence")
+    told = evidence if _is_finite(evidence) else done.evidence
+    return replace(done, evaluation=evaluation, evidence=float(told))
+
+
+def _with_next_query(stages: LoopStages, done: LoopRound) -> LoopRound:
+    if stages.reformulate is None or done.evaluation is None:
+        return replace(done, next_query=done.query)
+    given = stages.reformulate(done.query, done.evaluation)
+    if not isinstance(given, str) or not given.strip():
+        raise QueryError(f"the reformulation must be a text with words, not {given!r:.80}")
+    return replace(done, next_query=given)
+
+
+def _why_stop(rounds: Sequence[LoopRound], bounds: LoopBounds) -> str:
+    """Return why there is no further round; "" where there is one."""
+    last = rounds[-1]
+    if last.failure is not None:
+        return FAILED
+    if last.sufficient:
+        return SUFFICIENT
+    if len(rounds) == bounds.max_rounds:
+        return MAX_ROUNDS
+    if last.next_query != last.query:
+        return ""
+    if last.n_found < last.top_k:
+        return EXHAUSTED
+    return UNCHANGED if len(rounds) > 1 and _found_the_same(rounds[-2], last) else ""
+
+
+def _found_the_same(one: LoopRound, other: LoopRound) -> bool:
+    if (one.query, one.top_k) != (other.query, other.top_k):
+        return False
+    return list(map(_identity, one.candidates)) == list(map(_identity, other.candidates))
+
+
+def _kept(rounds: Sequence[LoopRound]) -> int:
+    """Return the number of the round to keep; raise the failure where nothing was found."""
+    last = len(rounds) - 1
+    if rounds[last].sufficient:
+        return last
+    judged = [number for number, each in enumerate(rounds) if each.evaluation is not None]
+    best = max(
+        judged,
+        key=lambda number: (bool(rounds[number].selected), rounds[number].evidence),
+        default=0,
+    )
+    failure = rounds[last].failure
+    if failure is None or (judged and rounds[best].selected):
+        return best
+    # A stage that gave what is none of its results is a mistake in the program.
+    if rounds[last].selected and not isinstance(failure, QueryError):
+        return last
+    raise failure
+
+
+# -- what the stages give ------------------------------------------------------------------------
+
+
+def _chunks(stage: str, given: object) -> tuple[Chunk, ...]:
+    """Return what a stage gave as chunks. Raises QueryError for what is no list of them."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise QueryError(f"the {stage} must return a list of chunks, not {given!r:.80}")
+    return tuple(given)
+
+
+def _checked_evaluation(given: object) -> Evaluation:
+    """Return an evaluation as a mapping. Raises QueryError for anything that is none."""
+    if isinstance(given, (bool, np.bool_)):
+        return {_VERDICT: bool(given)}
+    if isinstance(given, Mapping) and isinstance(given.get(_VERDICT), (bool, np.bool_)):
+        return {**given, _VERDICT: bool(given[_VERDICT])}
+    raise QueryError(
+        f"the evaluator returned {given!r:.80}", f"return a bool, or a mapping with {_VERDICT!r}"
+    )
+
+
+def _distinct(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    """Return each chunk once, where it comes first."""
+    first: dict[object, Chunk] = {}
+    for chunk in chunks:
+        first.setdefault(_identity(chunk), chunk)
+    return tuple(first.values())
+
+
+def _identity(chunk: Chunk) -> object:
+    """Return what a chunk is known by: an artifact's place, an id, a text, else its value."""
+    if isinstance(chunk, Hit):
+        return str(chunk.corpus), chunk.artifact_id
+    for name in _NAMED_BY:
+        value = _part(chunk, name)
+        if isinstance(value, (str, int)) and value != "":
+            return name, value
+    return repr(chunk)
+
+
+def _part(chunk: Chunk, name: str) -> object:
+    return chunk.get(name) if isinstance(chunk, Mapping) else getattr(chunk, name, None)
+
+
+def _evidence_of(selected: Sequence[Chunk]) -> float:
+    """Return the sum of the chunks' scores; how many there are, where none has a score."""
+    scores = [score for each in selected if _is_finite(score := _part(each, "score"))]
+    return float(sum(scores)) if scores else float(len(selected))
+
+
+def _is_finite(value: Any) -> TypeGuard[float]:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def _told(failure: Exception) -> str:
+    return f"{type(failure).__name__}: {failure}"
+
 
 _UNSERVED = "unserved"
 _JOINED = "; "

@@ -10,10 +10,8 @@ from dataclasses import replace
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.discovery.dedupe import SCOPES
-from irdaemon.discovery.disclose import BODY_CHARS, with_passage
-from irdaemon.discovery.expand import Expand, expanded
-from irdaemon.discovery.hidden import hidden_in, hidden_in_names
-from irdaemon.discovery.symbol import symbol_passage
+from irdaemon.discovery.disclose import BODY_CHARS, hidden_in, hidden_in_names, with_passage
+from irdaemon.discovery.expand import Expand, expanded, symbol_passage
 from irdaemon.index import Card, CorpusIndex
 from irdaemon.index.backend import StoredText, Wanted
 from irdaemon.index.lexical import K1, B

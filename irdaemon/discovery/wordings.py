@@ -5,17 +5,102 @@ What a reranker reads again it compares with the query itself: a wording finds, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from irclient.errors import QueryError
+from irdaemon.discovery.decide import relaxed, select
 from irdaemon.discovery.discover import Models, discover, search
-from irdaemon.discovery.formulate import union
 from irdaemon.discovery.merge import AS_ASKED, Choosing
-from irdaemon.discovery.strategies import relaxed, select
 from irdaemon.index import Snapshot
+from irdaemon.runtime.model_endpoint import Complete
+from irdaemon.source.redact import Redactor
 from irdaemon.types import Hit, Query, Selection, SelectSpec
 
-# Answer a query by one or more wordings of it.
+# Several wordings of one query: each is searched, and what any of them finds counts by its best.
+#
+# A formulator takes a query and returns a wording, or several; none means the query itself.
+
+Formulator = Callable[[str], "str | Sequence[str]"]
+# Wordings beyond these are not searched: each is a query of its own.
+MOST = 16
+_MARKS = " \t-*•\"'`"
+_PROMPT = """\
+Rewrite the search query below into {n} short, different queries that would find the same documents:
+correct typing errors, spell out jargon, add synonyms. One query a line, no numbers, nothing else.
+
+Query: {query}
+"""
+
+
+def wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
+    """Return the wordings of a query, each once; the query where there is none.
+
+    Raises QueryError for what is no wording, or more than are searched.
+    """
+    given = formulate(query)
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, Sequence) or not all(isinstance(each, str) for each in listed):
+        raise QueryError(f"formulate must return a text or a list of texts, not {given!r:.60}")
+    found = tuple(dict.fromkeys(each for each in listed if each.strip()))
+    if len(found) > MOST:
+        raise QueryError(f"formulate gave {len(found)} wordings", f"{MOST} are the most")
+    return found or (query,)
+
+
+def union(found: Iterable[Sequence[Hit]], by_passage: bool = False) -> list[Hit]:
+    """Return what any ranking holds, each artifact once at its best evidence, best first.
+
+    `by_passage`: each record once, however many of them are of one artifact. Of equal evidence
+    what stands earlier in an earlier ranking comes first.
+    """
+    best: dict[tuple[str, str, int], Hit] = {}
+    for hits in found:
+        for hit in hits:
+            key = (hit.corpus, hit.artifact_id, hit.surface_index if by_passage else 0)
+            if key not in best or hit.score > best[key].score:
+                best[key] = hit
+    return sorted(best.values(), key=lambda hit: -hit.score)
+
+
+class ModelFormulator:
+    """Formulate by a rewriter; where that fails or gives nothing, by the fallback.
+
+    The fallback is the query itself where none is given.
+    """
+
+    def __init__(self, rewriter: Formulator, fallback: Formulator | None = None):
+        self._rewriter = rewriter
+        self._fallback = fallback
+
+    def __call__(self, query: str) -> str | Sequence[str]:
+        """Return the wordings of a query."""
+        try:
+            given = self._rewriter(query)
+            listed = [given] if isinstance(given, str) else list(given or ())
+        except Exception:  # the rewriter may be anyone's; no query is worse for it
+            listed = []
+        found = [each for each in listed if isinstance(each, str) and each.strip()]
+        return found or (self._fallback(query) if self._fallback else query)
+
+
+def rewriter_by(complete: Complete, n: int, timeout_s: float) -> Formulator:
+    """Return a rewriter that asks a model for `n` wordings.
+
+    Secrets are taken out of what it is sent. It raises Unavailable without a reply.
+    """
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= MOST:
+        raise QueryError(f"n must be a whole number from 1 to {MOST}, not {n!r}")
+
+    def rewrite(query: str) -> list[str]:
+        prompt = _PROMPT.format(n=n, query=Redactor("all").text(query))
+        lines = (line.strip(_MARKS) for line in complete(prompt, timeout_s).splitlines())
+        return [line for line in lines if line][:n]
+
+    return rewrite
+
+
+# Answers a query by one or more wordings of it.
 Ask = Callable[[Snapshot, Query, Sequence[str], Models, Choosing], Selection]
 
 

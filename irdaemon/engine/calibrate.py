@@ -9,7 +9,7 @@ from pathlib import Path
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
-from irdaemon.discovery.floor import of_this_formula, reranked_mode
+from irdaemon.discovery.decide import of_this_formula, reranked_mode
 from irdaemon.embed import QueryVector
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job

@@ -19,12 +19,11 @@ from irclient.errors import NotFound, Unavailable
 from irclient.types import as_query
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
-from irdaemon.discovery.disclose import check_level
+from irdaemon.discovery.disclose import check_form, check_level, unknown_corpus
 from irdaemon.discovery.expand import Expand, parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import Impressions
 from irdaemon.discovery.query import asked, ranking_only, validated
-from irdaemon.discovery.references import check_form, unknown_corpus
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.discovery.rounds import in_rounds
 from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, named

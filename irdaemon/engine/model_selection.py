@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.llm import ModelSelector, chooser_by
 from irdaemon.discovery.query import searched_part
-from irdaemon.discovery.strategies import Selector
 from irdaemon.engine.state import State
 from irdaemon.types import Query
 

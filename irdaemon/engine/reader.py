@@ -11,17 +11,16 @@ from irclient.types import as_query
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.audit import audit, pin_of
 from irdaemon.discovery.budget import Tiers
-from irdaemon.discovery.disclose import check_level, disclose_artifact, disclose_hit
+from irdaemon.discovery.decide import Selector
+from irdaemon.discovery.disclose import check_level, disclose_artifact, disclose_hit, resolve
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import id_of
+from irdaemon.discovery.links import Shelf, with_related
 from irdaemon.discovery.merge import Choosing
 from irdaemon.discovery.query import asked, ranking_only, validated
-from irdaemon.discovery.references import resolve
-from irdaemon.discovery.related import Shelf, with_related
 from irdaemon.discovery.rounds import in_rounds, judged
-from irdaemon.discovery.strategies import Selector
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
 from irdaemon.engine.freshness import catch_up

@@ -21,8 +21,7 @@ from irclient.errors import IRError, NotFound
 from irclient.types import Plain
 from irdaemon.config.backends import BackendAddress
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.disclose import BODY_CHARS, disclose
-from irdaemon.discovery.payload import Bounds
+from irdaemon.discovery.disclose import BODY_CHARS, Bounds, disclose
 from irdaemon.engine.state import Served, State
 from irdaemon.index import CorpusIndex
 from irdaemon.index.backend import IndexBackend, LeaseLost, OutOfStep, Totals

@@ -15,8 +15,8 @@ from irdaemon.config.reindex import ALWAYS, QuietHours
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
 from irdaemon.discovery.calibrate import check_labels
+from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.impressions import Impressions
-from irdaemon.discovery.references import unknown_corpus
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent

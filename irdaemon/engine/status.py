@@ -9,7 +9,7 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
-from irdaemon.discovery.floor import trusted
+from irdaemon.discovery.decide import trusted
 from irdaemon.engine.health import Facts, Health, health
 from irdaemon.engine.model_selection import described
 from irdaemon.engine.state import State, known

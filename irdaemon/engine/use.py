@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
+from irdaemon.discovery.disclose import resolve
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
-from irdaemon.discovery.references import resolve
 from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import State
 from irdaemon.ledger import Ledger

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from irclient.errors import QueryError
-from irdaemon.discovery.strategies import check_spec, rel_of, select
+from irdaemon.discovery.decide import check_spec, rel_of, select
 from irdaemon.evaluate.choice import SELECTION_MEASURES, SelectionReport, selection_means
 from irdaemon.evaluate.runs import Run, drift_of
 from irdaemon.types import SelectSpec

@@ -1,6 +1,6 @@
 """AgenticRetrieval: retrieve, select and evaluate in bounded rounds, with stages of your own.
 
-The loop is that of `discover` with rounds (`irdaemon.discovery.bounded_loop`).
+The loop is that of `discover` with rounds (`irdaemon.discovery.rounds`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from irclient.errors import QueryError
 from irclient.types import Plain, Round
-from irdaemon.discovery.bounded_loop import SUFFICIENT, LoopBounds, LoopStages, run_loop
+from irdaemon.discovery.rounds import SUFFICIENT, LoopBounds, LoopStages, run_loop
 from irdaemon.library.stages import evaluator_of, reformulation_of, retriever_of, selector_of
 from irdaemon.runtime.plugins import did_you_mean
 

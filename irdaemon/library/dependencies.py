@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 from irclient.errors import QueryError
-from irdaemon.discovery.boost import ScoreBoost
 from irdaemon.discovery.merge import is_number
+from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.strategy.edges import link_name
 from irdaemon.types import Hit
 

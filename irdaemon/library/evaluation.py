@@ -16,8 +16,8 @@ from irclient.errors import QueryError
 from irclient.types import MODES
 from irdaemon import evaluate
 from irdaemon.config.corpus import Corpus
+from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.merge import Choosing
-from irdaemon.discovery.strategies import Selector
 from irdaemon.embed import Embedder, make_embedder
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job

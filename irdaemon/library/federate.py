@@ -7,13 +7,18 @@ from dataclasses import replace
 
 from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.formulate import Formulator, wordings
+from irdaemon.discovery.links import Shelf, with_related
 from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
 from irdaemon.discovery.query import ranking_only, validated
-from irdaemon.discovery.related import Shelf, with_related
 from irdaemon.discovery.rerank import NOT_REREAD
 from irdaemon.discovery.retrieve import UNTUNED
-from irdaemon.discovery.wordings import Ask, discover_wordings, search_wordings
+from irdaemon.discovery.wordings import (
+    Ask,
+    Formulator,
+    discover_wordings,
+    search_wordings,
+    wordings,
+)
 from irdaemon.embed import QueryVector
 from irdaemon.index import Snapshot
 from irdaemon.library.built import Built

@@ -13,14 +13,14 @@ from typing import Any, TypeGuard
 
 from irclient.errors import QueryError
 from irclient.results import CorpusCoverage
-from irdaemon.discovery import strategies as selection
-from irdaemon.discovery.boost import ScoreBoost
+from irdaemon.discovery import decide as selection
+from irdaemon.discovery.decide import Choice, Selector
 from irdaemon.discovery.disclose import with_passage, with_symbol
 from irdaemon.discovery.expand import Expand, Policy, by_policy, expanded, parse_expand
-from irdaemon.discovery.formulate import Formulator
 from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
+from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
-from irdaemon.discovery.strategies import Choice, Selector
+from irdaemon.discovery.wordings import Formulator
 from irdaemon.library.bound_search import BoundSearch, BoundSearches, kinds_of, passages_of
 from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of

@@ -11,9 +11,9 @@ from typing import cast
 
 from irclient.errors import QueryError
 from irdaemon.config.config import load_config
-from irdaemon.discovery.formulate import Formulator, ModelFormulator, rewriter_by
+from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.llm import Chooser, ModelSelector, chooser_by
-from irdaemon.discovery.strategies import Selector
+from irdaemon.discovery.wordings import Formulator, ModelFormulator, rewriter_by
 from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
 from irdaemon.strategy import IndexingStrategy
 from irdaemon.strategy.synopsis import (

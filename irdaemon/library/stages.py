@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from irclient.errors import NotFound, QueryError
+from irdaemon.discovery.decide import Choice, select
 from irdaemon.discovery.query import MAX_K
-from irdaemon.discovery.strategies import Choice, select
 from irdaemon.library.built import Built, open_corpus
 from irdaemon.types import Hit, Query, Selection, SelectSpec
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import QueryError
-from irdaemon.discovery.evidence import evidence
+from irdaemon.discovery.legs import evidence
 from irdaemon.discovery.links import (
     MAX_DEPTH,
     NODE_BUDGET,

@@ -17,10 +17,10 @@ from irclient import wire
 from irclient.errors import QueryError, Unavailable
 from irclient.results import FoundDocument, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
+from irdaemon.discovery.disclose import check_form
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
-from irdaemon.discovery.references import check_form
 from irdaemon.embed import Embedder
 from irdaemon.embed.absent import Absent
 from irdaemon.engine import Engine

@@ -12,8 +12,8 @@ from typing import Any
 
 from irclient.errors import Denied, NotFound
 from irclient.types import LEVELS
+from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.expand import parse_expand
-from irdaemon.discovery.references import unknown_corpus
 from irdaemon.serve.access import Scope
 
 Args = Mapping[str, Any]

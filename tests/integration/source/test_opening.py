@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from irdaemon.discovery.disclose import disclose
-from irdaemon.discovery.payload import Bounds
+from irdaemon.discovery.disclose import Bounds, disclose
 from irdaemon.ledger import StoredArtifact
 
 OUTSIDE = "quicksilverparagraph"

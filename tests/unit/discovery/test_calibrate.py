@@ -13,11 +13,11 @@ from irdaemon.discovery.calibrate import (
     Labelled,
     _Asker,
     floors,
+    negatives,
     try_out,
     with_labels,
 )
-from irdaemon.discovery.floor import Strength, confidence_of
-from irdaemon.discovery.negatives import negatives
+from irdaemon.discovery.decide import Strength, confidence_of
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.embed import query_vector
 from irdaemon.embed.hashing import Hashing

@@ -13,10 +13,10 @@ from irdaemon.discovery.disclose import (
     NOT_REGULAR,
     NOT_TEXT,
     TOO_LARGE,
+    Bounds,
     check_level,
     disclose,
 )
-from irdaemon.discovery.payload import Bounds
 from irdaemon.ledger import StoredArtifact
 from tests.support.planted import GITHUB, PASSWORD
 

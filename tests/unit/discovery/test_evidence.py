@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.types import MODES
-from irdaemon.discovery.evidence import SATURATION, blended, evidence, saturated
+from irdaemon.discovery.legs import SATURATION, blended, evidence, saturated
 
 
 def one(value):

@@ -1,6 +1,6 @@
 """Confidence: how far what a query finds lies above what is usual in a corpus."""
 
-from irdaemon.discovery.floor import FORMULA, Strength, confidence_of
+from irdaemon.discovery.decide import FORMULA, Strength, confidence_of
 from irdaemon.types import Floor, Usual
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.discovery.formulate import ModelFormulator, rewriter_by, union, wordings
+from irdaemon.discovery.wordings import ModelFormulator, rewriter_by, union, wordings
 from irdaemon.types import Hit
 
 

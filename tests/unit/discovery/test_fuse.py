@@ -8,9 +8,7 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.discovery import fuse
-from irdaemon.discovery.evidence import evidence
-from irdaemon.discovery.legs import Legs
-from irdaemon.discovery.question import Question
+from irdaemon.discovery.legs import Legs, Question, evidence
 from irdaemon.discovery.retrieve import FUSIONS
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn

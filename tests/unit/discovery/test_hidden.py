@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.hidden import hidden_in, hidden_in_names
+from irdaemon.discovery.disclose import hidden_in, hidden_in_names
 
 
 @pytest.mark.parametrize(

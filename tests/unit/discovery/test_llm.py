@@ -5,8 +5,8 @@ import time
 import pytest
 
 from irclient.errors import QueryError, Unavailable
+from irdaemon.discovery.decide import select
 from irdaemon.discovery.llm import ModelSelector, chooser_by, ids_in
-from irdaemon.discovery.strategies import select
 from irdaemon.runtime.deadline import until
 from irdaemon.types import Hit, SelectSpec
 

@@ -1,6 +1,6 @@
 """The requests that few corpora answer, alone and joined."""
 
-from irdaemon.discovery.negatives import REQUESTS, negatives
+from irdaemon.discovery.calibrate import REQUESTS, negatives
 
 
 def test_every_request_is_asked_alone_and_once():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.prompts import FEWEST_PROMPTS, typed_prompts
+from irdaemon.discovery.calibrate import FEWEST_PROMPTS, typed_prompts
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn
 from tests.support.corpora import engine, mapped

@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.references import resolve
+from irdaemon.discovery.disclose import resolve
 from irdaemon.engine.queue import Job
 from irdaemon.source.skills import Skills
 from irdaemon.strategy import Skill

@@ -7,7 +7,7 @@ import pytest
 import irdaemon as ir
 from irclient.types import Query
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.related import Shelf, with_related
+from irdaemon.discovery.links import Shelf, with_related
 from irdaemon.engine.queue import Job
 from irdaemon.source.sessions import Sessions
 from irdaemon.strategy import ClaudeTurn, Package, Skill

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.respell import in_words, respelled
+from irdaemon.discovery.variants import in_words, respelled
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, names, tool
 

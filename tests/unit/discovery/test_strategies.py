@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.discovery.strategies import check_spec, relaxed, select
+from irdaemon.discovery.decide import check_spec, relaxed, select
 from irdaemon.types import Hit, SelectSpec
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.discovery.subqueries import _JOINT, subqueries
+from irdaemon.discovery.variants import _JOINT, subqueries
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, names, tool
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.summary import passage
+from irdaemon.discovery.retrieve import passage
 from irdaemon.engine.queue import Job
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
 from irdaemon.strategy import Chunked, ClaudeTurn, Package, Rule, Skill, WholeText

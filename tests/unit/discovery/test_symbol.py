@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.symbol import symbol_passage
+from irdaemon.discovery.expand import symbol_passage
 
 
 def record(index, text, start, end, name=""):

@@ -7,9 +7,8 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS
-from irdaemon.discovery.floor import FORMULA, PLAIN
+from irdaemon.discovery.decide import FORMULA, PLAIN, ranking_of
 from irdaemon.discovery.retrieve import Question, retrieve
-from irdaemon.discovery.threshold import ranking_of
 from irdaemon.embed import query_vector
 from irdaemon.embed.hashing import Hashing
 from irdaemon.index import CorpusIndex

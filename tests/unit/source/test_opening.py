@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.discovery.disclose import bundle_of, disclose
-from irdaemon.discovery.payload import Bounds
+from irdaemon.discovery.disclose import Bounds, bundle_of, disclose
 from irdaemon.ledger import StoredArtifact
 from irdaemon.source import opening
 from irdaemon.source.files import Files

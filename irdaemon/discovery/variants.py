@@ -1,10 +1,4 @@
-"""Spelling: what the words of a query that no asked corpus holds may have been meant to be.
-
-Only for a query that is answered with nothing: a word that is no slip of the keyboard is seldom
-near another one by chance, but often enough to harm queries that have an answer. A slip leaves
-letters out, doubles them or swaps neighbours; it keeps the first one. Names (words with a capital
-inside a text) and texts in another language are left as they are. docs/retrieval.md has figures.
-"""
+"""Other texts that a query is asked as: its parts, and its words as they may have been meant."""
 
 from __future__ import annotations
 
@@ -16,6 +10,42 @@ from collections.abc import Collection, Mapping, Sequence
 from irdaemon.index import FORM, Snapshot
 from irdaemon.text import tokenize
 from irdaemon.text.languages import is_foreign
+
+# Sub-queries: the parts of a query that each ask for something.
+#
+# "Show the weather in Rome and book a table there" asks for two things. Sentences, and clauses
+# joined by `and`, `then`, `also`, `plus` or `as well as`, are parts where they have enough words to
+# ask.
+
+# Each run of marks or white space is tried from its beginning alone: from each of its characters
+# that would take time with the square of its length.
+_JOINT = re.compile(
+    r"(?<![.?!;])[.?!;\n]+(?:\s+|$)"
+    r"|(?:,|(?<!\s))\s+(?:and\s+)?(?:then|also|plus|as well as|additionally)\s+"
+    r"|(?:,|(?<!\s))\s+and\s+",
+    re.IGNORECASE,
+)
+_FEWEST_WORDS = 2
+_MOST = 4
+# A text this long is a document, not a list of requests.
+_LONGEST = 2_000
+
+
+def subqueries(text: str) -> list[str]:
+    """Return the parts of a query that ask for something, at most four; none if it is one whole."""
+    if len(text) > _LONGEST:
+        return []
+    parts = [part.strip() for part in _JOINT.split(text)]
+    asking = [part for part in parts if len(set(tokenize(part))) >= _FEWEST_WORDS]
+    return asking[:_MOST] if len(asking) > 1 else []
+
+
+# Spelling: what the words of a query that no asked corpus holds may have been meant to be.
+#
+# Only for a query that is answered with nothing: a word that is no slip of the keyboard is seldom
+# near another one by chance, but often enough to harm queries that have an answer. A slip leaves
+# letters out, doubles them or swaps neighbours; it keeps the first one. Names (words with a capital
+# inside a text) and texts in another language are left as they are. docs/retrieval.md has figures.
 
 _WORD = re.compile(r"\w+")
 _SHORTEST = 5
