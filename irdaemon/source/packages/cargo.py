@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from irdaemon.source.packages.links import web_url
 from irdaemon.source.packages.manifest import (
     Manifest,
     dependency,
     first_person,
     license_name,
+    read_toml,
     table,
     text,
     texts,
+    web_url,
     words,
 )
-from irdaemon.source.packages.parse import read_toml
 from irdaemon.types import SourceError
 
 _MANIFEST = "Cargo.toml"

@@ -8,26 +8,68 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from email.message import Message
 from email.parser import Parser
 from email.policy import compat32
 from email.utils import parseaddr
 
-from irdaemon.source.packages import dist_files
-from irdaemon.source.packages.links import links
 from irdaemon.source.packages.manifest import (
     Manifest,
     Person,
+    choose_links,
     first_person,
     license_name,
-    merged,
+    merge_manifests,
     prose,
+    read_ini,
+    read_json,
+    table,
     text,
     texts,
+    web_url,
     words,
 )
 from irdaemon.types import SourceError
+
+# Further files of a distribution, beside its metadata.
+
+SUFFIXES = (".dist-info", ".egg-info")
+METADATA = ("METADATA", "PKG-INFO")
+BESIDE = ("entry_points.txt", "direct_url.json")
+
+
+def _read_beside(path: str) -> Manifest:
+    """Read the programs a distribution installs and where it was installed from.
+
+    A file that cannot be parsed flags the result `broken_manifest`.
+    """
+    commands = _read_file(_entry_points, os.path.join(path, "entry_points.txt"))
+    return merge_manifests(
+        (commands, _read_file(_direct_url, os.path.join(path, "direct_url.json")))
+    )
+
+
+def _read_file(reader: Callable[[str], Manifest], path: str) -> Manifest:
+    try:
+        return reader(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Manifest()
+    except SourceError:
+        return Manifest(flags=("broken_manifest",))
+
+
+def _entry_points(path: str) -> Manifest:
+    groups = read_ini(path)
+    scripts = [g for g in ("console_scripts", "gui_scripts") if groups.has_section(g)]
+    return Manifest(commands=texts([name for group in scripts for name in groups.options(group)]))
+
+
+def _direct_url(path: str) -> Manifest:
+    content = read_json(path)
+    editable = table(content.get("dir_info")).get("editable") is True
+    return Manifest(origin=web_url(text(content.get("url"))), editable=editable)
+
 
 _EXTRA = re.compile(r"\bextra\s*==")
 _FOLD = re.compile(r"\n(?: {8}| {7}\|)")
@@ -42,7 +84,7 @@ def metadata_file(path: str) -> str:
         return path
     if not os.path.lexists(path):
         raise FileNotFoundError(path)
-    held = (os.path.join(path, name) for name in dist_files.METADATA)
+    held = (os.path.join(path, name) for name in METADATA)
     found = next((name for name in held if os.path.isfile(name)), None)
     if found is None:
         raise SourceError(f"{path}: holds no METADATA", "reinstall or remove the distribution")
@@ -52,7 +94,7 @@ def metadata_file(path: str) -> str:
 def load(path: str, source: str) -> Manifest:
     """Read the distribution in `path` from the text of its metadata file."""
     message = Parser(policy=compat32).parsestr(source)
-    return merged((_manifest(message), dist_files.load(path)))
+    return merge_manifests((_manifest(message), _read_beside(path)))
 
 
 def name_in(path: str) -> str:
@@ -62,7 +104,7 @@ def name_in(path: str) -> str:
 
 def _manifest(message: Message) -> Manifest:
     author = first_person(_contact(message, "Author"), _contact(message, "Maintainer"))
-    urls = links({"homepage": message.get("Home-page"), **dict(_urls(message))})
+    urls = choose_links({"homepage": message.get("Home-page"), **dict(_urls(message))})
     required = texts(message.get_all("Requires-Dist", []))
     optional = tuple(d for d in required if _EXTRA.search(d.partition(";")[2]))
     return Manifest(

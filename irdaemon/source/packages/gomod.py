@@ -6,8 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from irdaemon.source.packages.manifest import Manifest, broken, dependency, text, texts
-from irdaemon.source.packages.parse import read_text
+from irdaemon.source.packages.manifest import (
+    Manifest,
+    dependency,
+    manifest_error,
+    read_text,
+    text,
+    texts,
+)
 from irdaemon.types import SourceError
 
 
@@ -26,7 +32,7 @@ def load(directory: str) -> Manifest:
     directives = tuple(_directives(read_text(path)))
     name = next((d.arguments[0] for d in directives if d.verb == "module" and d.arguments), "")
     if not name:
-        raise broken(path, "no module line")
+        raise manifest_error(path, "no module line")
     required = [d for d in directives if d.verb == "require" and d.arguments]
     return Manifest(
         name=name,

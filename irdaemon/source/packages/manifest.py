@@ -7,10 +7,15 @@ left out of the cut because npm scopes begin with `@` (`@babel/core ^7.0.0`).
 
 from __future__ import annotations
 
+import configparser
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from urllib.parse import urlsplit, urlunsplit
 
+from irdaemon.runtime import toml
+from irdaemon.source.opening import followed, read_regular
 from irdaemon.types import SourceError
 
 _PERSON = re.compile(r"\s*([^<(]*)(?:<([^>]*)>)?")
@@ -57,7 +62,7 @@ class Person:
     email: str = ""
 
 
-def merged(manifests: Iterable[Manifest]) -> Manifest:
+def merge_manifests(manifests: Iterable[Manifest]) -> Manifest:
     """Take each field from the first manifest that fills it, or states that it is empty."""
     ordered = tuple(manifests)
     names = [field.name for field in fields(Manifest)]
@@ -70,7 +75,7 @@ def merged(manifests: Iterable[Manifest]) -> Manifest:
     return replace(Manifest(), **filled)
 
 
-def broken(path: str, reason: str, line: int | None = None) -> SourceError:
+def manifest_error(path: str, reason: str, line: int | None = None) -> SourceError:
     """Build the error for a manifest that cannot be understood."""
     where = f"{path}, line {line}" if line else path
     return SourceError(f"{where}: {reason}", "correct the file; it is read again when it changes")
@@ -120,7 +125,7 @@ def license_name(value: object) -> str:
     return text(lines[0])[:_LICENSE_LIMIT] if lines else ""
 
 
-def person(value: object) -> Person:
+def parse_person(value: object) -> Person:
     """Read an author from a table with name and email, or from `Name <email> (url)`."""
     if isinstance(value, Person):
         return value
@@ -135,6 +140,140 @@ def person(value: object) -> Person:
 def first_person(*candidates: object) -> Person:
     """Return the first named person among people and lists of people, else the first e-mail."""
     lists = [c if isinstance(c, list | tuple) else [c] for c in candidates]
-    people = [person(value) for candidate in lists for value in candidate]
+    people = [parse_person(value) for candidate in lists for value in candidate]
     email = next((p.email for p in people if p.email), "")
     return next((p for p in people if p.name), Person("", email))
+
+
+# Read a manifest file into plain values; what its parser rejects becomes a SourceError.
+
+# A semicolon that no environment marker follows.
+_SEMICOLON = re.compile(
+    r";(?!\s*+\(*+\s*+(?:python_|os_name|sys_platform|platform_|implementation_|extra\b|[\"']))"
+)
+MANIFEST_LIMIT = 4 * 1024 * 1024
+
+
+def read_text(path: str) -> str:
+    """Read a UTF-8 manifest, with or without a byte order mark."""
+    try:
+        return read_regular(followed(path, by_name=True), MANIFEST_LIMIT).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise manifest_error(path, f"not UTF-8 at byte {error.start:,}") from error
+
+
+def read_toml(path: str) -> Mapping[str, object]:
+    """Read a TOML file."""
+    source = read_text(path)
+    try:
+        return toml.loads(source)
+    except (ValueError, RecursionError) as error:  # the message names the line
+        raise manifest_error(path, f"not valid TOML: {error}") from error
+
+
+def read_json(path: str) -> Mapping[str, object]:
+    """Read a JSON file that holds an object."""
+    source = read_text(path)
+    try:
+        value = json.loads(source)
+    except json.JSONDecodeError as error:
+        raise manifest_error(path, f"not valid JSON: {error.msg}", error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        raise manifest_error(path, f"not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise manifest_error(path, "not a JSON object", 1)
+    return value
+
+
+def read_ini(path: str) -> configparser.ConfigParser:
+    """Read an ini file; see `parse_ini`."""
+    return parse_ini(read_text(path), path)
+
+
+def parse_ini(source: str, path: str) -> configparser.ConfigParser:
+    """Parse ini text leniently: repeated sections merge, `%` is just a character."""
+    parser = configparser.ConfigParser(
+        strict=False, interpolation=None, allow_no_value=True, default_section="\0"
+    )
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # commands keep their case
+    try:
+        parser.read_string(source)
+    except configparser.Error as error:
+        raise manifest_error(path, "not a valid ini file", _line(error)) from error
+    return parser
+
+
+def _line(error: configparser.Error) -> int | None:
+    unparsed = getattr(error, "errors", None)
+    return unparsed[0][0] if unparsed else getattr(error, "lineno", None)
+
+
+def split_requirements(value: str | None) -> tuple[str, ...]:
+    """Split an ini value that lists requirements: one a line, or on one line with semicolons.
+
+    A semicolon before an environment marker belongs to the requirement, as in PEP 508.
+    """
+    if len(lines(value)) != 1:
+        return lines(value)
+    return tuple(filter(None, (part.strip() for part in _SEMICOLON.split(lines(value)[0]))))
+
+
+def lines(value: str | None) -> tuple[str, ...]:
+    """Split an ini value that lists one item a line."""
+    return tuple(filter(None, (line.strip() for line in (value or "").splitlines())))
+
+
+# Pick a homepage and a repository out of what manifests call them.
+
+# The label folding and the well-known labels are those of PEP 753.
+_HOMEPAGE = ("homepage", "home", "url")
+_REPOSITORY = ("source", "repository", "sourcecode", "github", "code")
+_SHORTHAND = re.compile(r"(?:github:)?([\w.-]+/[\w.-]+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where a package lives on the web."""
+
+    homepage: str = ""
+    repository: str = ""
+
+
+def choose_links(urls: Mapping[str, object]) -> Links:
+    """Choose homepage and repository from labelled URLs."""
+    folded = {re.sub(r"[\W_]", "", label).lower(): value for label, value in urls.items()}
+    return Links(_first(folded, _HOMEPAGE), _first(folded, _REPOSITORY))
+
+
+def _first(urls: Mapping[str, object], labels: tuple[str, ...]) -> str:
+    return next((url for label in labels if (url := web_url(urls.get(label)))), "")
+
+
+def web_url(value: object) -> str:
+    """Return a repository URL as a browser takes it, without credentials."""
+    url = text(value).removeprefix("git+").removesuffix(".git")
+    if shorthand := _SHORTHAND.match(url):
+        return f"https://github.com/{shorthand[1]}"
+    if "://" not in url:
+        return url
+    return _anonymous(url)
+
+
+def _anonymous(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    scheme = "https" if parts.scheme in ("git", "ssh") else parts.scheme
+    return urlunsplit(parts._replace(scheme=scheme, netloc=parts.netloc.rpartition("@")[2]))
+
+
+def organisation(remote: str) -> str:
+    """Return who a git remote belongs to: the first part of its path; "" for a local one."""
+    if "://" in remote:
+        parts = urlsplit(_anonymous(remote))
+        host, path = parts.netloc, parts.path
+    else:
+        host, _, path = remote.partition(":")
+    owner, _, repository = path.strip("/").partition("/")
+    return owner if host and "/" not in host and repository else ""

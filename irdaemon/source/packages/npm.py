@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from irdaemon.source.packages.links import web_url
 from irdaemon.source.packages.manifest import (
     Manifest,
     dependency,
     first_person,
     license_name,
+    read_json,
     table,
     text,
     texts,
+    web_url,
     words,
 )
-from irdaemon.source.packages.parse import read_json
 
 # A peer dependency is installed with the package (npm 7), so it counts as one.
 _NEEDED = ("dependencies", "peerDependencies")
@@ -72,9 +72,11 @@ def _license(content: Mapping[str, object]) -> str:
 
 
 def _dependencies(content: Mapping[str, object], *keys: str) -> tuple[str, ...]:
-    listed = [item for key in keys for item in table(content.get(key)).items()]
-    first = {name: spec for name, spec in reversed(listed)}
-    return texts([dependency(name, first[name]) for name in dict.fromkeys(n for n, _ in listed)])
+    split_requirements = [item for key in keys for item in table(content.get(key)).items()]
+    first = {name: spec for name, spec in reversed(split_requirements)}
+    return texts(
+        [dependency(name, first[name]) for name in dict.fromkeys(n for n, _ in split_requirements)]
+    )
 
 
 def _commands(content: Mapping[str, object]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ def is_readme(name: str) -> bool:
     return name.lower() in _PREFERRED
 
 
-def chosen(names: Iterable[str]) -> str:
+def choose_readme(names: Iterable[str]) -> str:
     """Return the README to read among file names: Markdown, then reST, then plain; or ""."""
     found = sorted(filter(is_readme, names), key=lambda n: (_PREFERRED.index(n.lower()), n))
     return found[0] if found else ""
@@ -49,7 +49,7 @@ def read_readme(directory: str) -> Readme:
     """Read the README in `directory`; flag one that cannot be read `unreadable_readme`."""
     try:
         with os.scandir(directory) as entries:
-            name = chosen([entry.name for entry in entries if _is_own(entry)])
+            name = choose_readme([entry.name for entry in entries if _is_own(entry)])
         path = followed(os.path.join(directory, name), by_name=True) if name else ""
         data = read_regular(path, README_LIMIT) if name else b""
     except FileNotFoundError:

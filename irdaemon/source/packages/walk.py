@@ -7,19 +7,122 @@ and nothing below that; every other root is walked as a tree of projects.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from itertools import islice
 
-from irdaemon.source.packages.layout import (
-    MANIFESTS,
-    NPM,
-    distributions_in,
-    packages_in,
-)
+from irdaemon.source.expected import Expected, SeenPath, directory_of
+from irdaemon.source.packages import cargo, dist_info
+from irdaemon.source.packages.readme import choose_readme, is_readme
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import PRUNED, Walk, at_or_under
+from irdaemon.source.tree import (
+    PRUNED,
+    Walk,
+    at_or_under,
+    home_relative,
+    is_directory,
+    is_regular,
+    real_path,
+    stamp_of,
+)
 from irdaemon.types import Entry, Root, Scan
+
+# Recognise packages by the names of their files, opening none.
+#
+# A package's key is its directory's home-relative real path. Python packages are keyed by that
+# alone; those of other families always carry their family's suffix (`~/src/web#npm`), so that a
+# second manifest appearing in a directory changes no existing key.
+
+
+def _nowhere(directory: str) -> tuple[str, ...]:
+    return ()
+
+
+def _workspace_manifest(directory: str) -> tuple[str, ...]:
+    nearest = islice(cargo.parents(directory), 1)
+    return tuple(os.path.join(above, "Cargo.toml") for above in nearest)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A kind of manifest: its files, files read beside them, and files read from elsewhere."""
+
+    ecosystem: str
+    suffix: str
+    manifests: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    elsewhere: Callable[[str], tuple[str, ...]] = _nowhere
+
+
+PYTHON = Family("pypi", "", ("pyproject.toml", "setup.cfg", "setup.py"))
+NPM = Family("npm", "#npm", ("package.json",))
+CARGO = Family("cargo", "#cargo", ("Cargo.toml",), elsewhere=_workspace_manifest)
+GO = Family("go", "#go", ("go.mod",), ("doc.go",))
+FAMILIES = (PYTHON, NPM, CARGO, GO)
+
+MANIFESTS = frozenset(name for family in FAMILIES for name in family.manifests)
+_BESIDE = frozenset(name for family in FAMILIES for name in family.beside)
+
+
+def is_read(name: str) -> bool:
+    """Return whether a file of this name is read when its directory is a package."""
+    return name in MANIFESTS or name in _BESIDE or is_readme(name)
+
+
+def is_distribution(path: str) -> bool:
+    """Return whether a path is an installed distribution's, not a package directory."""
+    return path.endswith(dist_info.SUFFIXES)
+
+
+def find_family(entry: Entry) -> Family:
+    """Return the family of a package entry, by its key's suffix."""
+    suffix = entry.key[len(home_relative(entry.path)) :]
+    return next(family for family in FAMILIES if family.suffix == suffix)
+
+
+def list_packages(
+    directory: str,
+    listing: list[os.DirEntry[str]],
+    scope: str,
+    families: tuple[Family, ...] = FAMILIES,
+) -> Iterator[Entry]:
+    """Yield an entry for each family with a manifest in a directory's listing."""
+    files = {e.name: e.path for e in listing if is_read(e.name) and is_regular(e)}
+    for family in families:
+        held = [files[name] for name in family.manifests if name in files]
+        if held:
+            held += [
+                files[name] for name in (*family.beside, choose_readme(files)) if name in files
+            ]
+            held += family.elsewhere(directory)
+            yield _entry(home_relative(directory) + family.suffix, directory, held, scope)
+
+
+def list_distributions(listing: list[os.DirEntry[str]], scope: str) -> Iterator[Entry]:
+    """Yield an entry for each installed distribution in a site-packages listing."""
+    for entry in listing:
+        # pip renames what it is about to remove to `~...`.
+        if is_distribution(entry.name) and not entry.name.startswith("~"):
+            path = real_path(entry)
+            names = (*dist_info.METADATA, *dist_info.BESIDE)
+            held = [os.path.join(path, name) for name in names] if is_directory(entry) else [path]
+            yield _entry(home_relative(path), path, held, scope)
+
+
+def _entry(key: str, path: str, files: list[str], scope: str) -> Entry:
+    statuses = tuple(_statuses(files)) or tuple(_statuses([path]))
+    newest = max((status.st_mtime_ns for status in statuses), default=0)
+    return Entry(key, path, stamp_of(*statuses), newest, scope)
+
+
+def _statuses(files: list[str]) -> Iterator[os.stat_result]:
+    for path in files:
+        try:
+            yield os.stat(path)
+        except OSError:  # gone since the listing, or never there: the stamp is shorter then
+            continue
+
 
 # Other people's packages, kept in a project's tree.
 _VENDORED = PRUNED | {
@@ -86,7 +189,7 @@ class PackageScan:
     def tree(self, top: str, scope: str, depth: int) -> None:
         """Find the packages in a project tree, down to `depth` below its top."""
         for directory, listing in self.walk.directories(top, self.limits.descends, depth):
-            self.found += packages_in(directory, listing, scope)
+            self.found += list_packages(directory, listing, scope)
 
     def installed(self, root: Root, only: str = "") -> None:
         """Find what is installed in a root, `only` at or under one path."""
@@ -96,7 +199,7 @@ class PackageScan:
 
     def _distributions(self, root: Root) -> Iterator[Entry]:
         for _, listing in self.walk.directories(root.path, lambda _: False):
-            yield from distributions_in(listing, root.scope)
+            yield from list_distributions(listing, root.scope)
 
     def _modules(self, root: Root) -> Iterator[Entry]:
         def descends(entry: os.DirEntry[str]) -> bool:
@@ -105,7 +208,7 @@ class PackageScan:
             return not entry.name.startswith(".") and (parent == root.path or scoped)
 
         for directory, listing in self.walk.directories(root.path, descends, 2):
-            yield from packages_in(directory, listing, root.scope, (NPM,))
+            yield from list_packages(directory, listing, root.scope, (NPM,))
 
     def result(self, covered: tuple[str, ...]) -> Scan:
         """Return what was found, in the order of the keys."""
@@ -130,3 +233,122 @@ def scan_all(roots: tuple[Root, ...], limits: WalkLimits) -> Scan:
     for root in roots:
         search.root(root)
     return search.result(("",))
+
+
+# Find the packages that one changed, new or vanished path can affect.
+
+
+def scan_change(roots: tuple[Root, ...], limits: WalkLimits, under: str) -> Scan:
+    """Find the packages that a change of the path `under` can affect; `roots` deepest first."""
+    search = PackageScan(limits, Walk(Symlinks.of(roots)))
+    whole = [root for root in roots if at_or_under(root.path, under)]
+    for root in whole:
+        search.root(root)
+    holding = [root for root in roots if root not in whole and at_or_under(under, root.path)]
+    covered = _inside(search, holding[0], under) if holding else ()
+    return search.result(covered or tuple(root.path for root in whole))
+
+
+def _inside(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
+    """Scan what lies at, or belongs to, a path inside a root; return what that covers."""
+    if not is_installed(root.path):
+        return _in_project(search, root, under)
+    package = _installed_package(root.path, under)
+    if package:
+        search.installed(root, package)
+    return (package,) if package else ()
+
+
+def _installed_package(root: str, under: str) -> str:
+    """Return the installed package a path belongs to; "" for a path of none."""
+    parts = below(root, under)
+    if os.path.basename(root) != "node_modules":
+        return os.path.join(root, parts[0]) if is_distribution(parts[0]) else ""
+    size = 2 if parts[0].startswith("@") else 1
+    inner = parts[size:]
+    if parts[0].startswith(".") or len(inner) > 1 or not all(map(is_read, inner)):
+        return ""
+    return os.path.join(root, *parts[:size])
+
+
+def _in_project(search: PackageScan, root: Root, under: str) -> tuple[str, ...]:
+    belongs = is_read(os.path.basename(under)) and not os.path.isdir(under)
+    target = os.path.dirname(under) if belongs else under
+    if not search.limits.reaches(root.path, target):
+        return ()
+    if target != root.path and not os.path.lexists(target):
+        return (target,)
+    if belongs and not _reaches_below(under):
+        search.tree(target, root.scope, 0)
+        return ()
+    return _everything(search, root, target) if os.path.isdir(target) else ()
+
+
+def _reaches_below(path: str) -> bool:
+    """Return whether a file of a package can change more than the entries of its directory.
+
+    A vanished manifest can end an entry, and only a covered directory, hence a searched one, says
+    so; crates below a Cargo.toml may inherit from it.
+    """
+    name = os.path.basename(path)
+    return name == "Cargo.toml" or (name in MANIFESTS and not os.path.isfile(path))
+
+
+def _everything(search: PackageScan, root: Root, target: str) -> tuple[str, ...]:
+    depth = search.limits.max_depth - len(below(root.path, target))
+    search.tree(target, root.scope, depth)
+    return (target,)
+
+
+# Which manifests should be packages, by their paths alone; see irdaemon.source.expected.
+
+_UNENTERED = "hidden, dependencies, vendored or built"
+
+
+def expect_packages(limits: WalkLimits) -> Expected:
+    """Return what is expected of roots that are trees of projects or hold what is installed."""
+    installed: dict[str, bool] = {}
+
+    def holds_installed(seen: SeenPath) -> bool:
+        if seen.top not in installed:
+            installed[seen.top] = is_installed(seen.top)
+        return installed[seen.top]
+
+    def file(seen: SeenPath) -> str | None:
+        if not holds_installed(seen):
+            return "" if seen.name in MANIFESTS else None
+        return "" if _is_installed_metadata(seen) else None
+
+    def directory(seen: SeenPath) -> str | None:
+        if holds_installed(seen):
+            return "" if _may_be_installed(seen) else None
+        if not limits.enters(os.path.dirname(seen.path), seen.name):
+            return _UNENTERED
+        deeper = seen.depth >= limits.max_depth
+        return f"deeper than {limits.max_depth} levels" if deeper else ""
+
+    return Expected(file, directory, _expected_entry)
+
+
+def _expected_entry(seen: SeenPath) -> str:
+    return seen.path if is_distribution(seen.name) else directory_of(seen)
+
+
+def _is_installed_metadata(seen: SeenPath) -> bool:
+    """Say whether a file is a manifest of npm, metadata of a distribution, or an .egg-info."""
+    if os.path.basename(seen.top) == "node_modules":
+        return seen.name in NPM.manifests and 1 <= seen.depth <= 2
+    if seen.depth == 0:
+        return is_distribution(seen.name) and not seen.name.startswith("~")
+    return seen.name in ("METADATA", "PKG-INFO") and _is_complete(os.path.dirname(seen.relative))
+
+
+def _may_be_installed(seen: SeenPath) -> bool:
+    if os.path.basename(seen.top) == "node_modules":
+        scoped = os.path.basename(os.path.dirname(seen.path)).startswith("@")
+        return not seen.name.startswith(".") and (seen.depth == 0 or scoped)
+    return seen.depth == 0 and _is_complete(seen.name)
+
+
+def _is_complete(directory: str) -> bool:
+    return is_distribution(directory) and not directory.startswith("~")

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.source.packages.links import organisation, web_url
-from irdaemon.source.packages.manifest import Manifest
-from irdaemon.source.packages.owner import owner_of
+from irdaemon.source.packages.load import find_owner
+from irdaemon.source.packages.manifest import Manifest, organisation, web_url
 
 GIT_CONFIG = """[core]
 \trepositoryformatversion = 0
@@ -29,7 +28,7 @@ def repository(path: Path) -> Path:
 
 
 def test_a_named_author_owns_the_package_whatever_the_repository_says(tmp_path):
-    assert owner_of(str(repository(tmp_path)), Manifest(owner="Ann")) == "Ann"
+    assert find_owner(str(repository(tmp_path)), Manifest(owner="Ann")) == "Ann"
 
 
 def test_the_last_matching_line_of_codeowners_decides(tmp_path):
@@ -37,12 +36,12 @@ def test_the_last_matching_line_of_codeowners_decides(tmp_path):
     rules = "* @acme/all\n/packages/ @acme/pdf @acme/more # first one\n*.js @acme/web\n"
     (tmp_path / "CODEOWNERS").write_text(rules)
 
-    assert owner_of(str(package), Manifest()) == "@acme/pdf"
-    assert owner_of(str(tmp_path), Manifest()) == "@acme/all"
+    assert find_owner(str(package), Manifest()) == "@acme/pdf"
+    assert find_owner(str(tmp_path), Manifest()) == "@acme/all"
 
 
 def test_without_codeowners_the_organisation_of_origin_owns_the_package(tmp_path):
-    assert owner_of(str(repository(tmp_path)), Manifest(email="ann@example.org")) == "acme"
+    assert find_owner(str(repository(tmp_path)), Manifest(email="ann@example.org")) == "acme"
 
 
 def test_a_worktree_is_followed_to_the_config_of_its_repository(tmp_path):
@@ -54,17 +53,17 @@ def test_a_worktree_is_followed_to_the_config_of_its_repository(tmp_path):
     worktree.mkdir()
     (worktree / ".git").write_text(f"gitdir: {linked}\n")
 
-    assert owner_of(str(worktree), Manifest()) == "acme"
+    assert find_owner(str(worktree), Manifest()) == "acme"
 
 
 def test_outside_a_repository_the_manifest_url_and_then_the_mail_domain_decide(tmp_path):
     url = "https://github.com/acme/pdf"
-    assert owner_of(str(tmp_path), Manifest(repository=url, email="ann@example.org")) == "acme"
-    assert owner_of(str(tmp_path), Manifest(email="ann@example.org")) == "example.org"
+    assert find_owner(str(tmp_path), Manifest(repository=url, email="ann@example.org")) == "acme"
+    assert find_owner(str(tmp_path), Manifest(email="ann@example.org")) == "example.org"
 
 
 def test_a_mail_carrier_owns_nothing(tmp_path):
-    assert owner_of(str(tmp_path), Manifest(email="ann@gmail.com")) == ""
+    assert find_owner(str(tmp_path), Manifest(email="ann@gmail.com")) == ""
 
 
 @pytest.mark.parametrize("config", ["[remote", "no section\n", '[remote "origin"]\n', "\x00"])
@@ -72,7 +71,7 @@ def test_a_git_config_that_says_nothing_gives_no_owner(tmp_path, config):
     package = repository(tmp_path)
     (tmp_path / ".git" / "config").write_text(config)
 
-    assert owner_of(str(package), Manifest()) == ""
+    assert find_owner(str(package), Manifest()) == ""
 
 
 @pytest.mark.parametrize(
