@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.source.files.binary import binary_kind
+from irdaemon.source.files.document import binary_kind
 from irdaemon.source.frontmatter import UNCLOSED, decode, front
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Refused

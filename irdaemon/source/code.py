@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from irdaemon.source.asset_types import CODE
 from irdaemon.source.files import OPTIONS, Files
-from irdaemon.source.files.ignore import in_any_case, patterns
+from irdaemon.source.files.file_finder import in_any_case, patterns
 from irdaemon.source.options import checked, switch
 from irdaemon.types import Entry, Reading, Root
 

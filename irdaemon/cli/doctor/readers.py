@@ -8,7 +8,7 @@ from irclient.installation import extra_command
 from irdaemon.cli.doctor.finding import Finding, note, ok
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
-from irdaemon.source.files.extraction import missing_ocr, readers
+from irdaemon.source.files.asset import missing_ocr, readers
 from irdaemon.strategy.code.languages import missing_languages
 
 

@@ -10,12 +10,23 @@ from typing import TYPE_CHECKING, ClassVar
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
 from irdaemon.source.expected import Expected, SeenPath
-from irdaemon.source.files.asset import asset
-from irdaemon.source.files.captions import captioned, is_caption
+from irdaemon.source.files.asset import (
+    MAX_BYTES,
+    asset,
+    captioned,
+    is_caption,
+    is_extracted,
+    unreadable_suffixes,
+)
 from irdaemon.source.files.document import document
-from irdaemon.source.files.extraction import MAX_BYTES, is_extracted, unreadable_suffixes
-from irdaemon.source.files.file_finder import FileFinder, Filter, FoundFile
-from irdaemon.source.files.ignore import Ignores, in_any_case, patterns
+from irdaemon.source.files.file_finder import (
+    FileFinder,
+    Filter,
+    FoundFile,
+    Ignores,
+    in_any_case,
+    patterns,
+)
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings, switch
 from irdaemon.source.symlinks import Symlinks

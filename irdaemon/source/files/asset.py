@@ -2,13 +2,216 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
 
-from irdaemon.source.asset_types import IMAGES, suffix_of
-from irdaemon.source.files.captions import caption
-from irdaemon.source.files.extraction import Extraction, extracted
-from irdaemon.types import Artifact, Entry
+from irclient.errors import Unavailable
+from irdaemon.runtime.memory import MB
+from irdaemon.runtime.reused import answered
+from irdaemon.runtime.worker import ProcessLimits
+from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
+from irdaemon.source.frontmatter import decode
+from irdaemon.source.opening import open_bounded, read_regular
+from irdaemon.source.tree import stamp_of
+from irdaemon.types import Artifact, Entry, Refused, SourceError
+
+# Read PDFs and images: by a library that is an extra, in a child process with limits.
+#
+# A parser of such files meets hostile ones, and may loop, fill the memory or crash. So it runs in a
+# process of its own (`extract_pdf`, `extract_image`), for a bounded time with bounded memory, on
+# the bytes of the file that was checked; what it prints is bounded, and is data. Whatever becomes
+# of it is one file's failure. A process reads several files, one after the other (`reused`). No
+# parser is imported here.
+
+# Each child alone: one is read after the other.
+_LIMITS = ProcessLimits(20.0, 1024 * MB)
+_OUTPUT = 40 * MB
+_SCALARS = (str, int, float, bool)
+# What PDFs and images may have in bytes where a corpus does not say.
+MAX_BYTES = 16_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A kind of file: what its reader imports, the extra that has it, and the reader."""
+
+    name: str
+    module: str
+    extra: str
+    script: str
+
+    @property
+    def missing(self) -> str:
+        """Return how to install what reads it, "" where that is here."""
+        if find_spec(self.module):
+            return ""
+        from irclient.installation import extra_command
+
+        return extra_command(self.extra)
+
+
+_FORMATS = {
+    **dict.fromkeys(PDFS, _Format("PDF", "pypdf", "pdf", "extract_pdf.py")),
+    **dict.fromkeys(IMAGES, _Format("image", "PIL", "image", "extract_image.py")),
+}
+
+# Why a reader gave nothing: what is said, what helps, and whether what was known is forgotten.
+_FAILURES = {
+    "encrypted": ("encrypted with a password", "save it without one, or exclude it", True),
+    "cipher": ("encrypted, in a way that cannot be read here", "", False),
+    "no_text": ("no text layer", "run OCR over it, or exclude it", True),
+    "pages": ("more than 2,000 pages", "split it, or exclude it", False),
+    "long": ("more than 8,000,000 characters of text", "split it, or exclude it", False),
+    "pixels": ("more than 100,000,000 pixels", "scale it down, or exclude it", False),
+    "memory": (f"more memory needed than {_LIMITS.memory // MB} MB", "exclude it", False),
+    "damaged": ("damaged or cut short", "save it anew, or exclude it", False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The text of a file, pages apart by form feeds; what it states; the SHA-256 of its bytes."""
+
+    text: str
+    fields: Mapping[str, Any]
+    flags: tuple[str, ...]
+    digest: str
+
+
+def is_extracted(suffix: str) -> bool:
+    """Return whether files of a suffix are read by a child process."""
+    return suffix in _FORMATS
+
+
+def unreadable_suffixes() -> dict[str, str]:
+    """Return the suffixes whose reader is not installed, each with the command that does it."""
+    missing = {each: each.missing for each in dict.fromkeys(_FORMATS.values())}
+    return {suffix: missing[each] for suffix, each in _FORMATS.items() if missing[each]}
+
+
+def readers() -> dict[str, str]:
+    """Return the formats there are readers for, each with the command to install it, "" if here."""
+    return {each.name: each.missing for each in dict.fromkeys(_FORMATS.values())}
+
+
+def missing_ocr() -> str:
+    """Return how to install what reads the text in pictures, "" where that is here."""
+    program = "" if shutil.which("tesseract") else "sudo apt install tesseract-ocr"
+    library = ""
+    if find_spec("pytesseract") is None:
+        from irclient.installation import install_command
+
+        library = install_command("pytesseract")
+    return " && ".join(filter(None, (program, library)))
+
+
+def extracted(path: str, max_bytes: int) -> Extraction:
+    """Read a PDF or an image by its real path, in a child process.
+
+    Raises FileNotFoundError when it is gone, SourceError when it is too large, unreadable, or its
+    reader fails or exceeds a limit, Refused when there is nothing to read in it.
+    """
+    format = _FORMATS[suffix_of(path)]
+    if format.missing:
+        raise Refused(f"{path}: what reads this {format.name} is not installed", format.missing)
+    script = os.path.join(os.path.dirname(__file__), format.script)
+    with open_bounded(path, max_bytes) as file:
+        data = file.read(max_bytes)
+    try:
+        printed = answered(script, data, _LIMITS, _OUTPUT)
+    except Unavailable as error:
+        raise SourceError(f"{path}: it could not be read: {error.message}") from error
+    return _checked(path, printed, hashlib.sha256(data).hexdigest())
+
+
+def _checked(path: str, printed: bytes, digest: str) -> Extraction:
+    """Return what a reader printed; nothing about its form is taken for granted."""
+    try:
+        found = json.loads(printed)
+        if failure := found.get("failure"):
+            raise _failed(path, str(failure))
+        stated = found["fields"].items()
+        fields = {str(k): v for k, v in stated if isinstance(v, _SCALARS)}
+        flags = tuple(map(str, found["flags"]))
+        return Extraction(str(found["text"]), fields, flags, digest)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SourceError(f"{path}: its reader gave no answer that can be used") from error
+
+
+def _failed(path: str, failure: str) -> SourceError:
+    said, cure, forgotten = _FAILURES.get(failure, _FAILURES["damaged"])
+    if failure == "cipher":
+        from irclient.installation import install_command
+
+        cure = install_command("cryptography")
+    return (Refused if forgotten else SourceError)(f"{path}: {said}", cure)
+
+
+# Captions: what a person wrote about an image, in a file beside it that is called like it.
+#
+# `beans.txt`, `beans.md` and `beans.json` belong to `beans.jpg`. A link is not followed.
+
+_SUFFIXES = (".txt", ".md", ".json")
+_MAX_BYTES = 100_000
+# A page about a subject may be called like its picture: its beginning says what is to be seen.
+_CHARS = 2_000
+_DEEPEST = 8
+
+
+def caption(image: str) -> str:
+    """Return the beginning of each caption of an image, one below the other, "" for none."""
+    return "\n".join(filter(None, map(_text, _paths(image))))
+
+
+def captioned(image: Entry) -> Entry:
+    """Return the entry of an image with a stamp that its captions change too."""
+    found = [status for path in _paths(image.path) if (status := _status(path))]
+    stamp = " ".join([image.stamp, *map(stamp_of, found)])
+    mtime_ns = max([image.mtime_ns, *(status.st_mtime_ns for status in found)])
+    return replace(image, stamp=stamp, mtime_ns=mtime_ns)
+
+
+def is_caption(path: str) -> bool:
+    """Return whether an image lies beside a path whose caption is, or was, at that path."""
+    stem, suffix = os.path.splitext(path)
+    either = (form for image in IMAGES for form in (image, image.upper()))
+    return suffix in _SUFFIXES and any(os.path.isfile(stem + form) for form in either)
+
+
+def _paths(image: str) -> list[str]:
+    return [os.path.splitext(image)[0] + suffix for suffix in _SUFFIXES]
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _text(path: str) -> str:
+    try:
+        text, _ = decode(read_regular(path, _MAX_BYTES))
+        if path.endswith(".json"):
+            text = "\n".join(_strings(json.loads(text)))
+    except (OSError, SourceError, ValueError, RecursionError):
+        return ""
+    return text.strip()[:_CHARS]
+
+
+def _strings(value: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the texts in plain data."""
+    if isinstance(value, str):
+        yield value
+    elif depth < _DEEPEST and isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each, depth + 1)
 
 
 def asset(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from irdaemon.source.guidance.files import GuidanceFiles, Written
-from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.product_directories import existing, possible
+from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
 from irdaemon.source.markdown import first_paragraph
+from irdaemon.source.places import existing_places, list_places
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
 
@@ -44,6 +44,8 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/agents", "other"),
 )
+known_roots = partial(existing_places, _ROOTS)
+known_places = partial(list_places, _ROOTS)
 # A Markdown file without a name is a plain document to these, whatever else it holds.
 _NAMED = frozenset({"claude", "gemini"})
 
@@ -53,16 +55,6 @@ class Agents(GuidanceFiles):
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         super().__init__(KIND, agent, roots, options)
-
-
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the directories of this user's sub-agents that exist."""
-    return existing(_ROOTS, home, env)
-
-
-def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the directories of this user's sub-agents, existing or not."""
-    return possible(_ROOTS, home, env)
 
 
 def agent(file: Written) -> Artifact | str:

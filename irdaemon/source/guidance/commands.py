@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 
-from irdaemon.source.guidance.files import GuidanceFiles, Written
-from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.product_directories import existing, possible
+from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
 from irdaemon.source.markdown import first_paragraph
+from irdaemon.source.places import existing_places, list_places
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
 
@@ -43,6 +43,8 @@ _ROOTS = (
     ("home", ".gemini/extensions", "plugin"),
     ("/etc/claude-code", ".claude/commands", "other"),
 )
+known_roots = partial(existing_places, _ROOTS)
+known_places = partial(list_places, _ROOTS)
 # What stands between the directories and the name of a command, where it is called with both.
 _JOINED = {"gemini": ":", "opencode": "/"}
 
@@ -52,16 +54,6 @@ class Commands(GuidanceFiles):
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         super().__init__(KIND, command, roots, options)
-
-
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the directories of this user's commands that exist."""
-    return existing(_ROOTS, home, env)
-
-
-def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the directories of this user's commands, existing or not."""
-    return possible(_ROOTS, home, env)
 
 
 def command(file: Written) -> Artifact | str:

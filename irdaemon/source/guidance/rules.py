@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 
-from irdaemon.source.guidance.files import GuidanceFiles, Written
-from irdaemon.source.guidance.kind import Kind
-from irdaemon.source.guidance.product_directories import existing, possible
+from irdaemon.source.guidance.files import GuidanceFiles, Kind, Written
 from irdaemon.source.markdown import first_heading
+from irdaemon.source.places import existing_places, list_places
 from irdaemon.source.skills import fields as f
 from irdaemon.types import Artifact, Root
 
@@ -51,6 +51,8 @@ _ROOTS = (
     ("home", ".cursor/plugins", "plugin"),
     ("/etc/claude-code", "CLAUDE.md", "other"),
 )
+known_roots = partial(existing_places, _ROOTS)
+known_places = partial(list_places, _ROOTS)
 # The keys under which products name the files that a rule holds for.
 _GLOBS = ("globs", "paths", "applyTo")
 _MEMORY = re.compile(r"/projects/[^/]+/memory/")
@@ -65,16 +67,6 @@ class Rules(GuidanceFiles):
 
     def __init__(self, roots: tuple[Root, ...], options: Mapping[str, object]):
         super().__init__(KIND, rule, roots, options)
-
-
-def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the files and directories of this user's rules that exist."""
-    return existing(_ROOTS, home, env)
-
-
-def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
-    """Return the files and directories of this user's rules, existing or not."""
-    return possible(_ROOTS, home, env)
 
 
 def rule(file: Written) -> Artifact | str:

@@ -18,6 +18,7 @@ from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings
 from irdaemon.source.packages.load import read_entry
 from irdaemon.source.packages.walk import WalkLimits, expect_packages, scan_all, scan_change
+from irdaemon.source.places import keep_existing
 from irdaemon.source.tree import at_or_under
 from irdaemon.types import Entry, Reading, Root, Scan
 
@@ -34,9 +35,7 @@ def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
     Scope `project`: trees of projects in the home directory. `user`: what the user installed
     (user site, pipx and uv tools, global npm packages). `other`: the active environments.
     """
-    candidates = known_places(home, env)
-    existing = {resolved(r.path): r for r in reversed(candidates) if os.path.isdir(r.path)}
-    return tuple(root for root in candidates if existing.get(resolved(root.path)) is root)
+    return keep_existing(known_places(home, env))
 
 
 def known_places(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:

@@ -3,14 +3,81 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from irdaemon.source.opening import resolved
+from irdaemon.source.places import keep_existing, list_places
 from irdaemon.source.plugin_store import Plugin, places_of, plugins_of, store_of
-from irdaemon.source.skills.skill_directories import CODEX_FILE, SKILL_NAMES
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.source.tree import Walk, home_relative, is_regular, missing, not_pruned, stamp_of
 from irdaemon.types import Entry, Problem, Root, SourceError
+
+# The directories where agents keep skills, and the names of files in them.
+
+# The specification's spelling first: it wins where both exist.
+SKILL_NAMES = ("SKILL.md", "skill.md")
+# Codex keeps a skill's display texts beside it.
+CODEX_FILE = os.path.join("agents", "openai.yaml")
+
+# Below the home directory, agent by agent.
+_HOME = (
+    (".agents/skills", "user"),  # the path most agents share
+    (".agents/plugins", "plugin"),  # Goose
+    (".augment/skills", "user"),
+    (".cline/skills", "user"),
+    (".codeium/windsurf/skills", "user"),
+    (".continue/skills", "user"),
+    (".cursor/skills", "user"),
+    (".cursor/plugins", "plugin"),
+    (".factory/skills", "user"),  # Droid
+    (".gemini/skills", "user"),
+    (".gemini/extensions", "plugin"),
+    (".gemini/antigravity/skills", "user"),
+    (".junie/skills", "user"),
+    (".kilocode/skills", "user"),
+    (".kiro/skills", "user"),
+    (".openclaw/skills", "user"),
+    (".openhands/skills", "user"),
+    (".pi/agent/skills", "user"),
+    (".qwen/skills", "user"),
+    (".roo/skills", "user"),
+    (".trae/skills", "user"),
+    (".vibe/skills", "user"),
+    (".zencoder/skills", "user"),
+)
+
+_MOVABLE = (
+    ("claude", "skills", "user"),
+    ("claude", "plugins", "plugin"),
+    ("codex", "skills", "user"),
+    ("copilot", "skills", "user"),
+    ("config", "agents/skills", "user"),  # Amp, Kimi
+    ("config", "crush/skills", "user"),
+    ("config", "goose/skills", "user"),
+    ("config", "opencode/skills", "user"),
+)
+
+# Installed by the administrator of the machine.
+_MANAGED = (
+    ("/etc/claude-code", ".claude/skills", "other"),
+    ("/Library/Application Support/ClaudeCode", ".claude/skills", "other"),
+    ("/etc/codex", "skills", "other"),
+)
+_PLACES = (*_MOVABLE, *(("home", path, scope) for path, scope in _HOME), *_MANAGED)
+known_places = partial(list_places, _PLACES)
+
+
+def known_roots(home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the skill directories that exist for this user, each once, user level first.
+
+    `env` may move some: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME, XDG_CONFIG_HOME. Project
+    directories are not among them: a daemon has no working directory, so they come from its
+    configuration.
+    """
+    return keep_existing(known_places(home, env))
+
 
 RANKS = ("project", "user", "plugin", "other")
 

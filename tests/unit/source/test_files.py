@@ -7,8 +7,8 @@ from pathspec import GitIgnoreSpec
 
 from irclient.errors import QueryError
 from irdaemon.source.files import Files
-from irdaemon.source.files.ignore import patterns
-from irdaemon.source.files.written import timestamp_of
+from irdaemon.source.files.document import timestamp_of
+from irdaemon.source.files.file_finder import patterns
 from irdaemon.types import Refused, Root, Scan, SourceError
 
 NOTHING = Scan((), ())

@@ -272,8 +272,8 @@ def test_a_database_exchanged_while_sqlite_opens_it_is_gone(monkeypatch, tmp_pat
         path.symlink_to(other)
         return connect(address, **how)
 
-    with databases.opened(str(path)) as connection:
+    with databases.open_database(str(path)) as connection:
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
     monkeypatch.setattr(databases.sqlite3, "connect", swapped)
-    with pytest.raises(FileNotFoundError), databases.opened(str(path)):
+    with pytest.raises(FileNotFoundError), databases.open_database(str(path)):
         pass

@@ -11,7 +11,7 @@ from PIL.PngImagePlugin import PngInfo
 import irdaemon as ir
 from irdaemon.runtime.reused import end_all
 from irdaemon.source.files import Files
-from irdaemon.source.files.extraction import missing_ocr
+from irdaemon.source.files.asset import missing_ocr
 from irdaemon.types import Root, SourceError
 
 PEAS = "peas climbing a trellis"

@@ -7,7 +7,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, StreamObject
 
 import irdaemon as ir
-from irdaemon.source.files import Files, extraction
+from irdaemon.source.files import Files, asset
 from irdaemon.types import Refused, Root, SourceError
 from tests.support.pdfs import encrypt, write_blank, write_pdf, write_scan
 
@@ -85,7 +85,7 @@ def test_a_pdf_that_cannot_be_read_is_an_error_that_says_why(tmp_path, make, err
 
 def test_a_pdf_over_the_limit_is_not_opened_by_a_parser(tmp_path, monkeypatch):
     path = write_pdf(tmp_path / "a.pdf", BEANS)
-    monkeypatch.setattr(extraction, "answered", None)
+    monkeypatch.setattr(asset, "answered", None)
     with pytest.raises(SourceError, match="more than the limit of 100"):
         read(path, max_bytes=100)
 

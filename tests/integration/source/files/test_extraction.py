@@ -8,8 +8,8 @@ from irclient.errors import Unavailable
 from irclient.installation import extra_command
 from irdaemon.runtime.reused import end_all
 from irdaemon.runtime.worker import ProcessLimits
-from irdaemon.source.files import extraction
-from irdaemon.source.files.extraction import extracted, unreadable_suffixes
+from irdaemon.source.files import asset
+from irdaemon.source.files.asset import extracted, unreadable_suffixes
 from irdaemon.types import Refused, SourceError
 
 ANSWER = {"text": "peas", "fields": {"n_pages": 1}, "flags": []}
@@ -24,11 +24,11 @@ def printed_by(tmp_path, monkeypatch):
     def read(source):
         end_all()  # each has a program of its own
         (tmp_path / "reader.py").write_text(source)
-        monkeypatch.setattr(extraction.os.path, "dirname", lambda path: str(tmp_path))
-        monkeypatch.setattr(extraction, "_FORMATS", {".pdf": reader})
+        monkeypatch.setattr(asset.os.path, "dirname", lambda path: str(tmp_path))
+        monkeypatch.setattr(asset, "_FORMATS", {".pdf": reader})
         return extracted(str(path), 1_000)
 
-    reader = extraction._Format("PDF", "json", "pdf", "reader.py")
+    reader = asset._Format("PDF", "json", "pdf", "reader.py")
     return read
 
 
@@ -60,7 +60,7 @@ def test_an_answer_of_another_form_is_an_error(printed_by, source):
 
 
 def test_a_reader_that_hangs_is_killed_and_that_is_one_files_failure(printed_by, monkeypatch):
-    monkeypatch.setattr(extraction, "_LIMITS", ProcessLimits(1.0))
+    monkeypatch.setattr(asset, "_LIMITS", ProcessLimits(1.0))
     with pytest.raises(SourceError, match=r"a\.pdf: .*reader\.py was killed after 1 s") as caught:
         printed_by("import time; time.sleep(600)")
     assert isinstance(caught.value.__cause__, Unavailable)
@@ -83,7 +83,7 @@ def test_without_the_library_a_suffix_is_unreadable_and_a_file_names_the_command
 ):
     assert ".pdf" not in unreadable_suffixes()
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
-    monkeypatch.setattr(extraction, "find_spec", lambda name: None)
+    monkeypatch.setattr(asset, "find_spec", lambda name: None)
     assert unreadable_suffixes()[".pdf"] == extra_command("pdf")
     with pytest.raises(Refused, match="not installed") as caught:
         extracted(str(tmp_path / "a.pdf"), 1_000)

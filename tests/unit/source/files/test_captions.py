@@ -5,7 +5,7 @@ import os
 import pytest
 
 from irdaemon.source.files import Files
-from irdaemon.source.files.captions import caption, is_caption
+from irdaemon.source.files.asset import caption, is_caption
 from irdaemon.types import Root
 
 READABLE = "irdaemon.source.files.unreadable_suffixes"

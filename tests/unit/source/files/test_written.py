@@ -3,7 +3,7 @@
 import pytest
 
 import irdaemon as ir
-from irdaemon.source.files.written import timestamp_of
+from irdaemon.source.files.document import timestamp_of
 
 MTIME = 1_790_000_000 * 10**9
 

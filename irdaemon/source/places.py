@@ -1,0 +1,50 @@
+"""Name the directories below which products keep their files for a user."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+
+from irdaemon.source.opening import resolved
+from irdaemon.types import Root
+
+# Directories an environment variable can move: variable, default below home.
+_HOMES = {
+    "claude": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "codex": ("CODEX_HOME", ".codex"),
+    "copilot": ("COPILOT_HOME", ".copilot"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+}
+# (base, path below it, scope). A base is a product's directory that the environment can move
+# (claude, codex, copilot, config), `home`, or a path.
+Places = Iterable[tuple[str, str, str]]
+
+
+def list_places(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the roots that places stand for, existing or not."""
+    return tuple(Root(os.path.join(_base(base, home, env), path), s) for base, path, s in places)
+
+
+def existing_places(places: Places, home: str, env: Mapping[str, str]) -> tuple[Root, ...]:
+    """Return the roots among places that exist, each once."""
+    return keep_existing(list_places(places, home, env), os.path.exists)
+
+
+def keep_existing(
+    roots: Iterable[Root], exists: Callable[[str], bool] = os.path.isdir
+) -> tuple[Root, ...]:
+    """Return the roots that exist, each once: the first of those that lead to one directory."""
+    found: dict[str, Root] = {}
+    for root in roots:
+        if exists(root.path):
+            found.setdefault(resolved(root.path), root)
+    return tuple(found.values())
+
+
+def _base(base: str, home: str, env: Mapping[str, str]) -> str:
+    if base not in _HOMES:
+        return home if base == "home" else base
+    variable, default = _HOMES[base]
+    moved = env.get(variable, "")
+    moved = home + moved[1:] if moved == "~" or moved.startswith("~/") else moved
+    return os.path.abspath(moved) if moved else os.path.join(home, default)
