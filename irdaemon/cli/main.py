@@ -6,7 +6,6 @@ The exit codes are those of `irc`, in `irclient.terminal.exits`.
 from __future__ import annotations
 
 import gc
-import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -64,10 +63,12 @@ def _not_importable(error: ImportError) -> IRError:
     module = (error.name or "").partition(".")[0]
     if module in ("", "irdaemon", "irclient"):
         raise error
+    from irclient.installation import install_command  # with importlib.metadata
+
     package = _PACKAGES.get(module, module)
     return Unavailable(
         f"the package {package} is needed and cannot be imported: {error}",
-        f"{shlex.quote(sys.executable)} -m pip install {package}",
+        install_command(package),
     )
 
 
