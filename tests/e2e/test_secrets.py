@@ -1,14 +1,20 @@
-"""No credential of a transcript or a skill is in any file of the daemon's, or in any answer."""
+"""No credential of a person's is in any file of the daemon's, or in any answer."""
 
 import json
 import os
 import stat
 
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from irclient import Query
+from tests.support.browsing import Page
+from tests.support.pdfs import write_pdf
+from tests.support.placements import credentials, holds
 from tests.support.planted import ANTHROPIC, AWS, GITHUB, JWT, KEY_LINES, PASSWORD, PRIVATE_KEY
-from tests.support.running import Running, until
+from tests.support.prompt_hook import asks
+from tests.support.running import Home, Running, until
 
 PRIVATE = "orchid-77"
 VALUES = (AWS, GITHUB, ANTHROPIC, JWT, *KEY_LINES, PASSWORD, PRIVATE)
@@ -129,3 +135,124 @@ def test_everything_the_daemon_makes_is_its_owner_s_alone(home):
         assert {"ledger.sqlite-wal", "irdaemon.log"} <= {path.name for path in made[0].iterdir()}
     finally:
         home.run("irdaemon", "stop")
+
+
+KEPT = credentials(seed=11)
+# A word for each of them, so that it can be asked for; the same words stand in every place.
+WORDS = [f"quillstone{number} marrowfield" for number in range(len(KEPT))]
+FETCHER = """import json, pathlib
+def records():
+    return json.loads(pathlib.Path(__file__).with_name("records.json").read_text())
+"""
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def fill(home):
+    """Write each credential into every place that a daemon reads, and a configuration for them."""
+    texts = [f"{word}:\n{each.text}\n" for word, each in zip(WORDS, KEPT, strict=True)]
+    published = [text for text, each in zip(texts, KEPT, strict=True) if each.has_format]
+    top = home.path
+    for number, text in enumerate(texts):
+        write(top / "notes" / f"n{number}.md", f"# note {number}\n\n{text}")
+        write(top / "docs" / f"d{number}.txt", text)
+        commented = "".join(f"# {line}\n" for line in text.splitlines())
+        write(top / "code" / f"c{number}.py", f"{commented}def f{number}():\n    pass\n")
+        write(top / ".claude" / "rules" / f"r{number}.md", text)
+    write(top / ".claude" / "projects" / "-w" / "memory" / "m.md", "\n\n".join(texts))
+    write(
+        top / "records.json", json.dumps([{"id": str(n), "text": t} for n, t in enumerate(texts)])
+    )
+    write(top / "lib" / "keeper.py", FETCHER)
+    (top / "records.json").rename(top / "lib" / "records.json")
+    write_pdf(top / "notes" / "p.pdf", *texts)
+    about = PngInfo()
+    for number, text in enumerate(texts):
+        about.add_text(f"Comment{number}", text)
+    Image.new("RGB", (8, 8)).save(top / "notes" / "i.png", pnginfo=about)
+    home.skill("keeper", "Keep marrowfield", "\n\n".join(published))
+    package = top / "node_modules" / "keeper"
+    write(package / "package.json", json.dumps({"name": "keeper", "description": published[0]}))
+    write(package / "README.md", "\n\n".join(published))
+    lines, last = [], None
+    for number, text in enumerate(texts):
+        said = [{"type": "text", "text": f"It says: {text}"}]
+        answer = {"model": "m", "stop_reason": "end_turn", "content": said}
+        lines.append(line("user", f"q{number}", last, "/w", {"role": "user", "content": text}))
+        lines.append(line("assistant", f"a{number}", f"q{number}", "/w", answer))
+        last = f"a{number}"
+    write(top / ".claude" / "projects" / "-w" / "K.jsonl", "".join(lines))
+    roots = {"notes": "files", "docs": "files", "code": "code", "packages": "packages"}
+    places = {"packages": "node_modules"}
+    home.config.write_text(
+        'embedder = "hashing"\n[corpora.kept]\nkind = "records"\nfetcher = "keeper:records"\n'
+        + "".join(
+            f'[corpora.{name}]\nkind = "{kind}"\nroots = ["{top / places.get(name, name)}"]\n'
+            for name, kind in roots.items()
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    home = Home(tmp_path_factory.mktemp("home"))
+    fill(home)
+    home.env["PYTHONPATH"] += os.pathsep + str(home.path / "lib")
+    with Running(home) as running:
+        running.wait_idle()
+        yield home
+
+
+def kept_in(text):
+    return [each.name for each in KEPT if holds(each, text)]
+
+
+def test_every_place_of_a_person_s_is_indexed(filled):
+    counts = {each["name"]: each["artifacts"] for each in filled.answer("ls")}
+    expected = dict(notes=len(KEPT) + 2, docs=len(KEPT), code=len(KEPT), kept=len(KEPT), skills=1)
+    assert {name: counts[name] for name in expected} == expected
+    assert counts["rules"] == len(KEPT) + 1
+    assert counts["sessions"] == len(KEPT)
+    assert counts["packages"] == 1
+
+
+def test_no_kept_credential_is_in_an_answer(filled):
+    with filled.client(60) as client:
+        told, references = [], {}
+        for word in WORDS:
+            found = client.search(Query(word, k=50, level="body", expand="artifact"))
+            references |= {f"{hit.corpus}/{hit.artifact_id}": True for hit in found.results}
+            told += [found.to_dict(), client.discover(Query(word)).to_dict()]
+        told += [client.explain(Query(word)) for word in WORDS[::9]]
+        told += map(client.records, references)
+        told += [client.disclose([each], "bundled")[0].to_dict() for each in references]
+        told += [client.secrets(), client.audit(), client.failures(), client.status(True)]
+    said = "\n".join(json.dumps(each, ensure_ascii=False, default=repr) for each in told)
+    plain = said.replace("\\n", "\n").replace('\\"', '"')
+    assert len(references) > 5 * len(KEPT)
+    assert said.count("[secret: ") > 20 * len(KEPT)
+    assert [kept_in(text) for text in (said, plain)] == [[], []]
+
+
+def test_no_kept_credential_reaches_a_hook_or_the_page(filled):
+    hooked = [asks(filled, f"please use {word}", session=word) for word in WORDS]
+    assert sum(map(bool, hooked)) > len(KEPT) // 2
+    with Page(filled) as page:
+        page.get(page.link())
+        paths = ["now", "use", "gaps", "trouble", *(f"try.json?q={w[:12]}" for w in WORDS[::6])]
+        shown = [page.get("/" + (path if "?" in path else path + ".json")) for path in paths]
+    assert kept_in("\n".join(hooked + shown)) == []
+
+
+def test_no_kept_credential_is_in_a_file_or_a_backup(filled):
+    filled.irc("disclose", "notes/n0.md", "--level", "bundled")
+    backup = filled.path / "kept.db"
+    assert filled.run("irdaemon", "backup", str(backup)).returncode == 0
+    state = filled.path / ".local" / "state" / "irdaemon"
+    files = [path for top in (state, filled.runtime) for path in top.rglob("*") if path.is_file()]
+    held = b"".join(path.read_bytes() for path in (backup, *files)).decode("utf-8", "replace")
+    assert held.count("[secret: ") > 5 * len(KEPT)
+    assert kept_in(held) == []

@@ -296,6 +296,8 @@ SPLITS: dict[str, Callable[[str, int], str]] = {
     "colours as a shell spells them": _coloured("\\033[1;31m", "\\033[0m"),
     "colours as \\e": _coloured("\\e[31m", "\\e[0m"),
     "colours without ESC": _coloured("[01;31m[K", "[m[K"),
+    "colours with a square for ESC": _coloured("\u25a0[01;31m\u25a0[K", "\u25a0[m\u25a0[K"),
+    "rg's colours without ESC": _coloured("[0m[1m[31m", "[0m"),
     "a hyperlink": _coloured("\x1b]8;;file:///a\x1b\\", "\x1b]8;;\x1b\\"),
     "<em>": _coloured("<em>", "</em>"),
     "<mark class>": _coloured('<mark class="hit">', "</mark>"),
@@ -452,6 +454,9 @@ GIVEN = {
     "a Secret": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  conf: {}\n",
     "a Secret, sorted": 'apiVersion: v1\ndata:\n  conf: {}\nkind: "Secret"\n---\nkind: Pod\n',
     "a Secret in JSON": '{{"data":{{"conf":"{}"}},"kind":"Secret","metadata":{{}}}}',
+    "a Secret without indentation": "kind: Secret\nmetadata:\nname: a\ndata:\nconf: {}\n",
+    "a Secret in a comment": "# kind: Secret\n# data:\n#   conf: {}\n",
+    "settings in a comment": "# db:\n#   password: {}\n",
     "a Secret's file": "kind: Secret\nstringData:\n  app.yaml: |\n    host: {}\n",
 }
 GIVEN_VALUES = {"letters and digits": "Zx9qLm4tRwZx9qLm", "digits first": "4tRwZx9qLmZx9q"}
@@ -508,3 +513,97 @@ def assignments() -> list[tuple[str, str, str]]:
         for value in values.values()
         if not ("XML" in way and "<" in value)  # which XML spells &lt;
     ]
+
+
+# -- where a person keeps them -------------------------------------------------------------------
+
+# Name -> what is written; what is between << and >> is the secret. Known by its format.
+KEPT_TOKENS = {
+    "AWS key id": "aws_access_key_id = <<AKIA{16u}>>",
+    "GitHub classic": "git clone https://<<ghp_{36a}>>@github.com/o/r",
+    "GitHub fine-grained": "GH_TOKEN=<<github_pat_{22a}_{59a}>>",
+    "GitHub app": "remote: token <<ghs_{36a}>>",
+    "GitLab": "glab auth login --token <<glpat-{20w}a>>",
+    "Slack bot": "the bot uses <<xoxb-{12d}-{12d}-{24a}>>",
+    "Slack webhook": "post to <<https://hooks.slack.com/services/T{8u}/B{8u}/{24a}>>",
+    "Stripe": "stripe.api_key = '<<sk_live_{99a}>>'",
+    "OpenAI project": "OPENAI_API_KEY=<<sk-proj-{74w}aT3BlbkFJ{74w}a>>",
+    "Anthropic": "x-api-key: <<sk-ant-api03-{93w}AA>>",
+    "Hugging Face": "login(<<hf_{34L}>>)",
+    "npm": "//registry.npmjs.org/:_authToken=<<npm_{36a}>>",
+    "PyPI": "twine upload -u __token__ with <<pypi-AgEIcHlwaS5vcmc{80w}a>>",
+    "Docker": "docker login --username ann, then <<dckr_pat_{27w}>>",
+    "Google API": "maps?key=<<AIza{35w}>>",
+    "Google client": "client secret <<GOCSPX-{28w}>>",
+    "SendGrid": "mail goes out by <<SG.{22a}.{43a}>>",
+    "Vault": "vault login <<hvs.{90w}a>>",
+    "DigitalOcean": "doctl auth init -t <<dop_v1_{64h}>>",
+    "Databricks": "databricks: <<dapi{32h}>>",
+    "Telegram": "bot <<{9d}:AA{33w}>>",
+    "Azure storage": "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=<<{86a}==>>;E=x",
+    "Azure signature": "https://a.blob.core.windows.net/c?sv=1&sig=<<{43a}%3D>>&se=2",
+    "grep of a token": "a.py: \x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K<<{36a}>>",
+    "Markdown of a token": "see github\\_pat\\_{22a}\\_<<{59a}>>",
+}
+# Known by what is around them.
+KEPT_VALUES = {
+    "AWS secret": "export AWS_SECRET_ACCESS_KEY=<<{40b}>>",
+    "AWS session": "export AWS_SESSION_TOKEN=<<{380a}>>",
+    "Azure client": "AZURE_CLIENT_SECRET=<<{3a}8Q~{34w}a>>",
+    "PostgreSQL": "DATABASE_URL=postgres://shop:<<{18a}>>@db.internal:5432/shop",
+    "MySQL": "mysql+pymysql://shop:<<{18a}>>@db.internal/shop",
+    "MongoDB": "mongodb+srv://ann:<<{18a}>>@cluster0.mongodb.example/?w=1",
+    "Redis": "redis://:<<{24a}>>@cache.internal:6379/0",
+    "AMQP": "broker = amqps://app:<<{24a}>>@mq.internal/v",
+    "an .env": "SMTP_PASSWORD='<<{16a}>>'",
+    "YAML": "db:\n  user: shop\n  password: <<{14a}>>",
+    "ini": "[client]\nuser = shop\npassword = <<{14a}>>",
+    "JSON": '{{"clientSecret": "<<{32a}>>", "id": 7}}',
+    "XML": "<server><password><<{20a}>></password></server>",
+    "Python": 'connect("db", password="<<{16a}>>")',
+    "prose": "The wifi password is <<{12a}7>>, as before.",
+    "a list": "- password: `<<{12a}>>` for the router",
+    "Bearer": "Authorization: Bearer <<{40a}>>",
+    "Basic": "curl -H 'Authorization: Basic <<{36a}>>' https://h.example",
+    "a cookie": "Cookie: session=<<{32a}>>; theme=dark",
+    "curl": "curl -u ann:<<{16a}>> https://h.example",
+    "mysql": "mysql -u shop -p<<{16a}>> shop",
+    "sshpass": "sshpass -p '<<{16a}>>' ssh ann@h.example",
+    "netrc": "machine h.example login ann password <<{16a}>>",
+    "pgpass": "db.internal:5432:shop:ann:<<{16a}>>",
+    "kube config": "users:\n- name: ann\n  user:\n    token: <<{48a}>>",
+    "a Secret": "kind: Secret\nmetadata:\n  name: db\ndata:\n  dsn: <<{47a}=>>",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A credential as a person keeps it; `has_format` is whether it is known by that alone."""
+
+    name: str
+    text: str
+    secret: str
+    has_format: bool
+
+
+def credentials(seed: int) -> list[Credential]:
+    """Return one credential of each sort that a person keeps; others for another seed."""
+    rng = random.Random(seed)
+    made = []
+    for table, has_format in ((KEPT_TOKENS, True), (KEPT_VALUES, False)):
+        for name, shape in table.items():
+            text = spelled(shape.replace("{{", "\0").replace("}}", "\1"), rng)
+            text = text.replace("\0", "{").replace("\1", "}")
+            secret = text.partition("<<")[2].rpartition(">>")[0]
+            made.append(Credential(name, text.replace(f"<<{secret}>>", secret), secret, has_format))
+    for name, make in (("JWT", _web_token), ("key", _private_key), ("encoded key", _encoded_key)):
+        secret = make(rng)
+        made.append(Credential(name, f"{name}: {secret}", secret, True))
+    return made
+
+
+def holds(credential: Credential, text: str) -> bool:
+    """Say whether a text holds a credential, or the half of it."""
+    lines = [line for line in credential.secret.split("\n") if "-----" not in line]
+    halves = [half for line in lines for half in (line[: len(line) // 2], line[len(line) // 2 :])]
+    return any(half.lower() in text.lower() for half in halves)

@@ -107,12 +107,11 @@ class Redactor:
             yield from map(decoded.source, self._spans_as_written(decoded.text))
 
     def _spans_as_written(self, text: str) -> Iterator[Span]:
-        table, n_formats = _cues()
-        possible = table.possible(text)
+        possible = _cues().possible(text)
         yield from key_blocks(text)
-        yield from formatted(text, possible[:n_formats])
+        yield from formatted(text, possible[len(RARE_RULES) :])
         if self._level == "all":
-            yield from assigned(text, possible[n_formats:])
+            yield from assigned(text, possible)
             yield from in_manifests(text)
 
     def _marked(self, text: str, spans: list[Span]) -> str:
@@ -127,10 +126,9 @@ class Redactor:
 
 
 @cache
-def _cues() -> tuple[CueTable, int]:
-    """Return what to look for of the formats and of the rare words, and how many are of formats."""
-    of_formats = cues()
-    return CueTable([*of_formats, *((word,) for word, _ in RARE_RULES)]), len(of_formats)
+def _cues() -> CueTable:
+    """Return what to look for of the rare words, then of the formats."""
+    return CueTable([*((word,) for word, _ in RARE_RULES), *cues()])
 
 
 def _found(text: str, span: Span) -> FoundSecret:

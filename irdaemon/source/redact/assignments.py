@@ -82,7 +82,7 @@ _BARE = re.compile(rf"(?:{QUOTE})?(?P<value>{_OF_BARE}{{4,{_TOLD_BY}}}+)")
 _REST_OF_BARE = re.compile(rf"{_OF_BARE}*+")
 _CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LINE_BEGINS = re.compile(
-    rf"(?:\A|{NEWLINE}|{QUOTE})[ \t\d→|>+*-]{{0,20}}(?:export |set |ENV |ARG |\$ )?(?:{QUOTE})?"
+    rf"(?:\A|{NEWLINE}|{QUOTE})[ \t\d→|>+*#/-]{{0,20}}(?:export |set |ENV |ARG |\$ )?(?:{QUOTE})?"
     r"[\w.-]{0,60}\Z"
 )
 _IN_QUERY = re.compile(r"(?:[?&;]|\w=[^\s,()]{1,60} )[\w.\[-]{0,40}\Z")
@@ -111,13 +111,15 @@ _NETRC = re.compile(
 _NETRC_VALUE = re.compile(r"\s+(?P<value>[^\s\"'`\\]{3,})")
 _KIND_OF_SECRET = re.compile(rf"kind(?:{QUOTE})?[ \t]{{0,3}}:[ \t]{{0,3}}(?:{QUOTE})?Secret\b")
 _MANIFEST, _EDGES = 65_536, ("kind", "\n---", "\n```")
+# Lines that are indented further, or of base64: what extracts texts drops indentation.
 _DATA = re.compile(
-    r"(?m:^)(?P<indent> {0,20})(?:stringData|data):[ \t]*\r?\n"
-    r"(?P<lines>(?:(?P=indent) [^\n]*+(?:\n|\Z))++)"
+    r"(?m:^)(?P<indent>[ \t]{0,20}(?:(?:#|//|[>+|*-])[ \t]{0,20})?)(?:stringData|data):[ \t]*\r?\n"
+    r"(?P<lines>(?:(?P=indent)(?:[ \t][^\n]*+"
+    r"|[\w.-]{1,253}:[ \t]+(?=[A-Za-z+/]*[0-9])[A-Za-z0-9+/]{8,}+={0,2}\s*?)(?:\n|\Z))++)"
     rf"|(?:stringData|data){QUOTE}\s{{0,9}}:\s{{0,9}}\{{(?P<pairs>[^{{}}]{{0,{_MANIFEST}}})"
 )
 _DATUM = re.compile(
-    r"(?m:^)[ \t]++(?:[\"']?[\w.-]{1,253}[\"']?:[ \t]++)?+[\"']?"
+    r"(?m:^)[ \t]*+(?:(?:#|//|[>+|*-])[ \t]++)?(?:[\"']?[\w.-]{1,253}[\"']?:[ \t]++)?+[\"']?"
     r"(?P<value>[^\s#\"'](?:(?! #)[^\r\n\"']){2,})"
 )
 _JSON_DATUM = re.compile(

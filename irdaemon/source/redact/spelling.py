@@ -65,13 +65,16 @@ _BY_PERCENT = re.compile(
 _COLOUR = re.compile(
     rf"{_ESC}(?:\[[0-?]{{0,32}}[@-~]|\][^\x07{_ESC}]{{0,2000}}(?:\x07|{_ESC}\\*+))"
 )
-# One without its ESC, which many a program takes away.
+# One without its ESC, which many a program takes away, or puts another character in its place.
+_BARE = r"\[(?:\d[\d;:]{0,31}m|[mK])"
 _BARE_COLOUR = re.compile(r"\[(?:\d[\d;:]{0,31}m(?!\])(?:\[K)?|m\[K|m(?<=[_-]\[m))")
+_BARE_COLOURS = re.compile(
+    rf"(?:(?<=[_-]) |[\ufffd\u25a0\u241b])?{_BARE}(?:[ \ufffd\u25a0\u241b]?{_BARE})*+(?!\])"
+)
 _HIGHLIGHT = re.compile(
     r"<(?<=[\w\"'=:>.~/-]<)/?(?:em|mark|strong|span|font|code|kbd|samp|tt|wbr|hl|ins|del|small|big|[bisu])"
     r"(?:\s[^<>]{0,200})?/?>(?=[\w\"'=:<.~/-])"
 )
-_STRONG = re.compile(r"\*\*(?<=[_-]\*\*)(?=\w)")
 _ENTITIES = {
     "lowbar": "_", "UnderBar": "_", "hyphen": "-", "dash": "-", "period": ".", "sol": "/",
     "plus": "+", "equals": "=", "colon": ":", "commat": "@", "amp": "&", "lt": "<", "gt": ">",
@@ -112,18 +115,21 @@ def _nothing(match: re.Match[str]) -> str:
     return ""
 
 
-# What is decoded, from the outermost spelling to the innermost: what a text with it holds, where it
-# stands, what it spells. What is itself spelt with an escape of another kind has a second round.
-_STEPS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str | None]], ...] = (
+# What a text with such bare colours, or with an invisible character, holds: quick to look for.
+_BARE_CUE = re.compile(r"\[(?:0m|K)")
+_UNSEEN_CUES = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\xad"
+# From the outermost spelling to the innermost: what a text holds with it, where it stands, what it
+# spells. What is itself spelt with an escape of another kind has a second round.
+_ESCAPES: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str | None]], ...] = (
     (_ESC, _COLOUR, _nothing),
     ("\\", _BY_BACKSLASH, _by_backslash),
     ("&", _BY_ENTITY, _by_entity),
     ("%", _BY_PERCENT, _by_percent),
     (_ESC, _COLOUR, _nothing),
+    ("[", _BARE_COLOURS, _nothing),
     ("[", _BARE_COLOUR, _nothing),
     ("<", _HIGHLIGHT, _nothing),
-    ("**", _STRONG, _nothing),
-    ("", _UNSEEN, _nothing),
+    *((cue, _UNSEEN, _nothing) for cue in _UNSEEN_CUES),
 )
 _ROUNDS = 2
 _OPENING = frozenset(f"%&<[{_ESC}")
@@ -173,8 +179,8 @@ def decode(text: str) -> Decoded | None:
     steps, joins = list[_Step](), False
     for _ in range(_ROUNDS):
         nested = False
-        for cue, pattern, character in _STEPS:
-            if cue not in text or (not cue and text.isascii()):
+        for cue, pattern, character in _ESCAPES:
+            if cue not in text or (pattern is _BARE_COLOURS and not _BARE_CUE.search(text)):
                 continue
             escapes = [
                 (*match.span(), spelt)

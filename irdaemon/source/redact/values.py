@@ -11,7 +11,7 @@ _PLACEHOLDER = re.compile(
     | [\w-]*(?:\.{3}|…|\*{3}).*
     | (?:your|insert|enter|replace|put)[ _-].* | .*[_-]here | change_?-?me
     | (?:my|some|the)[ _-](?:\w+[ _-])?(?:api|secret|password|token|key).*
-    | -----BEGIN.* | \[secret:.* | [~^<>=v]{0,3}\d{1,4}(?:\.\d{1,4}){1,3} | \\?<.*>""",
+    | -----(?:BEGIN|END).* | \[secret:.* | [~^<>=v]{0,3}\d{1,4}(?:\.\d{1,4}){1,3} | \\?<.*>""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 # A value that says of itself what it is, as samples do: these words alone, and one that names it.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from irdaemon.source.redact import Redactor
 from irdaemon.source.sessions.transcript import SessionInfo, Transcript, Turn
 from irdaemon.text.tasks import has_task
 from irdaemon.types import Artifact, ItemUse, Reading, SessionTurn
@@ -49,6 +50,8 @@ def _own_name(name: str) -> str:
 
 
 _NAME_WIDTH = 80
+# So much of a prompt is looked through for secrets before it becomes a name.
+_OPENING = 2_000
 # The end of the last turn is not marked in the file but taken for granted.
 UNMARKED_END = "unmarked_end"
 
@@ -217,4 +220,6 @@ def _last_component(path: str) -> str:
 
 
 def _first_words(prompt: str) -> str:
-    return textwrap.shorten(prompt[: 4 * _NAME_WIDTH], _NAME_WIDTH, placeholder="…") or "…"
+    """Return how a prompt begins, without its secrets: one that is cut, or in one line, is none."""
+    opening = Redactor("all").text(prompt[:_OPENING])
+    return textwrap.shorten(opening[: 4 * _NAME_WIDTH], _NAME_WIDTH, placeholder="…") or "…"

@@ -10,6 +10,8 @@ from tests.support.placements import (
     SPLITS,
     Sample,
     assignments,
+    credentials,
+    holds,
     is_kept,
     long_assignments,
     placements,
@@ -59,6 +61,15 @@ def test_a_value_that_is_assigned_or_sent_is_taken_out_whatever_it_holds(way):
         assert (cleaned[:6], cleaned[-5:]) == ("first\n", "\nlast")
         kept += [text for at in range(len(value) - 5) if value[at : at + 6] in cleaned]
     assert kept == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_person_keeps_is_taken_out_and_a_published_text_keeps_what_has_no_format(seed):
+    for each in credentials(seed):
+        assert each.secret in each.text
+        for text in (f"# note\n\n{each.text}\n\nand so on", f'# {each.text}\nprint("x")'):
+            assert not holds(each, clean(text, "all")), each.name
+            assert holds(each, clean(text, "tokens")) is not each.has_format, each.name
 
 
 @pytest.mark.parametrize("length", [250, 300, 600, 1_100, 5_000, 100_000])
