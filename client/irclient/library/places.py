@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from irclient.results import CorpusStatus
-from irclient.types import Hit
+from irclient.types import Hit, Query, SelectSpec
 
 DOCUMENT_KINDS = ("files", "reports")
 _SUGGESTED = 5
 _NAMED = 3
+_SIMILAR = 10
+# Less evidence than this is none: a function word in common, or a vector that is not far off.
+_LEAST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,16 @@ class DirectorySuggestion:
     confidence: float
     reason: str
     writable: bool
+
+
+def similar_to(text: str, corpora: Sequence[CorpusStatus]) -> Query:
+    """Return the query for the documents that `suggested` goes by.
+
+    It is one for `discover`, with a low floor: a title says little, and a place is soon changed.
+    """
+    names = tuple(each.name for each in corpora)
+    select = SelectSpec("abs_threshold", max_k=_SIMILAR, min_score=_LEAST)
+    return Query(text, names, k=_SIMILAR, select=select)
 
 
 def suggested(
@@ -55,8 +68,9 @@ def _near(hits: Sequence[Hit], writable: Mapping[str, bool]) -> Iterator[Directo
     most = max(weights.values(), default=0.0) or 1.0
     for place in sorted(weights, key=lambda place: (-weights[place], place)):
         names = ", ".join(hit.name for hit in together[place][:_NAMED])
-        share = round(weights[place] / most, 2)
-        yield DirectorySuggestion(*place, share, f"near {names}", writable.get(place[1], False))
+        if share := round(weights[place] / most, 2):
+            may_write = writable.get(place[1], False)
+            yield DirectorySuggestion(*place, share, f"near {names}", may_write)
 
 
 def counted(pointers: Iterable[str], roots: Sequence[str], depth: int) -> Counter[str]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from irclient.client import Client
     from irclient.results import CorpusStatus, WrittenDocument
-    from irclient.types import Query
 
 
 HELP = "write, read and list documents, and see where they lie"
@@ -259,23 +258,19 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
     """Print the directories of similar documents; where there are none, the roots of documents."""
     from dataclasses import asdict
 
-    from irclient.library.places import DOCUMENT_KINDS, suggested
+    from irclient.library.places import DOCUMENT_KINDS, similar_to, suggested
 
     corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:
         note("irc: there is no corpus of documents (irc add NAME files DIRECTORY)")
         return UNKNOWN
     text = f"{options.title} {options.summary}".strip()
-    answer = client.search(_query(text, corpora))
+    answer = client.discover(similar_to(text, corpora), noted=False)
+    if not answer.results:
+        note("irc: no document is like it: nothing speaks for one directory rather than another")
     found = [asdict(each) for each in suggested(answer.results, corpora)]
     printed(options, found, lambda found: "\n".join(map(_suggestion, found)))
     return COMMITTED
-
-
-def _query(text: str, corpora: Sequence[CorpusStatus]) -> Query:
-    from irclient.types import Query
-
-    return Query(text, tuple(each.name for each in corpora))
 
 
 def _counter() -> Counter[str]:

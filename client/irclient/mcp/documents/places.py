@@ -13,12 +13,11 @@ from pydantic import BaseModel, Field
 
 from irclient.async_client import AsyncClient
 from irclient.counts import counted
-from irclient.library.places import DOCUMENT_KINDS, suggested
+from irclient.library.places import DOCUMENT_KINDS, similar_to, suggested
 from irclient.mcp.daemon import DaemonCaller, real_path, report
 from irclient.mcp.sanitise import as_place, one_line
 from irclient.mcp.tools import READS, RESCANS, Tools, answered
 from irclient.results import CorpusStatus, JobProgress
-from irclient.types import Query
 
 SUGGEST = """\
 Find the directory where a new document belongs, next to similar ones. Use it before you save \
@@ -186,7 +185,7 @@ async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
     if not corpora:
         note = "There is no corpus of documents: ask the user for `irc add NAME files DIRECTORY`."
         return Suggestions(suggestions=[], note=note)
-    answer = await client.search(Query(text, tuple(each.name for each in corpora)))
+    answer = await client.discover(similar_to(text, corpora), noted=False)
     suggestions = [
         Suggestion(
             path=as_place(each.path),
@@ -198,6 +197,8 @@ async def _suggestions(client: AsyncClient, text: str) -> Suggestions:
         for each in suggested(answer.results, corpora)
     ]
     note = "Write the file there; it is in the library within a second."
+    if not answer.results:
+        note = "No document is like it, so nothing speaks for one of these: ask the user."
     return Suggestions(suggestions=suggestions, note=note)
 
 

@@ -35,3 +35,8 @@ def test_documents_are_counted_in_each_directory_down_to_a_depth():
     pointers = ["/n/a/x.md", "/n/a/b/c/y.md", "/n/z.md", "/other/z.md"]
     assert counted(pointers, ["/n"], 1) == {"/n": 3, "/n/a": 2}
     assert counted(pointers, ["/n"], 2) == {"/n": 3, "/n/a": 2, "/n/a/b": 1}
+
+
+def test_a_directory_without_evidence_is_not_suggested():
+    found = suggested([hit("/n/a/x.md", 0.5), hit("/n/b/y.md", 0.001)], [NOTES])
+    assert [each.path for each in found] == ["/n/a"]
