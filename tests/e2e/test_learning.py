@@ -95,7 +95,7 @@ def test_uses_from_a_file_survive_kill_and_are_rolled_back_to_the_digit(home, tm
     with Running(home) as daemon:
         daemon.wait_idle()
         assert found(home, text) == taught
-        assert "as they were" in home.irc("usage", "rollback", "skills").stdout
+        assert "as before" in home.irc("usage", "rollback", "skills").stdout
         assert found(home, text) == before
 
 

@@ -14,7 +14,7 @@ from irclient.agents.hook.context import matches, summary
 from irclient.agents.hook.options import parse_options
 from irclient.agents.hook.sanitise import plain
 from irclient.fast.light_json import dumped, parsed
-from irdaemon.source.sessions.transcript import authored
+from irdaemon.source.sessions.transcript import strip_injected
 
 
 def hit(name="pdf-forms", summary="Fill PDF forms", pointer="/w/SKILL.md", corpus="skills"):
@@ -93,7 +93,7 @@ def test_whatever_items_say_the_text_keeps_its_limit_and_its_form(found, limit):
         assert told.count("<") == told.count(">") == 2
         assert told.count('"') == 8 * len(offered)
         assert len(told.splitlines()) == 3 + len(offered)
-        assert authored(f"{told}\nfix the parser") == "fix the parser"
+        assert strip_injected(f"{told}\nfix the parser") == "fix the parser"
     assert (told == "") == (offered == [])
 
 
