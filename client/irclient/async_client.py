@@ -13,11 +13,11 @@ import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import zmq.asyncio
 
-from irclient import ops, wire
+from irclient import wire
 from irclient.access import access
 from irclient.async_link import AsyncLink
 from irclient.async_subscription import AsyncSubscription
@@ -25,8 +25,6 @@ from irclient.errors import Lost
 from irclient.fast.replies import CONNECT_S, no_connection, no_daemon, too_late
 from irclient.ops import Op
 from irclient.ops.coroutines import Coroutines
-
-T = TypeVar("T")
 
 
 class AsyncClient(Coroutines):
@@ -80,12 +78,12 @@ class AsyncClient(Coroutines):
         `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
         error the daemon sent; Unreachable, Timeout or Lost when no reply came.
         """
-        return await self._ask(ops.Op(op, {}, "", repeatable=False), args, waiting)
+        return await self._ask(Op(op, repeatable=False), args, waiting)
 
-    async def _run(self, op: Op[T], args: Mapping[str, Any]) -> T:
+    async def _run(self, op: Op, args: Mapping[str, Any]) -> Any:
         return op.result(await self._ask(op, args, op.extra_s(args)))
 
-    async def _ask(self, op: Op[Any], args: Mapping[str, Any], extra_s: float) -> Any:
+    async def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
         if not self._access.exists:
             raise no_daemon(self.endpoint)
         allowed = self.timeout + extra_s

@@ -14,22 +14,19 @@ import itertools
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import zmq
 
-from irclient import ops, wire
+from irclient import wire
 from irclient.access import access
 from irclient.errors import Lost, Unreachable
 from irclient.fast.replies import CONNECT_S, connection_lost, no_connection, no_daemon, too_late
 from irclient.link import Link
-from irclient.ops import Op
-from irclient.ops.methods import Operations
+from irclient.ops import Op, Operations
 
 if TYPE_CHECKING:
     from irclient.subscription import Subscription
-
-T = TypeVar("T")
 
 
 class Client(Operations):
@@ -86,12 +83,12 @@ class Client(Operations):
         `waiting` is how many seconds longer than usual the daemon was asked to take. Raises the
         error the daemon sent; Unreachable, Timeout or Lost when no reply came.
         """
-        return self._ask(ops.Op(op, {}, "", repeatable=False), args, waiting)
+        return self._ask(Op(op, repeatable=False), args, waiting)
 
-    def _run(self, op: Op[T], args: Mapping[str, Any]) -> T:
+    def _run(self, op: Op, args: Mapping[str, Any]) -> Any:
         return op.result(self._ask(op, args, op.extra_s(args)))
 
-    def _ask(self, op: Op[Any], args: Mapping[str, Any], extra_s: float) -> Any:
+    def _ask(self, op: Op, args: Mapping[str, Any], extra_s: float) -> Any:
         if not self._access.exists:
             raise no_daemon(self.endpoint)
         allowed = self.timeout + extra_s

@@ -7,21 +7,22 @@ import ast
 
 from tests.support.modules import PACKAGES
 
-METHODS = PACKAGES["irclient"] / "ops" / "methods.py"
+METHODS = PACKAGES["irclient"] / "ops" / "__init__.py"
 STUB = METHODS.with_name("coroutines.pyi")
-HEAD = "# Made of methods.py by `python -m tests.golden.coroutines`.\n"
+HEAD = "# Made of `Operations` by `python -m tests.golden.coroutines`.\n"
 
 
 def stub():
     """Return the text of the stub."""
     tree = ast.parse(METHODS.read_text("utf-8"))
     (guard,) = (node for node in tree.body if isinstance(node, ast.If))
-    (operations,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    methods = [node for node in operations.body if isinstance(node, ast.FunctionDef)]
-
-    declared = [ast.AsyncFunctionDef(**{**vars(each), "body": dots()}) for each in methods]
+    (operations,) = (n for n in tree.body if getattr(n, "name", "") == "Operations")
+    methods = [each for each in operations.body if hasattr(each, "args") and each.name[0] != "_"]
+    imports = [node for node in guard.body if isinstance(node, ast.ImportFrom)]
+    bare = {"body": dots(), "decorator_list": []}
+    declared = [ast.AsyncFunctionDef(**{**vars(each), **bare}) for each in methods]
     made = ast.ClassDef("Coroutines", [], [], declared, [])
-    module = ast.Module([*guard.body, made], [])
+    module = ast.Module([*imports, made], [])
     return HEAD + ast.unparse(ast.fix_missing_locations(module)) + "\n"
 
 

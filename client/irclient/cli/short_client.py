@@ -19,16 +19,14 @@ from irclient.fast.replies import (
     too_late,
 )
 from irclient.fast.zmtp import ZmtpLine
-from irclient.ops.methods import Operations
+from irclient.ops import Operations
 
 TYPE_CHECKING = False  # typing itself takes 8 ms to import
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, TypeVar
+    from typing import Any
 
     from irclient.ops import Op
-
-    T = TypeVar("T")
 
 
 # How soon to try again where nothing accepts a connection.
@@ -71,7 +69,7 @@ class ShortClient(Operations):
         self.timeout = timeout
         self.asked_once = False
 
-    def _run(self, op: Op[T], args: Mapping[str, Any]) -> T:
+    def _run(self, op: Op, args: Mapping[str, Any]) -> Any:
         self.asked_once = self.asked_once or not op.repeatable
         if not os.path.exists(self.endpoint):
             raise no_daemon(self.endpoint)
@@ -85,7 +83,7 @@ class ShortClient(Operations):
             if not op.repeatable:
                 raise
             reply = self._exchange(data, deadline)
-        return told(result_of(_read(reply)))  # type: ignore[no-any-return]
+        return told(result_of(_read(reply)))
 
     def _exchange(self, data: bytes, deadline: float) -> bytes:
         line = self._sent(data, min(deadline, time.monotonic() + CONNECT_S))

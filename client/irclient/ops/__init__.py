@@ -1,86 +1,168 @@
-"""The operations of the protocol, one row each: arguments, result, and how they may be sent.
+"""The operations of the protocol, a method each: its arguments, its result, how it may be sent.
 
-`Client` and `AsyncClient` have a method for each row; irdaemon.serve.ops adds by name what runs it,
-who may ask for it and what it costs. A test holds the rows, both, `irc` and docs/protocol.md
-together.
+The signature is the row: annotations say what the daemon takes and what the reply is read as. The
+daemon's half, irdaemon.serve.operations, adds by name what runs it, who may ask for it and what it
+costs; `AsyncClient` has the same methods as coroutines.
 """
+
+# The methods have no body: `operation` gives them one.
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
 from irclient.errors import ProtocolError
+from irclient.places import may_be_noted
 
 # Neither typing nor dataclasses, which take longer to import than a request takes: most commands
 # live for one operation.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, Generic, TypeVar
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeVar
 
-    from irclient import results
-    from irclient.types import Disclosure, Selection
+    from irclient.results import (
+        ChangedArtifact,
+        CorpusCoverage,
+        CorpusInfo,
+        CorpusPreview,
+        EntryFailure,
+        Evaluation,
+        Explanation,
+        FoundDocument,
+        GapReport,
+        IndexedArtifact,
+        IndexedDirectory,
+        JobProgress,
+        KnownUse,
+        ListingReport,
+        MaintenanceTask,
+        PingReply,
+        SecretLocation,
+        ShownItem,
+        Status,
+        StoredRecord,
+        UsageReport,
+        WaitResult,
+        WrittenDocument,
+    )
+    from irclient.types import Disclosure, Query, Selection
 
-    T = TypeVar("T")
+    Method = TypeVar("Method", bound=Callable[..., Any])
     Kind = type | tuple[type, ...]
-else:
-    T = None
-
-    class Generic:
-        """Stand in the place of the one that only a type checker needs."""
-
-        def __class_getitem__(cls, item):
-            return cls
 
 
-class Op(Generic[T]):
-    """One operation: its name, the types of its arguments, and the type of its result by name.
+class Op:
+    """One operation, by the method that asks for it; without one, as `call` sends it.
 
-    The result is one of that type, or with `many` a list of them. A `repeatable` operation may be
-    sent again where the reply was lost. With `waiting` the daemon may take longer than usual, by
-    the argument `wait_ms`; where `fresh` is an argument, only with that.
+    A `repeatable` operation may be sent again where the reply was lost. With `waiting` the daemon
+    may take longer than usual, by the argument `wait_ms`; where `fresh` is an argument, only with
+    that.
     """
 
-    __slots__ = ("args", "many", "name", "repeatable", "type", "waiting")
+    __slots__ = ("_args", "annotations", "defaults", "name", "repeatable", "result_type", "waiting")
 
     def __init__(
         self,
         name: str,
-        args: Mapping[str, Kind],
-        type: str,
-        many: bool = False,
         repeatable: bool = True,
         waiting: bool = False,
+        method: Callable[..., Any] | None = None,
     ):
         self.name = name
-        self.args = args
-        self.type = type
-        self.many = many
         self.repeatable = repeatable
         self.waiting = waiting
+        self.annotations = dict(method.__annotations__) if method else {}
+        self.result_type = self.annotations.pop("return", "")
+        given = (method.__defaults__ if method else ()) or ()
+        self.defaults = dict(zip(reversed(self.annotations), reversed(given), strict=False))
+        self._args: Mapping[str, Kind] | None = None
+
+    @property
+    def args(self) -> Mapping[str, Kind]:
+        """The types that the daemon takes, by argument; a query stands for its fields."""
+        if self._args is None:
+            declared: dict[str, Kind] = {}
+            for name, type_ in self.annotations.items():
+                declared |= _query_types() if type_ == _QUERY else {name: _wire_type(type_)}
+            self._args = declared
+        return self._args
+
+    def bind(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call of the method as plain data."""
+        values = {**self.defaults, **dict(zip(self.annotations, given, strict=False)), **named}
+        plain: dict[str, Any] = {}
+        for name, value in values.items():
+            plain |= _plain(name, self.annotations[name], value)
+        return plain
 
     def extra_s(self, args: Mapping[str, Any]) -> float:
         """Return how many seconds longer than usual a reply may take."""
         waits = self.waiting and args.get("fresh", True)
         return args["wait_ms"] / 1e3 if waits else 0.0
 
-    def result(self, reply: Any) -> T:
+    def result(self, reply: Any) -> Any:
         """Return what a reply holds. Raises ProtocolError for one of another form."""
+        many = self.result_type.startswith("list[")
         try:
-            read = _reader(self.type)
-            if not self.many:
-                return read(reply)  # type: ignore[no-any-return]
+            read = _reader(self.result_type.removeprefix("list[").removesuffix("]"))
+            if not many:
+                return read(reply)
             if not isinstance(reply, list):
                 raise TypeError("it is not a list")
-            return [read(each) for each in reply]  # type: ignore[return-value]
+            return [read(each) for each in reply]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ProtocolError(f"the reply to {self.name} has another form: {error}") from error
 
 
-_SCALARS: Mapping[str, Callable[[Any], Any]] = {"int": int, "str": str}
+_QUERY = "Query | str | Mapping[str, Any]"
+_TYPES: Mapping[str, Kind] = {
+    "str": str,
+    "int": int,
+    "bool": bool,
+    "float": (int, float),
+    "str | None": (str, type(None)),
+    "int | None": (int, type(None)),
+    "SelectSpec": dict,
+}
+
+
+def _wire_type(annotation: str) -> Kind:
+    if annotation.startswith(("Sequence[", "tuple[")):
+        return (list, str) if annotation.endswith("| str") else list
+    return dict if annotation.startswith("Mapping[") else _TYPES[annotation]
+
+
+def _query_types() -> Mapping[str, Kind]:
+    from irclient.types import Query
+
+    return {name: _wire_type(each) for name, each in Query.__annotations__.items()}
+
+
+def _plain(name: str, annotation: str, value: Any) -> Mapping[str, Any]:
+    """Return one argument of a method as those of its request."""
+    if annotation == _QUERY:
+        return _query_args(value)
+    if annotation.startswith("Sequence["):
+        keeps_text = isinstance(value, str) and annotation.endswith("| str")
+        return {name: value if keeps_text else list(value)}
+    if annotation.startswith("Mapping["):
+        return {name: dict(value or {})}
+    # Wherever an answer may be noted, the directory and the environment can forbid it.
+    return {name: value and may_be_noted() if name == "noted" else value}
+
+
+def _query_args(query: Query | str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a query as the arguments that ask it; plain data needs no type of ours."""
+    if isinstance(query, dict):
+        return {"fresh": False, "wait_ms": 1000.0, **query}
+    from irclient.types import as_query
+
+    return as_query(query).to_dict()
 
 
 def _reader(name: str) -> Callable[[Any], Any]:
-    if name in _SCALARS:
-        return _SCALARS[name]
+    if name in ("int", "str"):
+        return int if name == "int" else str
     if name in ("Selection", "Disclosure"):
         from irclient import types as home
     else:
@@ -90,151 +172,281 @@ def _reader(name: str) -> Callable[[Any], Any]:
     return read
 
 
-_NUMBER = (int, float)
-_OPTIONAL_TEXT = (str, type(None))
-# The fields of a Query, which the arguments of an operation on one hold as they are.
-QUERY: Mapping[str, Kind] = {
-    "text": str,
-    "corpora": list,
-    "k": int,
-    "mode": str,
-    "where": dict,
-    "surfaces": list,
-    "select": dict,
-    "level": str,
-    "fusion": str,
-    "weights": dict,
-    "expand": str,
-    "rerank": bool,
-    "fresh": bool,
-    "wait_ms": _NUMBER,
-    "budget_ms": _NUMBER,
-    "rounds": (int, type(None)),
-    "passages": int,
-    "related": bool,
-}
-_CORPUS: Mapping[str, Kind] = {"corpus": _OPTIONAL_TEXT}
+def operation(repeatable: bool = True, waiting: bool = False) -> Callable[[Method], Method]:
+    """Make an operation of a method that has a signature and a docstring only; see `Op`."""
 
-PING: Op[results.PingReply] = Op("ping", {}, "PingReply")
-# Whether the daemon may note the answer, and in which wording it is shown.
-_NOTED: Mapping[str, Kind] = {"noted": bool, "variant": str}
-DISCOVER: Op[Selection] = Op(
-    "discover", {**QUERY, "session": str, **_NOTED}, "Selection", waiting=True
-)
-SEARCH: Op[Selection] = Op("search", {**QUERY, "noted": bool}, "Selection", waiting=True)
-EXPLAIN: Op[results.Explanation] = Op("explain", {**QUERY, "item": str}, "Explanation")
-EVAL: Op[results.Evaluation] = Op(
-    "eval",
-    {**QUERY, "cases": list, "baseline": bool, "curve": bool, "grid": dict},
-    "Evaluation",
-)
-EVALUATION: Op[results.Evaluation] = Op("evaluation", {"corpus": str}, "Evaluation")
-CALIBRATE: Op[list[int]] = Op(
-    "calibrate", {"corpus": str, "cases": list}, "int", many=True, repeatable=False
-)
-DISCLOSE: Op[list[Disclosure]] = Op(
-    "disclose", {"references": list, "level": str, "expand": str}, "Disclosure", many=True
-)
-RECORDS: Op[list[results.StoredRecord]] = Op(
-    "records", {"reference": str}, "StoredRecord", many=True
-)
-ARTIFACTS: Op[list[results.IndexedArtifact]] = Op(
-    "artifacts",
-    {**_CORPUS, "under": str, "after": str, "limit": int},
-    "IndexedArtifact",
-    many=True,
-)
-STATUS: Op[results.Status] = Op("status", {"profile": bool}, "Status")
-FAILURES: Op[list[results.EntryFailure]] = Op("failures", _CORPUS, "EntryFailure", many=True)
-SECRETS: Op[list[results.SecretLocation]] = Op("secrets", _CORPUS, "SecretLocation", many=True)
-AUDIT: Op[list[results.ChangedArtifact]] = Op("audit", _CORPUS, "ChangedArtifact", many=True)
-COVERAGE: Op[list[results.CorpusCoverage]] = Op("coverage", _CORPUS, "CorpusCoverage", many=True)
-INFO: Op[results.CorpusInfo] = Op("info", {"corpus": str}, "CorpusInfo")
-BUILD: Op[list[int]] = Op(
-    "build", {**_CORPUS, "full": bool, "prune": bool}, "int", many=True, repeatable=False
-)
-MAINTAIN: Op[list[results.MaintenanceTask]] = Op(
-    "maintain", {**_CORPUS, "dry_run": bool}, "MaintenanceTask", many=True, repeatable=False
-)
-HINT: Op[list[int]] = Op("hint", {"path": str}, "int", many=True, repeatable=False)
-IMPRESSIONS: Op[list[results.ShownItem]] = Op(
-    "impressions", {"session": str, "references": list}, "ShownItem", many=True
-)
-USAGE: Op[results.UsageReport] = Op("usage", {"item": str}, "UsageReport")
-USAGE_FORGET: Op[int] = Op(
-    "usage_forget", {"item": str, "session": str, "everything": bool}, "int", repeatable=False
-)
-USES: Op[list[results.KnownUse]] = Op("uses", {"corpus": str}, "KnownUse", many=True)
-USAGE_IMPORT: Op[list[int]] = Op(
-    "usage_import", {**_CORPUS, "uses": list}, "int", many=True, repeatable=False
-)
-USAGE_ROLLBACK: Op[list[int]] = Op("usage_rollback", _CORPUS, "int", many=True, repeatable=False)
-GAPS: Op[results.GapReport] = Op("gaps", {"least": int}, "GapReport")
-LISTING: Op[results.ListingReport] = Op("listing", {"context_tokens": int}, "ListingReport")
-# Another daemon's job of that number is another job.
-PROGRESS: Op[results.JobProgress] = Op("progress", {"job": int}, "JobProgress", repeatable=False)
-ADD: Op[list[int]] = Op(
-    "add", {"name": str, "kind": str, "roots": list}, "int", many=True, repeatable=False
-)
-PREVIEW: Op[results.CorpusPreview] = Op(
-    "preview", {"name": str, "kind": str, "roots": list}, "CorpusPreview"
-)
-RM: Op[list[int]] = Op("rm", {"name": str}, "int", many=True, repeatable=False)
-RELOAD: Op[list[int]] = Op("reload", {}, "int", many=True, repeatable=False)
-WAIT: Op[results.WaitResult] = Op(
-    "wait", {"generation": int, "wait_ms": _NUMBER}, "WaitResult", waiting=True
-)
-DISCOVER_IN: Op[list[results.FoundDocument]] = Op(
-    "discover_in",
-    {"docs": (list, str), "query": str, "top_k": int, "contract": str},
-    "FoundDocument",
-    many=True,
-)
-# What a lost connection had registered is gone with it.
-REGISTER_DOCS: Op[str] = Op("register_docs", {"docs": list}, "str")
-DROP_DOCS: Op[int] = Op("drop_docs", {"handle": str}, "int", repeatable=False)
-DOC_ADD: Op[results.WrittenDocument] = Op(
-    "doc_add",
-    {
-        "title": str,
-        "content": str,
-        "directory": str,
-        "source": str,
-        "tags": list,
-        "wait_ms": _NUMBER,
-    },
-    "WrittenDocument",
-    repeatable=False,
-    waiting=True,
-)
-DOC_UPDATE: Op[results.WrittenDocument] = Op(
-    "doc_update",
-    {"path": str, "content": str, "if_digest": str, "wait_ms": _NUMBER},
-    "WrittenDocument",
-    repeatable=False,
-    waiting=True,
-)
-DOC_REMOVE: Op[results.WrittenDocument] = Op(
-    "doc_remove",
-    {"path": str, "delete_file": bool, "wait_ms": _NUMBER},
-    "WrittenDocument",
-    repeatable=False,
-    waiting=True,
-)
-DOC_INDEX: Op[results.IndexedDirectory] = Op(
-    "doc_index",
-    {"directory": str, "recursive": bool, "pattern": str, "dry_run": bool},
-    "IndexedDirectory",
-    repeatable=False,
-)
+    def make(method: Any) -> Any:
+        op = Op(method.__name__, repeatable, waiting, method)
 
-OPS: Mapping[str, Op[Any]] = {
-    op.name: op
-    for op in (
-        *(PING, DISCOVER, SEARCH, EXPLAIN, EVAL, EVALUATION, CALIBRATE, DISCLOSE, RECORDS),
-        *(ARTIFACTS, STATUS, FAILURES, SECRETS, AUDIT, COVERAGE, INFO, BUILD, MAINTAIN, HINT),
-        *(IMPRESSIONS, USAGE, USES, USAGE_FORGET, USAGE_IMPORT, USAGE_ROLLBACK, GAPS, LISTING),
-        *(PROGRESS, ADD, PREVIEW, RM, RELOAD, WAIT),
-        *(DISCOVER_IN, REGISTER_DOCS, DROP_DOCS, DOC_ADD, DOC_UPDATE, DOC_REMOVE, DOC_INDEX),
-    )
+        def ask(self: Operations, *given: Any, **named: Any) -> Any:
+            method(self, *given, **named)  # which raises TypeError for wrong arguments
+            return self._run(op, op.bind(given, named))
+
+        ask.__name__, ask.__qualname__ = method.__name__, method.__qualname__
+        ask.__doc__, ask.__wrapped__, ask.op = method.__doc__, method, op  # type: ignore[attr-defined]
+        return ask
+
+    return make
+
+
+class Operations:
+    """The operations of the daemon, as methods that `_run` them."""
+
+    def _run(self, op: Op, args: Mapping[str, Any]) -> Any:
+        """Ask the daemon, and return what it replies."""
+        raise NotImplementedError
+
+    @operation()
+    def ping(self) -> PingReply:
+        """Return the daemon's version, protocol and pid."""
+
+    @operation(waiting=True)
+    def discover(
+        self,
+        query: Query | str | Mapping[str, Any],
+        session: str = "",
+        noted: bool = True,
+        variant: str = "",
+    ) -> Selection:
+        """Return the few artifacts that answer a query or a text, or an abstention and its reason.
+
+        Given a session, what that was shown before is left out; see `impressions`. Unless `noted`,
+        or where `may_be_noted` forbids it, the answer leaves no trace in the log of use, which else
+        keeps in which `variant` of wording it is shown.
+        """
+
+    @operation(waiting=True)
+    def search(self, query: Query | str | Mapping[str, Any], noted: bool = True) -> Selection:
+        """Return the ranked candidates of a query, without selection; `noted` as of discover."""
+
+    @operation()
+    def explain(self, query: Query | str | Mapping[str, Any], item: str = "") -> Explanation:
+        """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
+
+    @operation()
+    def eval(
+        self,
+        cases: Sequence[Mapping[str, Any]],
+        query: Query | str | Mapping[str, Any],
+        baseline: bool = False,
+        curve: bool = False,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Evaluation:
+        """Return how good the answers to cases {query, gold, ...} are, asked as `query` is.
+
+        With `baseline`, also what plain BM25 would find; with `curve`, how often the gold is first
+        in smaller catalogues. `grid` has lists of `max_k`, `rel` and `min_score` to try.
+        """
+
+    @operation()
+    def evaluation(self, corpus: str) -> Evaluation:
+        """Return the last evaluation that was made of a corpus; raise NotFound without one."""
+
+    @operation(repeatable=False)
+    def calibrate(self, corpus: str, cases: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Have the floors of a corpus found anew by labelled cases; return the number of the job.
+
+        They hold until the corpus has changed so much that it is calibrated anew.
+        """
+
+    @operation()
+    def disclose(
+        self, references: Sequence[str], level: str = "body", expand: str = "none"
+    ) -> list[Disclosure]:
+        """Return the payload of artifacts named CORPUS/ID, expanded as on a Query."""
+
+    @operation()
+    def records(self, reference: str) -> list[StoredRecord]:
+        """Return the records of one artifact in plan order."""
+
+    @operation()
+    def artifacts(
+        self, corpus: str | None = None, under: str = "", after: str = "", limit: int = 100
+    ) -> list[IndexedArtifact]:
+        """Return what is held, in the order of references (CORPUS/ID), beyond the one `after`.
+
+        With `under`, only what lies at that path or below it. At most `limit`, 1 to 1,000.
+        """
+
+    @operation()
+    def status(self, profile: bool = False) -> Status:
+        """Return how the daemon and every corpus are.
+
+        With `profile`, also how long each stage of queries and jobs takes.
+        """
+
+    @operation()
+    def failures(self, corpus: str | None = None) -> list[EntryFailure]:
+        """Return what could not be read, why, and since when."""
+
+    @operation()
+    def secrets(self, corpus: str | None = None) -> list[SecretLocation]:
+        """Return where secrets lie in what was indexed."""
+
+    @operation()
+    def audit(self, corpus: str | None = None) -> list[ChangedArtifact]:
+        """Return the artifacts whose text changed since it was last disclosed, with a diff."""
+
+    @operation()
+    def coverage(self, corpus: str | None = None) -> list[CorpusCoverage]:
+        """Return how much of what lies below the roots of a corpus, or of all, is indexed.
+
+        The daemon walks their directories, which may take longer than the usual timeout.
+        """
+
+    @operation()
+    def info(self, corpus: str) -> CorpusInfo:
+        """Return what is known of one corpus."""
+
+    @operation(repeatable=False)
+    def build(
+        self, corpus: str | None = None, full: bool = False, prune: bool = False
+    ) -> list[int]:
+        """Request a whole scan of a corpus, or of all; return the numbers of the jobs."""
+
+    @operation(repeatable=False)
+    def maintain(self, corpus: str | None = None, dry_run: bool = False) -> list[MaintenanceTask]:
+        """Request the upkeep of a corpus, or of all, that is due; return all that was considered.
+
+        With `dry_run` nothing is requested.
+        """
+
+    @operation(repeatable=False)
+    def hint(self, path: str) -> list[int]:
+        """Request a scan of one path below a corpus' root; return the numbers of the jobs."""
+
+    @operation()
+    def impressions(self, session: str, references: Sequence[str] = ()) -> list[ShownItem]:
+        """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
+
+    @operation()
+    def usage(self, item: str = "") -> UsageReport:
+        """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
+
+    @operation()
+    def uses(self, corpus: str) -> list[KnownUse]:
+        """Return the uses that are known of a corpus' items, with the prompts that led to them."""
+
+    @operation(repeatable=False)
+    def usage_forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
+        """Have the log of use forget an item, a session (AGENT:ID) or everything; return how much.
+
+        Raises QueryError unless just one is given.
+        """
+
+    @operation(repeatable=False)
+    def usage_import(
+        self, uses: Sequence[Mapping[str, Any]], corpus: str | None = None
+    ) -> list[int]:
+        """Have uses from elsewhere learned from; return the numbers of the jobs, one a corpus.
+
+        A use is {"prompt", "gold": [ids], "session", "at", "corpus"}; `corpus` is that of those
+        without one.
+        """
+
+    @operation(repeatable=False)
+    def usage_rollback(self, corpus: str | None = None) -> list[int]:
+        """Have served what was learned before the last time; return the numbers of the jobs."""
+
+    @operation()
+    def gaps(self, least: int = 2) -> GapReport:
+        """Return what at least so many prompts needed and did not find, why, and a cure for it."""
+
+    @operation()
+    def listing(self, context_tokens: int = 0) -> ListingReport:
+        """Return which skills an agent's own listing has no room for; 0 tokens: the usual."""
+
+    # Another daemon's job of that number is another job.
+
+    @operation(repeatable=False)
+    def progress(self, job: int) -> JobProgress:
+        """Return how far a job is."""
+
+    @operation(repeatable=False)
+    def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
+        """Write a corpus into the configuration and begin to index it; return the jobs."""
+
+    @operation()
+    def preview(self, name: str, kind: str, roots: Sequence[str]) -> CorpusPreview:
+        """Say what a corpus would hold if it were added; nothing is changed."""
+
+    @operation(repeatable=False)
+    def rm(self, name: str) -> list[int]:
+        """Take a corpus out of the configuration and forget it; return the jobs."""
+
+    @operation(repeatable=False)
+    def reload(self) -> list[int]:
+        """Make the daemon read its configuration again; return the jobs."""
+
+    @operation(waiting=True)
+    def wait(self, generation: int, wait_ms: float = 1000.0) -> WaitResult:
+        """Wait until a generation is served; return the one that is, and whether it was reached."""
+
+    @operation()
+    def discover_in(
+        self,
+        docs: Sequence[str | Mapping[str, Any]] | str,
+        query: str,
+        top_k: int = 4,
+        contract: str = "bm25",
+    ) -> list[FoundDocument]:
+        """Return the best of some documents: texts, {text, meta} maps, or a handle of such.
+
+        `contract` is `bm25`, exact and by words only, or `full`, as corpora are searched.
+        """
+
+    # What a lost connection had registered is gone with it.
+
+    @operation()
+    def register_docs(self, docs: Sequence[str | Mapping[str, Any]]) -> str:
+        """Have documents kept for as long as this connection lives; return their handle."""
+
+    @operation(repeatable=False)
+    def drop_docs(self, handle: str) -> int:
+        """Have registered documents forgotten; return how many there were."""
+
+    @operation(repeatable=False, waiting=True)
+    def doc_add(
+        self,
+        title: str,
+        content: str,
+        directory: str = "",
+        source: str = "",
+        tags: Sequence[str] = (),
+        wait_ms: float = 5000.0,
+    ) -> WrittenDocument:
+        """Write a document into the managed directory, or into a `directory` below it.
+
+        `source` says where the content comes from. Waits until the document can be found.
+        """
+
+    @operation(repeatable=False, waiting=True)
+    def doc_update(
+        self, path: str, content: str, if_digest: str = "", wait_ms: float = 5000.0
+    ) -> WrittenDocument:
+        """Write a managed document anew, as a whole, and wait until that can be found.
+
+        With `if_digest`, the SHA-256 of what it is thought to hold, raises Conflict where it holds
+        something else.
+        """
+
+    @operation(repeatable=False, waiting=True)
+    def doc_remove(
+        self, path: str, delete_file: bool = False, wait_ms: float = 5000.0
+    ) -> WrittenDocument:
+        """Take a managed document out of the index; with `delete_file` into the trash as well."""
+
+    @operation(repeatable=False)
+    def doc_index(
+        self, directory: str, recursive: bool = True, pattern: str = "", dry_run: bool = False
+    ) -> IndexedDirectory:
+        """Have a new directory's documents indexed; with `dry_run` only say what that would be.
+
+        `recursive`: those below its directories too; `pattern`: a glob of which. Only below what
+        the configuration lists as roots under [documents].
+        """
+
+
+OPS: Mapping[str, Op] = {
+    name: method.op for name, method in vars(Operations).items() if hasattr(method, "op")
 }

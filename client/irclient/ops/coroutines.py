@@ -1,6 +1,6 @@
 """The operations as coroutines: each method of `Operations`, over a `_run` that is awaited.
 
-Their types are in coroutines.pyi, which `python -m tests.golden.coroutines` makes of methods.py.
+Their types are in coroutines.pyi, which `python -m tests.golden.coroutines` makes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any
 
-from irclient.ops.methods import Operations
+from irclient.ops import Operations
 
 
 class Coroutines(Operations):

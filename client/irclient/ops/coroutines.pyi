@@ -1,15 +1,10 @@
-# Made of methods.py by `python -m tests.golden.coroutines`.
-from collections.abc import Mapping, Sequence
+# Made of `Operations` by `python -m tests.golden.coroutines`.
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
-from irclient.ops import Op
 from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, Explanation, FoundDocument, GapReport, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, SecretLocation, ShownItem, Status, StoredRecord, UsageReport, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
-T = TypeVar('T')
 
 class Coroutines:
-
-    async def _run(self, op: Op[T], args: Mapping[str, Any]) -> T:
-        ...
 
     async def ping(self) -> PingReply:
         ...
@@ -95,9 +90,6 @@ class Coroutines:
     async def progress(self, job: int) -> JobProgress:
         ...
 
-    async def wait(self, generation: int, wait_ms: float=1000.0) -> WaitResult:
-        ...
-
     async def add(self, name: str, kind: str, roots: Sequence[str]) -> list[int]:
         ...
 
@@ -108,6 +100,9 @@ class Coroutines:
         ...
 
     async def reload(self) -> list[int]:
+        ...
+
+    async def wait(self, generation: int, wait_ms: float=1000.0) -> WaitResult:
         ...
 
     async def discover_in(self, docs: Sequence[str | Mapping[str, Any]] | str, query: str, top_k: int=4, contract: str='bm25') -> list[FoundDocument]:

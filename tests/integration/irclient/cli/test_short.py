@@ -51,7 +51,8 @@ ANSWERS = {
 }
 for op, answer in ANSWERS.items():
     # As a daemon of this version sends them: whole.
-    kind = getattr(results, OPS[op].type, None) or getattr(types, OPS[op].type, None)
+    name = OPS[op].result_type.removeprefix("list[").removesuffix("]")
+    kind = getattr(results, name, None) or getattr(types, name, None)
     if kind is not None and not hasattr(answer, "to_dict"):
         every = answer if isinstance(answer, list) else [answer]
         whole = [kind.from_dict(each).to_dict() for each in every]
