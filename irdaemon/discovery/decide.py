@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 from irclient.errors import QueryError
@@ -29,6 +30,15 @@ _REL = 0.9
 _CLEAR, _BEHIND_CLEAR, _BEHIND_UNCLEAR = 0.5, 1.5, 5.0
 
 Selector = Callable[[Sequence[Hit]], Sequence[Hit]]
+
+
+class Scored(Protocol):
+    """What is selected on its evidence: a hit, or what one can be made of."""
+
+    @property
+    def score(self) -> float:
+        """Return its evidence, 0 to 1."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +86,29 @@ class Choice:
 
 def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None) -> Choice:
     """Commit to the hits that a valid spec's strategy accepts; `custom` replaces the strategy."""
-    signals: dict[str, Any] = {"n_candidates": len(hits), "n_selected": 0}
-    if all(hit.score <= 0 for hit in hits):
+    return commit(hits, spec, lambda: accepted(hits, spec, custom))
+
+
+def commit(found: Sequence[Scored], spec: SelectSpec, choose: Callable[[], Chosen]) -> Choice:
+    """Commit to what `choose` accepts of what was found, which it is asked where that may do."""
+    signals: dict[str, Any] = {"n_candidates": len(found), "n_selected": 0}
+    if all(each.score <= 0 for each in found):
         return Choice((), True, "no_candidates", signals)
-    top = hits[0].score
+    top = found[0].score
     signals["top_score"] = top
     if isinstance(spec.min_score, (int, float)):
         signals["min_score"] = spec.min_score
         if top < spec.min_score:
             return Choice((), True, "below_floor", signals)
-    found = accepted(hits, spec, custom)
-    kept = found.hits[: spec.max_k]
-    signals |= {**found.signals, "n_selected": len(kept)}
+    chosen = choose()
+    kept = chosen.hits[: spec.max_k]
+    signals |= {**chosen.signals, "n_selected": len(kept)}
     if kept and top > 0:
         signals["min_ratio"] = round(min(hit.score for hit in kept) / top, 4)
-    if not kept:
-        return Choice((), True, found.reason, signals)
-    return Choice(kept, False, found.reason, signals)
+    return Choice(kept, not kept, chosen.reason, signals)
 
 
-def relaxed(spec: SelectSpec, hits: Sequence[Hit]) -> SelectSpec:
+def relaxed(spec: SelectSpec, hits: Sequence[Scored]) -> SelectSpec:
     """Return a spec whose `rel` is fit for hits as retrieval scores them; one asked for stays.
 
     What is close behind a clear first is a rival too, and a first with little evidence has rivals
@@ -148,48 +161,56 @@ def accepted(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None) -> 
         ranked = {id(hit) for hit in hits}
         kept = tuple(hit for hit in custom(hits) if id(hit) in ranked)
         return Chosen(kept, "custom" if kept else "no_candidates")
+    places, reason = accepted_places([hit.score for hit in hits], spec)
+    return Chosen(tuple(hits[place] for place in places), reason)
+
+
+def accepted_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
+    """Return which places in an order a valid spec's strategy accepts, uncut, and the reason."""
     if spec.strategy == "conservative":
-        return Chosen(*_conservative(hits, spec))
-    found = tuple(_SELECTORS[spec.strategy](hits, spec))
-    return Chosen(found, spec.strategy if found else "below_floor")
+        return _conservative(scores, spec)
+    places = _SELECTORS[spec.strategy](scores, spec)
+    return places, spec.strategy if places else "below_floor"
 
 
-def _conservative(hits: Sequence[Hit], spec: SelectSpec) -> tuple[tuple[Hit, ...], str]:
-    top = hits[0].score
+def _conservative(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
+    top = scores[0]
     if top <= 0:
-        return (hits[0],), "nonpositive_top"
-    if len(hits) == 1:
-        return (hits[0],), "single"
-    for place, hit in enumerate(hits[: spec.max_k]):
-        if hit.score / top < rel_of(spec):
-            return tuple(hits[:place]), "rel_threshold"
-    return tuple(hits[: spec.max_k]), "max_k" if len(hits) > spec.max_k else "exhausted"
+        return range(1), "nonpositive_top"
+    if len(scores) == 1:
+        return range(1), "single"
+    for place, score in enumerate(scores[: spec.max_k]):
+        if score / top < rel_of(spec):
+            return range(place), "rel_threshold"
+    if len(scores) > spec.max_k:
+        return range(spec.max_k), "max_k"
+    return range(len(scores)), "exhausted"
 
 
-def _top_k(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
-    return list(hits[: spec.max_k])
+def _top_k(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
+    return range(min(spec.max_k, len(scores)))
 
 
-def _abs_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
+def _abs_threshold(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
     assert isinstance(spec.min_score, (int, float))  # see `check_spec`
-    return [hit for hit in hits if hit.score >= spec.min_score]
+    return [place for place, score in enumerate(scores) if score >= spec.min_score]
 
 
-def _rel_threshold(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
-    top = hits[0].score
-    return [hit for hit in hits if hit.score >= rel_of(spec) * top] if top > 0 else [hits[0]]
+def _rel_threshold(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
+    least = rel_of(spec) * scores[0]
+    if scores[0] <= 0:
+        return range(1)
+    return [place for place, score in enumerate(scores) if score >= least]
 
 
-def _score_gap(hits: Sequence[Hit], spec: SelectSpec) -> list[Hit]:
-    kept = [hits[0]]
-    for hit in hits[1:]:
-        if kept[-1].score <= 0 or hit.score < spec.gap_ratio * kept[-1].score:
-            break
-        kept.append(hit)
-    return kept
+def _score_gap(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
+    for place, (before, score) in enumerate(pairwise(scores), start=1):
+        if before <= 0 or score < spec.gap_ratio * before:
+            return range(place)
+    return range(len(scores))
 
 
-_SELECTORS: dict[str, Callable[[Sequence[Hit], SelectSpec], list[Hit]]] = {
+_SELECTORS: dict[str, Callable[[Sequence[float], SelectSpec], Sequence[int]]] = {
     "top_k": _top_k,
     "abs_threshold": _abs_threshold,
     "rel_threshold": _rel_threshold,

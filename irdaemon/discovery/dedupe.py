@@ -45,24 +45,53 @@ class NearDuplicates:
     turns: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A content that was found: the candidate of the best scope, and where its others are.
+
+    It stands where the best ranked of its duplicates stood, with the score of that, as shown. A hit
+    is made of it only where one is needed: few of many are.
+    """
+
+    candidate: Candidate
+    score: float
+    duplicates: tuple[str, ...] = ()
+
+    @property
+    def corpus(self) -> str:
+        """Name its corpus."""
+        return self.candidate.index.corpus
+
+    @property
+    def artifact_id(self) -> str:
+        """Return the id of its artifact."""
+        return self.candidate.card.artifact_id
+
+    def hit(self, summarised: bool = True) -> Hit:
+        """Return it as an answer shows it, with or without its summary."""
+        hit = self.candidate.hit(summarised)
+        if not self.duplicates:
+            return hit
+        return replace(hit, score=self.score, duplicates=self.duplicates)
+
+
 def joined(
     candidates: Iterable[Candidate],
     *,
     near: NearDuplicates | None = None,
-    summarised: bool = True,
     by_passage: bool = False,
-) -> Iterator[Hit]:
-    """Yield a hit for each content, at its best rank, the others in `duplicates`.
+) -> Iterator[Found]:
+    """Yield each content once, at its best rank, the others in `duplicates`.
 
-    With `by_passage` the records of a content are kept apart. Where few of many hits will be shown,
-    their summaries can be left for then. Further turns of a session are in no hit.
+    With `by_passage` the records of a content are kept apart. Further turns of a session are left
+    out.
     """
     groups: dict[tuple[str, int], list[Candidate]] = {}
     for candidate in candidates:
         record = candidate.surface_index if by_passage else 0
         groups.setdefault((candidate.content, record), []).append(candidate)
     kept = _near_joined(list(groups.values()), near) if near else groups.values()
-    return (_representative(group, summarised) for group in kept)
+    return map(_found, kept)
 
 
 def _near_joined(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[list[Candidate]]:
@@ -137,15 +166,10 @@ def _words(candidate: Candidate) -> Counts:
     return Counter(tokenize(candidate.index.rows.shown[candidate.position].text))
 
 
-def _representative(group: list[Candidate], summarised: bool) -> Hit:
-    if len(group) == 1:
-        return group[0].hit(summarised)
-    best = min(group, key=_scope_rank)
-    others = tuple(
-        f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best
-    )
-    # It stands where the best ranked of its duplicates stood.
-    return replace(best.hit(summarised), score=round(group[0].score, 4), duplicates=others)
+def _found(group: list[Candidate]) -> Found:
+    best = min(group, key=_scope_rank) if len(group) > 1 else group[0]
+    others = (f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best)
+    return Found(best, round(group[0].score, 4), tuple(others))
 
 
 def _scope_rank(candidate: Candidate) -> int:

@@ -17,14 +17,17 @@ from irdaemon.discovery.budget import tier_of
 from irdaemon.discovery.decide import (
     AUTO,
     Choice,
+    Chosen,
     CorpusRanking,
     ReasonedSelector,
+    accepted_places,
+    commit,
     ranking_of,
     rel_of,
     relaxed,
     select,
 )
-from irdaemon.discovery.dedupe import SESSION, NearDuplicates, joined
+from irdaemon.discovery.dedupe import SESSION, Found, NearDuplicates, joined
 from irdaemon.discovery.disclose import hidden_in, hidden_in_names
 from irdaemon.discovery.impressions import without_own
 from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
@@ -47,7 +50,7 @@ from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
 from irdaemon.text.tasks import has_task
-from irdaemon.types import Hit, Query, Selection, SelectSpec, Tuning
+from irdaemon.types import Hit, Query, Selection, Tuning
 
 # Answer a query from a snapshot, as `search` and `discover` do: with models, the changes that wait,
 # and how to choose.
@@ -79,29 +82,15 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The ranking of every asked corpus, and the hits merged of those above their floor.
-
-    Those hits have no summaries where most of them will not be shown.
-    """
+    """The ranking of every asked corpus, and what was found, merged of those above their floor."""
 
     rankings: tuple[CorpusRanking, ...]
-    hits: tuple[Hit, ...]
+    found: tuple[Found, ...]
 
     @property
     def legs(self) -> list[str]:
         """Name the legs that took part anywhere."""
         return sorted({leg for each in self.rankings for leg in each.retrieved.took_part})
-
-    def summarised(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return some of the hits, with their summaries."""
-        found = {
-            (each.index.corpus, candidate.card.artifact_id): candidate
-            for each in self.rankings
-            for candidate in each.retrieved.candidates
-        }
-        return tuple(
-            replace(hit, summary=found[hit.corpus, hit.artifact_id].summary) for hit in hits
-        )
 
     @property
     def signals(self) -> dict[str, Any]:
@@ -155,7 +144,7 @@ def discover(
     query, has_task = _with_floor_for_its_task(query)
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     trace = _discovered(run, has_task)
-    if has_task and _may_respell(choosing) and not trace.merged.hits:
+    if has_task and _may_respell(choosing) and not trace.merged.found:
         return _respelled(run) or trace
     return trace
 
@@ -182,25 +171,32 @@ def _respelled(run: _Run) -> Trace | None:
 def _discovered(run: _Run, has_task: bool) -> Trace:
     """Ask the corpora once, and select."""
     query, custom = run.query, run.choosing.selector
-    # A selector that is not ours may read summaries.
-    found = _merged(run, query, summarised=custom is not None)
+    merged = _merged(run, query)
     with stage("select"):
-        choice = select(found.hits, relaxed(_floored(run), found.hits), custom)
-        if custom is None:
-            choice = replace(choice, hits=found.summarised(choice.hits))
-    if choice.abstained and not found.hits:
-        reason = _why_empty(found, query)
+        choice = _selected(run, merged.found)
+    if choice.abstained and not merged.found:
+        reason = _why_empty(merged, query)
         choice = replace(choice, reason=reason if has_task else _WITHOUT_ONE.get(reason, reason))
     elif custom is None and choice.hits and _may_have_subqueries(query):
         with stage("subqueries"):
             choice = _with_subqueries(choice, run)
-    return _trace(run, found, choice)
+    return _trace(run, merged, choice)
 
 
-def _floored(run: _Run) -> SelectSpec:
-    """Return how to select; where corpora have floors of their own those were applied before."""
+def _selected(run: _Run, found: Sequence[Found]) -> Choice:
+    """Commit; hits are made of what is committed, and of all for a selector that is not ours."""
     spec = run.query.select
-    return replace(spec, min_score=None) if run.choosing.floors else spec
+    if run.choosing.floors:  # those of the corpora, which were applied before
+        spec = replace(spec, min_score=None)
+    spec = relaxed(spec, found)
+    if run.choosing.selector is not None:
+        return select([each.hit() for each in found], spec, run.choosing.selector)
+
+    def choose() -> Chosen:
+        places, reason = accepted_places([each.score for each in found], spec)
+        return Chosen(tuple(found[place].hit() for place in places[: spec.max_k]), reason)
+
+    return commit(found, spec, choose)
 
 
 def _with_floor_for_its_task(query: Query) -> tuple[Query, bool]:
@@ -222,8 +218,10 @@ def search(
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
     rankings = _rankings(run, query)
     candidates = merged(rankings, choosing)
-    hits = tuple(islice(joined(candidates, by_passage=query.passages > 1), query.k))
-    found = Merged(rankings, hits)
+    found = Merged(
+        rankings, tuple(islice(joined(candidates, by_passage=query.passages > 1), query.k))
+    )
+    hits = tuple(each.hit() for each in found.found)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
     reason = "ranked" if hits else _why_empty(found, query)
     return _trace(run, found, Choice(hits, not hits, reason, signals))
@@ -232,27 +230,27 @@ def search(
 # -- from the asked corpora to merged hits -------------------------------------------------------
 
 
-def _merged(run: _Run, query: Query, summarised: bool = False) -> Merged:
-    """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` hits.
+def _merged(run: _Run, query: Query) -> Merged:
+    """Ask every corpus, merge the rankings above their floor, join duplicates; at most `k` of them.
 
     Where duplicates leave fewer than can be selected, more is retrieved.
     """
-    found = _joined(run, query, summarised)
-    few = len(found.hits) <= min(query.select.max_k, query.k - 1)
+    found = _joined(run, query)
+    few = len(found.found) <= min(query.select.max_k, query.k - 1)
     if few and any(each.above_floor and each.cut for each in found.rankings):
-        found = _joined(run, replace(query, k=min(_WIDER * query.k, MAX_K)), summarised)
-    return replace(found, hits=found.hits[: query.k])
+        found = _joined(run, replace(query, k=min(_WIDER * query.k, MAX_K)))
+    return replace(found, found=found.found[: query.k])
 
 
-def _joined(run: _Run, query: Query, summarised: bool) -> Merged:
+def _joined(run: _Run, query: Query) -> Merged:
     rankings = _rankings(run, query)
     with stage("merge"):
         above = [each for each in rankings if each.above_floor]
         terms = {each.index.corpus: each.question.terms for each in above}
         # Who asks for the turns of a session gets them.
         near = NearDuplicates(query.select.max_k, terms, turns=SESSION in fields_in(query.where))
-        hits = joined(merged(above, run.choosing), near=near, summarised=summarised)
-        return Merged(rankings, tuple(islice(hits, query.k)))
+        found = joined(merged(above, run.choosing), near=near)
+        return Merged(rankings, tuple(islice(found, query.k)))
 
 
 def _rankings(run: _Run, query: Query) -> tuple[CorpusRanking, ...]:
@@ -323,12 +321,10 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     for text in subqueries(query.text):
         if len(hits) >= query.select.max_k:
             break
-        there = _merged(run, replace(query, text=text))
-        found = there.hits
+        found = _merged(run, replace(query, text=text)).found
         strong = bool(found) and found[0].score >= rel_of(query.select) * hits[0].score
         if strong and not answers(found, hits):
-            best = replace(found[0], score=min(found[0].score, hits[-1].score))
-            hits += there.summarised([best])
+            hits.append(replace(found[0].hit(), score=min(found[0].score, hits[-1].score)))
     further = len(hits) - len(choice.hits)
     if not further:
         return choice
@@ -342,7 +338,7 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     return replace(choice, hits=tuple(hits), signals=signals, reason="subqueries")
 
 
-def answers(found: Sequence[Hit], hits: Sequence[Hit]) -> bool:
+def answers(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
     """Return whether the hits already answer the sub-query that `found` is for."""
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]
@@ -361,7 +357,7 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
         abstained=choice.abstained,
         reason=choice.reason,
         signals={**choice.signals, **merged.signals, **cut_signal(run.query.text)},
-        n_retrieved=len(merged.hits),
+        n_retrieved=len(merged.found),
         n_selected=len(choice.hits),
         generation=run.snapshot.generation,
         freshness=_freshness(merged, run.pending),

@@ -14,6 +14,7 @@ import numpy as np
 from irclient.errors import NotFound
 from irdaemon.discovery import fuse
 from irdaemon.discovery.decide import CorpusRanking
+from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.legs import cosines_of_all
@@ -159,10 +160,10 @@ def _verdict(ranking: CorpusRanking, artifact_id: str, trace: Trace) -> str:
         return "committed"
     if not ranking.above_floor:
         return "below_floor"
-    for hit in trace.merged.hits:
-        if own in hit.duplicates:
-            return f"duplicate of {_reference(hit)}"
-        if _reference(hit) == own:
+    for found in trace.merged.found:
+        if own in found.duplicates:
+            return f"duplicate of {_reference(found)}"
+        if _reference(found) == own:
             return "not_committed"
     return "beyond_k"
 
@@ -305,5 +306,5 @@ def _why_not_retrieved(ranking: CorpusRanking, scores: Report) -> str:
     return f"it is {' and '.join(ranks)}; the best {len(ranking.retrieved.candidates)} went on"
 
 
-def _reference(hit: Hit) -> str:
+def _reference(hit: Hit | Found) -> str:
     return f"{hit.corpus}/{hit.artifact_id}"

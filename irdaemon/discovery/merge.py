@@ -83,7 +83,7 @@ def check_choosing(choosing: Choosing, corpora: Collection[str]) -> None:
 def check_weights(weights: Mapping[str, float]) -> None:
     """Raise QueryError for a weight of a source that is no number from 0 up."""
     for source, weight in weights.items():
-        if not is_number(weight) or not 0 <= weight < float("inf"):
+        if not is_weight(weight):
             raise QueryError(f"the weight of {source!r} must be a number from 0, not {weight!r}")
 
 
@@ -91,6 +91,11 @@ def check_rrf_k(rrf_k: Any) -> None:
     """Raise QueryError for what is no constant of reciprocal ranks."""
     if not is_number(rrf_k) or not 0 < rrf_k < float("inf"):
         raise QueryError(f"rrf_k must be a number above 0, not {rrf_k!r}")
+
+
+def is_weight(value: Any) -> bool:
+    """Return whether a value is a finite number from 0 up."""
+    return is_number(value) and 0 <= value < float("inf")
 
 
 def is_share(value: Any) -> bool:

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from numbers import Real
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
@@ -15,6 +14,7 @@ from irdaemon.discovery.decide import Selector, check_spec
 from irdaemon.discovery.disclose import check_level, unknown_corpus
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.legs import depth_of
+from irdaemon.discovery.merge import is_weight
 from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
 from irdaemon.discovery.where import check_dates, check_fields, check_filter
 from irdaemon.embed import QueryVector
@@ -46,13 +46,18 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
     What comes after takes it for valid, and so are the queries that `replace` makes of it.
     `custom` is a selector in place of the one it names. Raises QueryError.
     """
-    _check_lists(query)
+    if not isinstance(query.text, str) or not query.text.strip():
+        raise QueryError("the query is empty", "say in a few words what is needed")
+    for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
+        if not all(isinstance(each, str) for each in texts):
+            raise QueryError(f"{name} must be a list of texts, not {list(texts)!r:.60}")
     _check_ranking(query)
     check_wait(query.wait_ms)
-    if not _is_weight(query.budget_ms):
+    if not is_weight(query.budget_ms):
         raise QueryError(f"budget_ms must be a number from 0 up, not {query.budget_ms!r}")
-    _check_rounds(query.rounds)
-    _check_passages(query.passages)
+    if query.rounds is not None:
+        _check_whole("rounds", query.rounds, MAX_ROUNDS)
+    _check_whole("passages", query.passages, MAX_K)
     if not isinstance(query.related, bool):
         raise QueryError(f"related must be true or false, not {query.related!r:.60}")
     check_level(query.level)
@@ -65,14 +70,6 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
 def ranking_only(query: Query) -> Query:
     """Return a query that asks for a ranking: no floor, and nothing of how to select."""
     return replace(query, select=SelectSpec(min_score=None), rounds=None, related=False)
-
-
-def _check_lists(query: Query) -> None:
-    if not isinstance(query.text, str) or not query.text.strip():
-        raise QueryError("the query is empty", "say in a few words what is needed")
-    for name, texts in (("corpora", query.corpora), ("surfaces", query.surfaces)):
-        if not all(isinstance(each, str) for each in texts):
-            raise QueryError(f"{name} must be a list of texts, not {list(texts)!r:.60}")
 
 
 def _check_ranking(query: Query) -> None:
@@ -90,22 +87,15 @@ def _check_ranking(query: Query) -> None:
         wanted = "a mapping of surface kinds to numbers"
         raise QueryError(f"the weights of surfaces must be {wanted}, not {query.weights!r:.60}")
     for kind, weight in query.weights.items():
-        if not _is_weight(weight):
+        if not is_weight(weight):
             raise QueryError(f"the weight of {kind!r} must be a number from 0 up, not {weight!r}")
-    if not isinstance(query.k, int) or isinstance(query.k, bool) or not 1 <= query.k <= MAX_K:
-        raise QueryError(f"k must be a whole number from 1 to {MAX_K:,}, not {query.k!r}")
+    _check_whole("k", query.k, MAX_K)
 
 
-def _check_rounds(rounds: Any) -> None:
-    whole = isinstance(rounds, int) and not isinstance(rounds, bool)
-    if rounds is not None and not (whole and 1 <= rounds <= MAX_ROUNDS):
-        raise QueryError(f"rounds must be a whole number from 1 to {MAX_ROUNDS}, not {rounds!r}")
-
-
-def _check_passages(passages: Any) -> None:
-    whole = isinstance(passages, int) and not isinstance(passages, bool)
-    if not (whole and 1 <= passages <= MAX_K):
-        raise QueryError(f"passages must be a whole number from 1 to {MAX_K:,}, not {passages!r}")
+def _check_whole(name: str, value: Any, most: int) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not (whole and 1 <= value <= most):
+        raise QueryError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}")
 
 
 def check_whole_artifacts(query: Query) -> None:
@@ -119,13 +109,8 @@ def check_whole_artifacts(query: Query) -> None:
 
 def check_wait(wait_ms: Any) -> None:
     """Raise QueryError for what is no time to wait."""
-    if not _is_weight(wait_ms) or wait_ms > MAX_WAIT_MS:
+    if not is_weight(wait_ms) or wait_ms > MAX_WAIT_MS:
         raise QueryError(f"wait_ms must be a number from 0 to {MAX_WAIT_MS:,}, not {wait_ms!r}")
-
-
-def _is_weight(value: Any) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    return number and 0 <= value < float("inf")
 
 
 # -- one index after another ---------------------------------------------------------------------

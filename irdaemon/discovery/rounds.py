@@ -18,6 +18,7 @@ import numpy as np
 
 from irclient.errors import IRError, QueryError
 from irclient.types import Round
+from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, answers, discover
 from irdaemon.discovery.merge import AS_ASKED, Choosing
 from irdaemon.discovery.query import MAX_K
@@ -315,7 +316,7 @@ def judged(ask: Callable[[str], Trace], text: str, hits: Sequence[Hit]) -> dict[
     """
     asked = [(part, ask(part)) for part in subqueries(text)]
     having_task = [(part, each) for part, each in asked if each.selection.reason != NO_TASK]
-    needed = [(part, each.merged.hits) for part, each in having_task or [(text, ask(text))]]
+    needed = [(part, each.merged.found) for part, each in having_task or [(text, ask(text))]]
     unserved = [part for part, found in needed if not (found and answers(found, hits))]
     known = {_key(hit) for hit in hits}
     best = [
@@ -353,7 +354,7 @@ class _Rounds:
         self._top_k = top_k
         texts = self._unserved or [query]
         self._traces.append([self._ask(text, top_k) for text in texts])
-        return list(chain.from_iterable(trace.merged.hits for trace in self._traces[-1]))
+        return [each.hit(False) for trace in self._traces[-1] for each in trace.merged.found]
 
     def _select(self, chunks: Sequence[Hit], query: str, limit: int) -> list[Hit]:
         """Commit to what was before, with the first for each part that was asked since ahead.
@@ -413,5 +414,5 @@ def _falling(hits: Sequence[Hit]) -> list[Hit]:
     return [replace(hit, score=score) for hit, score in zip(hits, lowest, strict=True)]
 
 
-def _key(hit: Hit) -> tuple[str, str]:
+def _key(hit: Hit | Found) -> tuple[str, str]:
     return str(hit.corpus), hit.artifact_id

@@ -139,7 +139,7 @@ def test_the_trace_of_a_query_holds_every_stage():
     trace = discover(engine.snapshot, Query("fill a pdf form"), models)
     assert [each.index.corpus for each in trace.merged.rankings] == ["tools"]
     assert trace.choice.hits == trace.selection.results
-    assert trace.selection.n_retrieved == len(trace.merged.hits)
+    assert trace.selection.n_retrieved == len(trace.merged.found)
 
 
 def summaries_made(monkeypatch):
@@ -160,6 +160,20 @@ def test_only_what_is_answered_is_summarised(monkeypatch, text):
     answer = engine_of(MANY_TOOLS).discover(Query(text))
     assert answer.n_retrieved > len(answer.results) > 0
     assert [hit.summary for hit in answer.results] == made
+
+
+@pytest.mark.parametrize("text", ["fill in invoices", "sign invoices and resize the camera"])
+def test_hits_are_made_only_of_what_is_answered(monkeypatch, text):
+    made, hit_of = [], retrieve.Candidate.hit
+
+    def noting(*args):
+        made.append(hit_of(*args))
+        return made[-1]
+
+    monkeypatch.setattr(retrieve.Candidate, "hit", noting)
+    answer = engine_of(MANY_TOOLS).discover(Query(text))
+    assert answer.n_retrieved > len(answer.results) > 0
+    assert [hit.artifact_id for hit in made] == [hit.artifact_id for hit in answer.results]
 
 
 def test_the_hit_of_a_sub_query_is_summarised_by_the_words_of_that():
