@@ -101,7 +101,9 @@ def _near_joined(groups: Sequence[list[Candidate]], near: NearDuplicates) -> lis
     for group in groups:
         first = group[0]
         namesakes = by_name.setdefault(first.card.name.casefold(), [])
-        same = next((each for each in namesakes if _likeness(each[0], first) >= NEARLY), None)
+        same = next(
+            (each for each in namesakes if _cosine(*_counts(each[0], first)) >= NEARLY), None
+        )
         if same is None and len(kept) <= near.places:
             same = next((each for each in kept if _is_one_voice(each[0], first, near)), None)
         if same is not None:
@@ -144,12 +146,8 @@ def _voices(candidate: Candidate) -> set[str]:
     return {str(card.fields.get("author") or ""), dirname(dirname(card.pointer))} - {""}
 
 
-def _likeness(one: Candidate, other: Candidate) -> float:
-    """Return the cosine of the term counts of two candidates' records."""
-    return _cosine(*_counts(one, other))
-
-
 def _cosine(mine: Counts, theirs: Counts) -> float:
+    """Return the cosine of the term counts of two records."""
     shared = sum(count * theirs.get(term, 0) for term, count in mine.items())
     norms = math.hypot(*mine.values()) * math.hypot(*theirs.values())
     return shared / norms if norms else 0.0

@@ -16,7 +16,7 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -143,17 +143,13 @@ def hidden_in(*texts: str | None) -> tuple[str, ...]:
 
     `marks` are more combining marks on one character than any language puts there.
     """
-    return _sorted(kind for text in texts if text for kind in _kinds(text))
+    return tuple(sorted({kind for text in texts if text for kind in _kinds(text)}))
 
 
 def hidden_in_names(*names: str) -> tuple[str, ...]:
     """Return the kinds of hidden characters in names and paths, where line ends and tabs count."""
     ends = ("control" for name in names if "\n" in name or "\t" in name)
-    return _sorted((*hidden_in(*names), *ends))
-
-
-def _sorted(kinds: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(kinds)))
+    return tuple(sorted({*hidden_in(*names), *ends}))
 
 
 def _kinds(text: str) -> Iterator[str]:

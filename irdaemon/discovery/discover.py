@@ -87,16 +87,6 @@ class Merged:
     rankings: tuple[CorpusRanking, ...]
     found: tuple[Found, ...]
 
-    @property
-    def legs(self) -> list[str]:
-        """Name the legs that took part anywhere."""
-        return sorted({leg for each in self.rankings for leg in each.retrieved.took_part})
-
-    @property
-    def signals(self) -> dict[str, Any]:
-        """Return what was found in each corpus, and the floor it was compared with."""
-        return {"per_source": {each.index.corpus: each.signals() for each in self.rankings}}
-
 
 @dataclass(frozen=True, slots=True)
 class Trace:
@@ -141,17 +131,16 @@ def discover(
     """
     started = time.perf_counter()
     check_whole_artifacts(query)
-    query, has_task = _with_floor_for_its_task(query)
+    asks = query.select.min_score != AUTO or has_task(query.text)
+    if not asks:
+        query = replace(query, select=replace(query.select, min_score=_WITHOUT_TASK))
     run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
-    trace = _discovered(run, has_task)
-    if has_task and _may_respell(choosing) and not trace.merged.found:
+    trace = _discovered(run, asks)
+    # A selector of a program's own may count its calls.
+    own = choosing.selector is not None and not isinstance(choosing.selector, ReasonedSelector)
+    if asks and not own and not trace.merged.found:
         return _respelled(run) or trace
     return trace
-
-
-def _may_respell(choosing: Choosing) -> bool:
-    """Return whether no selector of a program's own took part, which may count its calls."""
-    return choosing.selector is None or isinstance(choosing.selector, ReasonedSelector)
 
 
 def _respelled(run: _Run) -> Trace | None:
@@ -168,16 +157,19 @@ def _respelled(run: _Run) -> Trace | None:
     return replace(trace, selection=replace(trace.selection, query=run.query.text, signals=signals))
 
 
-def _discovered(run: _Run, has_task: bool) -> Trace:
+def _discovered(run: _Run, asks: bool) -> Trace:
     """Ask the corpora once, and select."""
-    query, custom = run.query, run.choosing.selector
+    query = run.query
+    # A reranked order, and one of another selector, are those of the whole query.
+    divided = query.select.strategy == "conservative" and not query.rerank
+    divided = divided and run.choosing.selector is None
     merged = _merged(run, query)
     with stage("select"):
         choice = _selected(run, merged.found)
     if choice.abstained and not merged.found:
         reason = _why_empty(merged, query)
-        choice = replace(choice, reason=reason if has_task else _WITHOUT_ONE.get(reason, reason))
-    elif custom is None and choice.hits and _may_have_subqueries(query):
+        choice = replace(choice, reason=reason if asks else _WITHOUT_ONE.get(reason, reason))
+    elif divided and choice.hits:
         with stage("subqueries"):
             choice = _with_subqueries(choice, run)
     return _trace(run, merged, choice)
@@ -197,13 +189,6 @@ def _selected(run: _Run, found: Sequence[Found]) -> Choice:
         return Chosen(tuple(found[place].hit() for place in places[: spec.max_k]), reason)
 
     return commit(found, spec, choose)
-
-
-def _with_floor_for_its_task(query: Query) -> tuple[Query, bool]:
-    """Return a query, and whether it has a task; one without is answered by what it names only."""
-    if query.select.min_score != AUTO or has_task(query.text):
-        return query, True
-    return replace(query, select=replace(query.select, min_score=_WITHOUT_TASK)), False
 
 
 def search(
@@ -308,10 +293,6 @@ def _why_empty(merged: Merged, query: Query) -> str:
 # -- sub-queries ---------------------------------------------------------------------------------
 
 
-def _may_have_subqueries(query: Query) -> bool:
-    return query.select.strategy == "conservative" and not query.rerank
-
-
 def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     """Add the best hit for each sub-query that the hits so far do not answer.
 
@@ -350,13 +331,14 @@ def answers(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
 
 def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
     tier = tier_of(run.query)
+    per_source = {each.index.corpus: each.signals() for each in merged.rankings}
     selection = Selection(
         query=run.query.text,
         mode=run.query.mode,
         results=tuple(map(_flagged, choice.hits)),
         abstained=choice.abstained,
         reason=choice.reason,
-        signals={**choice.signals, **merged.signals, **cut_signal(run.query.text)},
+        signals={**choice.signals, "per_source": per_source, **cut_signal(run.query.text)},
         n_retrieved=len(merged.found),
         n_selected=len(choice.hits),
         generation=run.snapshot.generation,
@@ -383,5 +365,5 @@ def _freshness(merged: Merged, pending: int) -> dict[str, Any]:
         "last_reconcile": min(known) if known and len(known) == len(scans) else None,
         "building": [index.corpus for index in indexes if index.building],
         "degraded": [index.corpus for index in indexes if index.degraded],
-        "legs": merged.legs,
+        "legs": sorted({leg for each in merged.rankings for leg in each.retrieved.took_part}),
     }

@@ -163,9 +163,12 @@ def score_legs(
         positions = np.union1d(positions, theirs[there[theirs]])
     terms = question.terms if question.mode != "dense" else ()
     waiting = ~index.rows.embedded[positions]
+    cosine = np.zeros(len(positions), np.float32)
+    if question.vector is not None:
+        cosine = index.dense.scores_of(question.vector, positions)
     return Legs(
         positions=positions,
-        cosine=_cosines(index, question, positions),
+        cosine=cosine,
         bm25=bm25[positions],
         dense_top=dense_top,
         lexical_top=lexical_top,
@@ -189,12 +192,6 @@ def _usual(question: Question) -> int:
 def cosines_of_all(index: CorpusIndex, question: Question) -> Scores | None:
     """Return the cosine with every record, exactly; None without a dense leg."""
     return None if question.vector is None else index.dense.scores(question.vector)
-
-
-def _cosines(index: CorpusIndex, question: Question, positions: Positions) -> Scores:
-    if question.vector is None:
-        return np.zeros(len(positions), np.float32)
-    return index.dense.scores_of(question.vector, positions)
 
 
 def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None) -> Scores:

@@ -336,9 +336,8 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     grounds = evidence(question.mode, question.trust, legs.cosine, legs.bm25)
     own = [1.0 if place in called else float(grounds[place]) for place in order]
     selected_on = _selected_on(own, [scores[place] for place in order])
-
-    def candidate(rank: int, place: int) -> Candidate:
-        return Candidate(
+    return tuple(
+        Candidate(
             index,
             owners[place],
             cards[owners[place]],
@@ -351,8 +350,8 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
             scores[place],
             question.text,
         )
-
-    return tuple(candidate(rank, place) for rank, place in enumerate(order))
+        for rank, place in enumerate(order)
+    )
 
 
 def best_places(owners: NDArray[np.integer], scores: NDArray[np.float32]) -> NDArray[np.int64]:
