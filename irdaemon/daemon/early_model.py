@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from irclient.errors import IRError
 from irdaemon.embed import Embedder, make_embedder
-from irdaemon.embed.on_demand import OnDemand
+from irdaemon.embed.pool import OnDemand
 
 
 class EarlyModel(threading.Thread):

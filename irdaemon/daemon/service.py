@@ -17,13 +17,13 @@ from pathlib import Path
 
 import irdaemon
 from irclient.errors import Unavailable
-from irdaemon.runtime import worker
+from irdaemon.runtime import pool
 from irdaemon.runtime.memory import MB
 
 UNIT = "irdaemon.service"
 LABEL = "io.irdaemon"
 _INSTALLED = "@IRDAEMON@"
-_LIMITS = worker.ProcessLimits(timeout_s=60.0, memory=1024 * MB)
+_LIMITS = pool.ProcessLimits(timeout_s=60.0, memory=1024 * MB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Command:
 def _run(*words: str) -> Command:
     if shutil.which(words[0]) is None:
         raise Unavailable(f"this machine has no {words[0]}", "use irdaemon start --detach")
-    done = worker.run(words, _LIMITS)
+    done = pool.run(words, _LIMITS)
     return Command(done.code, done.output.strip())
 
 

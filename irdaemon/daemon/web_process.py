@@ -10,7 +10,7 @@ import logging
 import sys
 
 from irdaemon.config.config import WebConfig
-from irdaemon.runtime.worker import Child, ProcessLimits, end, start_answering
+from irdaemon.runtime.pool import Child, ProcessLimits, end_child, start_answering
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class WebProcess:
     def stop(self) -> None:
         """End the process."""
         if self._child is not None:
-            end(self._child)
+            end_child(self._child)
             self._child = None
 
     def _command(self) -> list[str]:
@@ -51,7 +51,7 @@ class WebProcess:
         return [sys.executable, "-m", "irclient.quick", "web", "--port", port, *names, "--no-link"]
 
     def _tell_end(self, child: Child) -> None:
-        end(child)
+        end_child(child)
         if not self._said:
             self._said = True
             port = self._config.port

@@ -73,10 +73,10 @@ EMBEDDERS: dict[str, str] = {
 
 # What comes after the colon is the model; the family's own default where there is nothing.
 FAMILIES: dict[str, str] = {
-    "fastembed": "irdaemon.embed.fastembed:FastEmbed",
-    "model2vec": "irdaemon.embed.model2vec:Model2Vec",
-    "openai": "irdaemon.embed.openai:OpenAICompatible",
-    "sentence-transformers": "irdaemon.embed.sentence_transformers:SentenceTransformers",
+    "fastembed": "irdaemon.embed.models:FastEmbed",
+    "model2vec": "irdaemon.embed.models:Model2Vec",
+    "openai": "irdaemon.embed.models:OpenAICompatible",
+    "sentence-transformers": "irdaemon.embed.models:SentenceTransformers",
 }
 
 # From this share of known words on a query is trusted fully; below the other not at all.

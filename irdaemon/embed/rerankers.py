@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from irclient.errors import Unavailable
-from irdaemon.embed.missing import called, missing_model, required
+from irdaemon.embed.models import import_optional, missing_model, short_name
 from irdaemon.runtime.plugins import load
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ class CrossEncoder:
     """Score with a cross-encoder of sentence-transformers; its logits through a logistic."""
 
     def __init__(self, model: str = _DEFAULT, *, download: bool = False):
-        library = required("sentence_transformers", "sentence-transformers", self)
+        library = import_optional("sentence_transformers", "sentence-transformers", self)
         path = os.path.expanduser(model or _DEFAULT)
-        self.id = f"cross-encoder-{called(path)}"
+        self.id = f"cross-encoder-{short_name(path)}"
         try:
             self._model = library.CrossEncoder(path, local_files_only=not download)
         except (OSError, ValueError) as error:

@@ -28,8 +28,7 @@ from irdaemon.discovery.rerank import Rereading
 from irdaemon.discovery.rounds import in_rounds
 from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, named
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
-from irdaemon.embed.absent import ABSENT, Absent
-from irdaemon.embed.pool import Embedders
+from irdaemon.embed.pool import ABSENT, Absent, Embedders
 from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot
 from irdaemon.engine.replication import CopyFacts
 from irdaemon.engine.state import EngineOptions, reranker_named

@@ -9,7 +9,7 @@ from functools import partial
 from irclient.counts import counted
 from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
-from irdaemon.embed.absent import Absent
+from irdaemon.embed.pool import Absent
 from irdaemon.engine.calibrate import calibrate_if_due
 from irdaemon.engine.context import JobContext
 from irdaemon.engine.queue import Job

@@ -9,7 +9,7 @@ from dataclasses import replace
 from irclient.counts import counted
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
-from irdaemon.embed.absent import Absent
+from irdaemon.embed.pool import Absent
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import Served, State
 from irdaemon.index import (

@@ -19,8 +19,7 @@ from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.impressions import Impressions
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.embed import Embedder
-from irdaemon.embed.absent import Absent
-from irdaemon.embed.pool import Embedders
+from irdaemon.embed.pool import Absent, Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.engine.evaluation_store import EvaluationStore
 from irdaemon.engine.health import Policy

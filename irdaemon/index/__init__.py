@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.embed.absent import ABSENT
+from irdaemon.embed.pool import ABSENT
 from irdaemon.index.backend import Totals, Wanted
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense, Graph, build_graph, graph_is_due, make_dense

@@ -17,7 +17,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.read import read_entry
 from irdaemon.ledger import Delta, KnownEntry, Upsert
-from irdaemon.runtime.parallel import Parallel
+from irdaemon.runtime.pool import Parallel
 from irdaemon.types import Entry, SourceError
 
 Read = Upsert | SourceError | None

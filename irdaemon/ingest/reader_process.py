@@ -24,7 +24,7 @@ from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.read import CURE, TOO_LARGE, read_entry
 from irdaemon.ledger import Decomposed, KnownEntry, TabledTerms, Upsert
 from irdaemon.runtime.memory import MB, settle, tune_allocator
-from irdaemon.runtime.parallel import answer
+from irdaemon.runtime.pool import answer
 from irdaemon.types import Entry, SourceError
 
 TIME_S, MEMORY = 10.0, 512 * MB

@@ -14,7 +14,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.discover import Models, search
 from irdaemon.discovery.query import MAX_K, ranking_only, validated
 from irdaemon.embed import Embedder
-from irdaemon.embed.absent import Absent
+from irdaemon.embed.pool import Absent
 from irdaemon.index import Snapshot, Space, index_corpus
 from irdaemon.ingest.reconcile import ScanObserver, embed, reconcile
 from irdaemon.ingest.scan import ScanRequest

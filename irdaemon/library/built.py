@@ -21,9 +21,8 @@ from irdaemon import __version__
 from irdaemon.config.config import state_dir
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import make_embedder
-from irdaemon.embed.absent import Absent
-from irdaemon.embed.given import given_embedder
-from irdaemon.embed.on_demand import OnDemand
+from irdaemon.embed.models import given_embedder
+from irdaemon.embed.pool import Absent, OnDemand
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest

@@ -1,4 +1,4 @@
-"""Become a command that has limits: run by `worker.run`, as a file alone, without the package.
+"""Become a command that has limits: run by `pool.run`, as a file alone, without the package.
 
     python -I -S bounded.py PARENT MEMORY COMMAND...
 

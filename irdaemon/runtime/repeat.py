@@ -1,4 +1,4 @@
-"""Run a program once for each request: run by `reused` in a child process, as a file alone.
+"""Run a program once for each request: run by `pool` in a child process, as a file alone.
 
     python -P repeat.py PROGRAM MOST
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from irdaemon.embed import Embedder
-from irdaemon.embed.absent import ABSENT
+from irdaemon.embed.pool import ABSENT
 from irdaemon.runtime.profile import lapped
 from irdaemon.serve.handlers import NO_EMBEDDER, found_in, query_of, session_of, stages_of, watched
 from irdaemon.serve.rules import Args

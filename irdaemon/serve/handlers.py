@@ -22,7 +22,7 @@ from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.embed import Embedder
-from irdaemon.embed.absent import Absent
+from irdaemon.embed.pool import Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.learning import effect

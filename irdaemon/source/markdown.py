@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.reused import answered
-from irdaemon.runtime.worker import ProcessLimits
+from irdaemon.runtime.pool import ProcessLimits, run_program
 from irdaemon.types import SourceError
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def section_headings(name: str, text: str) -> list[Heading]:
     if len(text) <= LONGEST_HERE:
         return _headings(text)
     try:
-        found = json.loads(answered(__file__, text.encode("utf-8", "replace"), LIMITS, _OUTPUT))
+        found = json.loads(run_program(__file__, text.encode("utf-8", "replace"), LIMITS, _OUTPUT))
     except Unavailable as error:
         raise SourceError(
             f"{name}: its Markdown cannot be parsed: {error.message}", _CURE

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.expected import Expected, SeenPath
-from irdaemon.source.files.document import document
+from irdaemon.source.files.document import read_text
 from irdaemon.source.opening import resolved
 from irdaemon.source.options import checked, number, strings, switch
 from irdaemon.source.symlinks import Symlinks
@@ -79,7 +79,9 @@ class Reports:
         """Read one report as text."""
         parts = self._below_root(entry.path)
         project = _project(parts[:-1])
-        return Reading((document(entry, {"path": entry.key, "project": project}, self._max_bytes),))
+        return Reading(
+            (read_text(entry, {"path": entry.key, "project": project}, self._max_bytes),)
+        )
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""

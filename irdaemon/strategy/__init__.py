@@ -13,14 +13,11 @@ from typing import Any, ClassVar, Protocol
 
 from irclient.errors import QueryError
 from irdaemon.runtime.plugins import did_you_mean
-from irdaemon.strategy.chunked import Chunked
+from irdaemon.strategy.chunked import Chunked, WholeText, text_of
 from irdaemon.strategy.code import Code
+from irdaemon.strategy.kinds import ClaudeTurn, Rule, Skill
 from irdaemon.strategy.package import Package
 from irdaemon.strategy.recipe import other_parts, spec_of
-from irdaemon.strategy.rule import Rule
-from irdaemon.strategy.skill import Skill
-from irdaemon.strategy.turn import ClaudeTurn
-from irdaemon.strategy.whole import WholeText, text_of
 from irdaemon.text import ANALYZER
 from irdaemon.types import IndexPlan
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from irclient.errors import QueryError
 from irdaemon.source.redact import Redactor
+from irdaemon.strategy.chunked import text_of
 from irdaemon.strategy.recipe import function_identity
-from irdaemon.strategy.whole import text_of
 from irdaemon.types import Artifact, IndexPlan, Surface
 
 ALWAYS = "always"

@@ -14,7 +14,7 @@ from irclient.errors import IRError, NotFound
 from irclient.nearest import did_you_mean
 from irclient.terminal.exits import DONE, UNKNOWN, WRONG
 from irclient.terminal.output import note, print_line
-from irdaemon.runtime import worker
+from irdaemon.runtime import pool
 
 if TYPE_CHECKING:
     from irdaemon.config.edit import ConfigFile
@@ -147,7 +147,7 @@ def _edit(path: str, options: argparse.Namespace) -> int:
         file.write(before)
     while True:
         try:
-            failed = worker.run_on_terminal([*shlex.split(editor), copy])
+            failed = pool.run_on_terminal([*shlex.split(editor), copy])
         except IRError:
             os.unlink(copy)
             raise

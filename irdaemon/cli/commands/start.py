@@ -27,7 +27,7 @@ from irdaemon.cli.commands import SUPERVISED
 from irdaemon.cli.commands.stop import stop_running
 from irdaemon.daemon import logs, service
 from irdaemon.daemon.lock import holder, make_private
-from irdaemon.runtime import memory, worker
+from irdaemon.runtime import memory, pool
 
 if TYPE_CHECKING:
     from irdaemon.daemon.early_model import EarlyModel
@@ -179,7 +179,7 @@ def start_detached(options: argparse.Namespace) -> int:
             return UNHEALTHY
     log = os.path.abspath(options.log) if options.log else os.path.join(state_dir, "irdaemon.log")
     program = [sys.executable, "-I", "-S", process_supervisor.__file__]
-    process = worker.start_detached([*program, supervised, log, *_command(options, log)])
+    process = pool.start_detached([*program, supervised, log, *_command(options, log)])
     pid = int(process.stdout.readline() or 0) if process.stdout else 0
     code = _wait_serving(process, pid, log)
     if process.stdin is not None:
@@ -225,7 +225,7 @@ def _command(options: argparse.Namespace, log: str) -> list[str]:
     return command + (["--verbose"] if options.verbose else [])
 
 
-def _wait_serving(process: worker.Child, pid: int, log: str) -> int:
+def _wait_serving(process: pool.Child, pid: int, log: str) -> int:
     """Wait until the daemon `pid` answers; `process` supervises it."""
     deadline = time.monotonic() + _READY_WITHIN_S
     with Client(timeout=1.0) as client:

@@ -9,7 +9,7 @@ from irdaemon.cli.doctor.finding import Finding, note, ok
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.source.files.asset import missing_ocr, readers
-from irdaemon.strategy.code.languages import missing_languages
+from irdaemon.strategy.code import missing_languages
 
 
 def check(config: Config) -> Iterable[Finding]:

@@ -12,13 +12,13 @@ from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
 from irdaemon.source.expected import Expected, SeenPath
 from irdaemon.source.files.asset import (
     MAX_BYTES,
-    asset,
     captioned,
     is_caption,
     is_extracted,
+    read_asset,
     unreadable_suffixes,
 )
-from irdaemon.source.files.document import document
+from irdaemon.source.files.document import read_text
 from irdaemon.source.files.file_finder import (
     FileFinder,
     Filter,
@@ -98,8 +98,8 @@ class Files:
         top = next((t.path for t in self._tops() if at_or_under(entry.path, t.path)), "")
         place = {"path": entry.key, "root": home_relative(top)} if top else {"path": entry.key}
         if is_extracted(suffix_of(entry.path)):
-            return Reading((asset(entry, place, self._max_asset_bytes),))
-        return Reading((document(entry, place, self._max_bytes),))
+            return Reading((read_asset(entry, place, self._max_asset_bytes),))
+        return Reading((read_text(entry, place, self._max_bytes),))
 
     def expected(self) -> Expected:
         """Return which files should be entries; see irdaemon.source.expected."""

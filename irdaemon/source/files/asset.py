@@ -13,8 +13,7 @@ from typing import Any
 
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.reused import answered
-from irdaemon.runtime.worker import ProcessLimits
+from irdaemon.runtime.pool import ProcessLimits, run_program
 from irdaemon.source.asset_types import IMAGES, PDFS, suffix_of
 from irdaemon.source.frontmatter import decode
 from irdaemon.source.opening import open_bounded, read_regular
@@ -26,7 +25,7 @@ from irdaemon.types import Artifact, Entry, Refused, SourceError
 # A parser of such files meets hostile ones, and may loop, fill the memory or crash. So it runs in a
 # process of its own (`extract_pdf`, `extract_image`), for a bounded time with bounded memory, on
 # the bytes of the file that was checked; what it prints is bounded, and is data. Whatever becomes
-# of it is one file's failure. A process reads several files, one after the other (`reused`). No
+# of it is one file's failure. A process reads several files, one after the other (`pool`). No
 # parser is imported here.
 
 # Each child alone: one is read after the other.
@@ -124,7 +123,7 @@ def extracted(path: str, max_bytes: int) -> Extraction:
     with open_bounded(path, max_bytes) as file:
         data = file.read(max_bytes)
     try:
-        printed = answered(script, data, _LIMITS, _OUTPUT)
+        printed = run_program(script, data, _LIMITS, _OUTPUT)
     except Unavailable as error:
         raise SourceError(f"{path}: it could not be read: {error.message}") from error
     return _checked(path, printed, hashlib.sha256(data).hexdigest())
@@ -214,7 +213,7 @@ def _strings(value: Any, depth: int = 0) -> Iterator[str]:
             yield from _strings(each, depth + 1)
 
 
-def asset(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:
+def read_asset(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:
     """Read one PDF or image; `place` (with its relative `path`) joins the metadata.
 
     Raises what `extracted` does.

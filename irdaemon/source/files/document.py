@@ -118,7 +118,7 @@ def _utc(moment: datetime) -> str:
 MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
 
 
-def document(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:
+def read_text(entry: Entry, place: Mapping[str, object], max_bytes: int) -> Artifact:
     """Read one text file; `place` (with its relative `path`) joins the metadata.
 
     Raises FileNotFoundError when it is gone, SourceError when it is too large or unreadable,

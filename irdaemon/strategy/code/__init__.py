@@ -2,16 +2,137 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, ClassVar, NamedTuple
 
-from irdaemon.strategy.code.languages import comment_marks, language_of, outlined_languages
-from irdaemon.strategy.code.outlined import symbols_of
-from irdaemon.strategy.code.spans import LineSpan, divided
-from irdaemon.strategy.whole import text_of
+from irclient.errors import Unavailable
+from irdaemon.runtime.memory import MB
+from irdaemon.runtime.pool import ProcessLimits, run_program
+from irdaemon.strategy.chunked import text_of
 from irdaemon.types import IndexPlan, Surface
+
+# Languages by the suffixes of their files, and what their symbols are read with.
+
+_SUFFIXES = {
+    "bash": ".bash .sh",
+    "c": ".c .h",
+    "clojure": ".clj",
+    "cpp": ".cc .cpp .hpp",
+    "csharp": ".cs",
+    "css": ".css",
+    "dart": ".dart",
+    "elixir": ".ex .exs",
+    "erlang": ".erl",
+    "go": ".go",
+    "haskell": ".hs",
+    "html": ".html",
+    "java": ".java",
+    "javascript": ".js .jsx .cjs .mjs",
+    "julia": ".jl",
+    "kotlin": ".kt",
+    "lua": ".lua",
+    "ocaml": ".ml",
+    "perl": ".pl",
+    "php": ".php",
+    "powershell": ".ps1",
+    "python": ".py",
+    "r": ".r",
+    "ruby": ".rb",
+    "rust": ".rs",
+    "scala": ".scala",
+    "sql": ".sql",
+    "swift": ".swift",
+    "tsx": ".tsx",
+    "typescript": ".ts",
+    "vue": ".vue",
+    "zig": ".zig",
+}
+_BY_SUFFIX = {suffix: name for name, every in _SUFFIXES.items() for suffix in every.split()}
+# The module of each grammar that `outline` has patterns for; of TypeScript one has both.
+_MODULES = {
+    **{name: f"tree_sitter_{name}" for name in ("c", "go", "java", "javascript", "ruby", "rust")},
+    **dict.fromkeys(("tsx", "typescript"), "tree_sitter_typescript"),
+}
+_COMMENTS = {
+    **dict.fromkeys(("bash", "elixir", "julia", "perl", "python", "r", "ruby"), ("#",)),
+    **dict.fromkeys(("haskell", "lua", "sql"), ("--",)),
+    "rust": ("//", "/*", "*", "#["),
+}
+
+
+def language_of(suffix: str) -> str:
+    """Return the language of files with a suffix (in small letters), "" for one not known."""
+    return _BY_SUFFIX.get(suffix, "")
+
+
+def comment_marks(language: str) -> tuple[str, ...]:
+    """Return what a line of a comment, or an attribute, begins with."""
+    return _COMMENTS.get(language, ("//", "/*", "*", "@"))
+
+
+def outlined_languages() -> tuple[str, ...]:
+    """Return the languages whose symbols can be told with what is installed here, sorted."""
+    if not find_spec("tree_sitter"):
+        return ("python",)
+    return tuple(sorted(["python", *(n for n, module in _MODULES.items() if find_spec(module))]))
+
+
+def missing_languages() -> tuple[str, ...]:
+    """Return the languages that the extra `code` would add, sorted."""
+    return tuple(sorted(set(_MODULES) - set(outlined_languages())))
+
+
+# Ask a child process for the symbols of a text.
+#
+# A parser of programs meets texts that were made to stop it: an f-string of one megabyte keeps
+# Python's own busy for 51 seconds, with the interpreter's lock held. So it runs in a process of its
+# own (`outline`), with limits, which reads one text after the other.
+
+# The largest text that is read by default takes a tenth of it.
+_LIMITS = ProcessLimits(10.0, 1024 * MB)
+_OUTPUT = 16 * MB
+
+
+class Symbol(NamedTuple):
+    """A named part of a text: its lines, from 1 on and both in it, and what it lies in.
+
+    `head` is the last line of what precedes its body.
+    """
+
+    name: str
+    kind: str
+    start: int
+    end: int
+    head: int
+    parents: tuple[str, ...] = ()
+
+    @property
+    def qualified(self) -> str:
+        """Return its name after the names of what it lies in."""
+        return ".".join((*self.parents, self.name))
+
+
+def list_symbols(text: str, language: str) -> tuple[Symbol, ...] | None:
+    """Return the symbols of a text in its order; None where they cannot be told.
+
+    The lines of `text` end with line feeds alone. A parser that fails, or exceeds its limits, tells
+    none.
+    """
+    program = os.path.join(os.path.dirname(__file__), "outline.py")
+    request = f"{language}\n{text}".encode("utf-8", "replace")
+    try:
+        found = json.loads(run_program(program, request, _LIMITS, _OUTPUT))
+    except (Unavailable, ValueError):
+        return None
+    if found is None:
+        return None
+    return tuple(Symbol(**{**each, "parents": tuple(each["parents"])}) for each in found)
+
 
 _LINE_END = re.compile(r"\r\n?")
 NO_SYMBOLS = "no_symbols"
@@ -48,14 +169,16 @@ class Code:
         path = str(fields.get("path") or artifact_id)
         suffix = str(fields.get("suffix") or os.path.splitext(path)[1]).lower()
         language = str(fields.get("language") or language_of(suffix))
-        symbols = symbols_of(text, language) if language in self.languages else None
+        symbols = list_symbols(text, language) if language in self.languages else None
         if language:
             fields["language"] = language
         if symbols is None and text.strip():
             fields["flags"] = [*fields.get("flags", ()), NO_SYMBOLS]
         lines = text.split("\n")
         marks = comment_marks(language)
-        spans = divided(lines, symbols or (), self.chunk_size, lambda line: _begins(line, marks))
+        spans = divide_lines(
+            lines, symbols or (), self.chunk_size, lambda line: _begins(line, marks)
+        )
         pieces = [(span, piece) for span in spans for piece in self._pieces(span, lines)]
         surfaces = (
             self._surface(
@@ -92,3 +215,152 @@ class Code:
 
 def _begins(line: str, marks: tuple[str, ...]) -> bool:
     return line.lstrip().startswith(marks)
+
+
+# Divide the lines of a text among its symbols: each line belongs to one span, or is blank.
+
+# Their parts are chunks of their own, however short they are.
+_HOLDERS = frozenset({"class", "interface", "trait", "impl", "enum", "module", "record", "struct"})
+_WORD = re.compile(r"\w")
+# What closes a block in languages without braces says nothing alone.
+_CLOSERS = ("end",)
+# A signature that is repeated may take half of a chunk.
+_MOST_OF_CHUNK = 2
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpan:
+    """Lines from `start` to `end`, from 1 on and both in it; of which symbol, None for none.
+
+    `head` is repeated before the text of any but the first span of a symbol.
+    """
+
+    start: int
+    end: int
+    symbol: Symbol | None = None
+    head: str = ""
+
+    def text(self, lines: Sequence[str]) -> str:
+        """Return its text, with the head before it."""
+        own = "\n".join(lines[self.start - 1 : self.end])
+        return f"{self.head}\n{own}" if self.head else own
+
+
+def divide_lines(
+    lines: Sequence[str], symbols: Sequence[Symbol], size: int, is_comment: Callable[[str], bool]
+) -> Iterator[LineSpan]:
+    """Yield the spans of a text in its order.
+
+    Symbols come in the order of the text, outer ones first. Parts of classes and the like are taken
+    out of them, those of a function where it is longer than `size` characters. Comments directly
+    above a symbol belong to it, and so do attributes.
+    """
+    tree = _tree(lines, symbols, is_comment)
+    for span in _span_range(1, len(lines), None, tree, _Cutting(lines, size)):
+        if _says_something(span, lines):
+            yield span
+
+
+@dataclass(slots=True)
+class _Nested:
+    """A symbol with its first line, comments above it included, and the symbols in it."""
+
+    symbol: Symbol
+    start: int
+    inner: list[_Nested]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cutting:
+    lines: Sequence[str]
+    size: int
+
+    def length(self, start: int, end: int) -> int:
+        """Count the characters of lines."""
+        return sum(len(line) + 1 for line in self.lines[start - 1 : end])
+
+    def head(self, symbol: Symbol) -> str:
+        """Return the signature of a symbol, "" where it takes too much of a chunk."""
+        text = "\n".join(self.lines[symbol.start - 1 : symbol.head])
+        return text if len(text) <= self.size // _MOST_OF_CHUNK else ""
+
+
+def _tree(
+    lines: Sequence[str], symbols: Sequence[Symbol], is_comment: Callable[[str], bool]
+) -> list[_Nested]:
+    """Return the outermost symbols, each with those inside it.
+
+    One that begins on a line that another of them has already is left to that.
+    """
+    outermost: list[_Nested] = []
+    around: list[_Nested] = []
+    taken = 0
+    for symbol in symbols:
+        while around and around[-1].symbol.end < symbol.end:
+            around.pop()
+        first = max(taken, around[-1].symbol.head if around else 0) + 1
+        inside = around and symbol.start <= around[-1].symbol.head
+        if symbol.start <= taken or inside or symbol.end > len(lines):
+            continue
+        start = symbol.start
+        while start > first and is_comment(lines[start - 2]):
+            start -= 1
+        part = _Nested(symbol, start, [])
+        (around[-1].inner if around else outermost).append(part)
+        around.append(part)
+        taken = symbol.start
+    return _drop_overlaps(outermost)
+
+
+def _drop_overlaps(parts: list[_Nested]) -> list[_Nested]:
+    """Return the parts that begin below the end of the one before."""
+    kept: list[_Nested] = []
+    for part in parts:
+        if not kept or part.start > kept[-1].symbol.end:
+            kept.append(part)
+            part.inner = _drop_overlaps(part.inner)
+    return kept
+
+
+def _span_range(
+    start: int, end: int, owner: Symbol | None, inner: Sequence[_Nested], cutting: _Cutting
+) -> Iterator[LineSpan]:
+    """Yield the spans of lines that belong to a symbol, None for none, and to those in it."""
+    at, is_first = start, True
+    for part in inner:
+        if at < part.start:
+            yield from _cut(LineSpan(at, part.start - 1, owner), is_first, cutting)
+            is_first = False
+        yield from _span_part(part, cutting)
+        at = part.symbol.end + 1
+    if at <= end:
+        yield from _cut(LineSpan(at, end, owner), is_first, cutting)
+
+
+def _span_part(part: _Nested, cutting: _Cutting) -> Iterator[LineSpan]:
+    symbol = part.symbol
+    long = cutting.length(part.start, symbol.end) > cutting.size
+    inner = part.inner if symbol.kind in _HOLDERS or long else ()
+    yield from _span_range(part.start, symbol.end, symbol, inner, cutting)
+
+
+def _cut(span: LineSpan, is_first: bool, cutting: _Cutting) -> Iterator[LineSpan]:
+    """Yield a span in pieces of whole lines, of at most so many characters.
+
+    A single line that is longer is a piece.
+    """
+    head = cutting.head(span.symbol) if span.symbol else ""
+    at = span.start
+    while at <= span.end:
+        repeated = "" if is_first else head
+        left = cutting.size - len(repeated) - len(cutting.lines[at - 1])
+        end = at
+        while end < span.end and (left := left - 1 - len(cutting.lines[end])) >= 0:
+            end += 1
+        yield LineSpan(at, end, span.symbol, repeated)
+        at, is_first = end + 1, False
+
+
+def _says_something(span: LineSpan, lines: Sequence[str]) -> bool:
+    own = "\n".join(lines[span.start - 1 : span.end]).strip()
+    return bool(_WORD.search(own)) and own not in _CLOSERS

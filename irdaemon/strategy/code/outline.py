@@ -1,4 +1,4 @@
-"""Print the symbols of a program text: run by `outlined` in a child process, as a file alone.
+"""Print the symbols of a program text: run by `list_symbols` in a child process, as a file alone.
 
     python -P outline.py < REQUEST
 

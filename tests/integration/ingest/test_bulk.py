@@ -141,7 +141,7 @@ def test_where_no_process_starts_the_entries_are_read_here(root, monkeypatch):
 ENDS_ITSELF = """
 import os, signal, sys
 from irdaemon.ingest import reader_process
-from irdaemon.runtime.parallel import answer
+from irdaemon.runtime.pool import answer
 read_entry = reader_process.read_entry
 def read(corpus, entry, known, optouts):
     if entry.path.endswith("skill-77"):

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from irdaemon.runtime.parallel import Parallel
+from irdaemon.runtime.pool import Parallel
 
 ANSWERING = """
 import os, sys, time
-from irdaemon.runtime.parallel import answer
+from irdaemon.runtime.pool import answer
 
 def replied(data):
     if data == b"die": os._exit(7)
@@ -126,7 +126,7 @@ def test_what_no_child_has_yet_can_be_forgotten(parallel):
 def test_children_end_with_the_process_that_started_them(program):
     code = (
         "import os, signal, sys\n"
-        "from irdaemon.runtime.parallel import Parallel\n"
+        "from irdaemon.runtime.pool import Parallel\n"
         "made = Parallel(sys.argv[1:], 1)\n"
         "made.ask(1, b'x')\n"
         "found = []\n"

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon.runtime import repeat, reused
+from irdaemon.runtime import pool, repeat
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.reused import answered, end_all
-from irdaemon.runtime.worker import ProcessLimits
+from irdaemon.runtime.pool import ProcessLimits, end_all, run_program
 
 AMPLE = ProcessLimits(60.0, 512 * MB)
 ECHO = """
@@ -35,7 +34,7 @@ def ask(tmp_path):
     program.write_text(ECHO)
 
     def ask(data, limits=AMPLE, most=10_000):
-        return json.loads(answered(str(program), data, limits, most))
+        return json.loads(run_program(str(program), data, limits, most))
 
     yield ask
     end_all()
@@ -102,17 +101,17 @@ def test_a_request_is_tried_again_where_the_child_that_had_served_others_has_end
 
 
 def test_a_child_is_replaced_after_so_many_requests_and_when_it_is_old(ask, monkeypatch):
-    monkeypatch.setattr(reused, "MOST_REQUESTS", 2)
+    monkeypatch.setattr(pool, "MOST_REQUESTS", 2)
     pids = [ask(b"x")[0] for _ in range(4)]
     assert pids[0] == pids[1] != pids[2] == pids[3]
-    monkeypatch.setattr(reused, "OLDEST_S", 0.0)
+    monkeypatch.setattr(pool, "OLDEST_S", 0.0)
     assert ask(b"x")[0] != ask(b"x")[0]
 
 
 def test_a_child_has_only_the_memory_it_may_have(ask, tmp_path):
     (tmp_path / "large.py").write_text("import sys; sys.stdin.read(); bytearray(2 << 30)")
     with pytest.raises(Unavailable, match=r"large\.py failed"):
-        answered(str(tmp_path / "large.py"), b"", AMPLE, 10)
+        run_program(str(tmp_path / "large.py"), b"", AMPLE, 10)
 
 
 def test_a_child_that_is_asked_nothing_ends_and_the_next_request_is_answered(
@@ -121,16 +120,16 @@ def test_a_child_that_is_asked_nothing_ends_and_the_next_request_is_answered(
     copy = tmp_path / "repeat.py"
     source = Path(repeat.__file__).read_text()
     copy.write_text(source.replace("IDLE_S = 10.0", "IDLE_S = 0.2"))
-    monkeypatch.setattr(reused.repeat, "__file__", str(copy))
+    monkeypatch.setattr(pool.repeat, "__file__", str(copy))
     before, _ = ask(b"one")
-    reused._idle[next(iter(reused._idle))].child.wait(30)
+    pool._idle[next(iter(pool._idle))].child.wait(30)
     assert ask(b"two")[0] != before
 
 
 def test_a_child_ends_with_what_sends_it_requests(ask):
     pid, _ = ask(b"one")
-    reused._idle[next(iter(reused._idle))].child.stdin.close()
-    reused._idle[next(iter(reused._idle))].child.wait(30)
+    pool._idle[next(iter(pool._idle))].child.stdin.close()
+    pool._idle[next(iter(pool._idle))].child.wait(30)
     end_all()
     assert gone(pid)
 
@@ -141,7 +140,7 @@ def through(tmp_path):
 
     def run_on_input(source, limits=AMPLE, most=1_000):
         (tmp_path / "program.py").write_text(source)
-        return answered(str(tmp_path / "program.py"), b"some text", limits, most)
+        return run_program(str(tmp_path / "program.py"), b"some text", limits, most)
 
     yield run_on_input
     end_all()

@@ -11,7 +11,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.worker import Finished, ProcessLimits, run
+from irdaemon.runtime.pool import Finished, ProcessLimits, run
 
 AMPLE = ProcessLimits(60.0)
 
@@ -81,7 +81,7 @@ def test_a_command_ends_when_the_process_that_waits_for_it_is_killed(tmp_path):
     note = tmp_path / "pid"
     script = f"echo $$ > {note}; exec sleep 600"
     source = (
-        "import sys; from irdaemon.runtime.worker import ProcessLimits, run;"
+        "import sys; from irdaemon.runtime.pool import ProcessLimits, run;"
         "run(['sh', '-c', sys.argv[1]], ProcessLimits(600.0))"
     )
     parent = subprocess.Popen(python(source, script))

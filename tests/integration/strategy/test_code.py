@@ -6,10 +6,8 @@ import pytest
 
 import irdaemon as ir
 from irdaemon.runtime.memory import MB
-from irdaemon.runtime.reused import end_all
-from irdaemon.runtime.worker import ProcessLimits
-from irdaemon.strategy import Code, recipe_of, strategy_from_spec
-from irdaemon.strategy.code import languages
+from irdaemon.runtime.pool import ProcessLimits, end_all
+from irdaemon.strategy import Code, code, recipe_of, strategy_from_spec
 
 SHOP = '''"""A shop."""
 
@@ -87,7 +85,7 @@ def test_line_ends_of_other_systems_and_a_mark_of_byte_order_change_nothing(plan
 def test_a_text_whose_symbols_cannot_be_told_is_plain_chunks_and_says_so(
     plan, text, suffix, monkeypatch
 ):
-    monkeypatch.setattr("irdaemon.strategy.code.outlined._LIMITS", ProcessLimits(2.0, 512 * MB))
+    monkeypatch.setattr("irdaemon.strategy.code._LIMITS", ProcessLimits(2.0, 512 * MB))
     made = plan(text, suffix)
     assert {surface.kind for surface in made.surfaces} == {"chunk"}
     assert made.filter_fields["flags"] == ["no_symbols"]
@@ -117,7 +115,7 @@ def test_without_the_extra_python_has_its_symbols_and_other_languages_say_that_t
     script = "function total(cart) { return cart.sum; }\n"
     assert told(plan(script, ".js")) == [("symbol", "total", 1)]
     before = recipe_of(Code())
-    monkeypatch.setattr(languages, "find_spec", lambda name: None)
+    monkeypatch.setattr(code, "find_spec", lambda name: None)
     assert told(plan(script, ".js")) == [("chunk", None, 1)]
     assert plan(script, ".js").filter_fields["flags"] == ["no_symbols"]
     assert len(told(plan(SHOP))) == 4

@@ -7,7 +7,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.daemon import service
-from irdaemon.runtime.worker import Finished
+from irdaemon.runtime.pool import Finished
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def systemctl(monkeypatch):
         asked.append(" ".join(command))
         return answers.pop(0) if answers else Finished(0, "")
 
-    monkeypatch.setattr(service.worker, "run", run)
+    monkeypatch.setattr(service.pool, "run", run)
     return asked, answers
 
 

@@ -88,7 +88,7 @@ def test_an_unknown_embedder_is_refused_with_the_nearest_name():
 
 def test_an_embedder_that_is_unused_is_released_and_made_again_for_the_next_query():
     from irdaemon.embed.hashing import Hashing
-    from irdaemon.embed.on_demand import OnDemand
+    from irdaemon.embed.pool import OnDemand
 
     made, now = [], [0.0]
 
@@ -149,7 +149,7 @@ def test_an_embedder_of_ones_own_may_embed_queries_in_its_own_way(own, vector, t
 
 def test_an_embedder_that_is_known_is_made_at_its_first_use_and_must_be_the_same_one():
     from irdaemon.embed.hashing import Hashing
-    from irdaemon.embed.on_demand import OnDemand
+    from irdaemon.embed.pool import OnDemand
 
     made = []
 

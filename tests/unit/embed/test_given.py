@@ -5,8 +5,8 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError, Unavailable
-from irdaemon.embed.given import given_embedder
 from irdaemon.embed.hashing import Hashing
+from irdaemon.embed.models import given_embedder
 
 
 def letters(texts):

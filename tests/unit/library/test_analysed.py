@@ -4,8 +4,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irdaemon.discovery.discover import Models
-from irdaemon.embed.absent import Absent
-from irdaemon.embed.pool import Embedders
+from irdaemon.embed.pool import Absent, Embedders
 from irdaemon.library.analysed import analysed, ranked
 from irdaemon.library.inmemory import as_documents
 from irdaemon.runtime.deadline import until

@@ -16,7 +16,7 @@ from irdaemon.strategy import (
     recipe_of,
     strategy_to_spec,
 )
-from irdaemon.strategy.code.languages import outlined_languages
+from irdaemon.strategy.code import outlined_languages
 from irdaemon.text import ANALYZER
 
 

@@ -1,6 +1,6 @@
 """A rule is found by what it says of itself, by the files it holds for, and by its text."""
 
-from irdaemon.strategy.rule import Rule
+from irdaemon.strategy.kinds import Rule
 
 RULE = {"name": "api", "description": "REST conventions", "globs": ["*.ts"], "text": "Use zod."}
 

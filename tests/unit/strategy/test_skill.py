@@ -1,6 +1,6 @@
 """A skill is one surface of its name and description."""
 
-from irdaemon.strategy.skill import BODY_CHARS, Skill
+from irdaemon.strategy.kinds import BODY_CHARS, Skill
 
 
 def test_a_skill_is_always_one_surface_of_name_and_description():

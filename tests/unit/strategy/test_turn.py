@@ -1,6 +1,6 @@
 """A turn is a surface for each side of it."""
 
-from irdaemon.strategy.turn import ClaudeTurn
+from irdaemon.strategy.kinds import ClaudeTurn
 
 
 def kinds(plan):

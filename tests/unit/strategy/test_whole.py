@@ -1,6 +1,6 @@
 """A whole text is one surface."""
 
-from irdaemon.strategy.whole import WholeText, text_of
+from irdaemon.strategy.chunked import WholeText, text_of
 
 
 def test_text_of_takes_a_string_a_named_part_the_text_or_all_strings():

@@ -9,7 +9,7 @@ from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
 
 import irdaemon as ir
-from irdaemon.runtime.reused import end_all
+from irdaemon.runtime.pool import end_all
 from irdaemon.source.files import Files
 from irdaemon.source.files.asset import missing_ocr
 from irdaemon.types import Root, SourceError

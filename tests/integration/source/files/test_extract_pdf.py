@@ -85,7 +85,7 @@ def test_a_pdf_that_cannot_be_read_is_an_error_that_says_why(tmp_path, make, err
 
 def test_a_pdf_over_the_limit_is_not_opened_by_a_parser(tmp_path, monkeypatch):
     path = write_pdf(tmp_path / "a.pdf", BEANS)
-    monkeypatch.setattr(asset, "answered", None)
+    monkeypatch.setattr(asset, "run_program", None)
     with pytest.raises(SourceError, match="more than the limit of 100"):
         read(path, max_bytes=100)
 

@@ -6,8 +6,7 @@ import pytest
 
 from irclient.errors import Unavailable
 from irclient.installation import extra_command
-from irdaemon.runtime.reused import end_all
-from irdaemon.runtime.worker import ProcessLimits
+from irdaemon.runtime.pool import ProcessLimits, end_all
 from irdaemon.source.files import asset
 from irdaemon.source.files.asset import extracted, unreadable_suffixes
 from irdaemon.types import Refused, SourceError

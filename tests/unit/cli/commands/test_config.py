@@ -225,7 +225,7 @@ def editor(file, monkeypatch):
             copy.write(texts.pop(0))
         return 0
 
-    monkeypatch.setattr("irdaemon.runtime.worker.run_on_terminal", edited)
+    monkeypatch.setattr("irdaemon.runtime.pool.run_on_terminal", edited)
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", "my-editor --wait")
     return started, texts
@@ -260,7 +260,7 @@ def test_a_file_that_changed_while_it_was_edited_is_not_overwritten(file, monkey
         file.write_text("known = false\n")
         return 0
 
-    monkeypatch.setattr("irdaemon.runtime.worker.run_on_terminal", edited)
+    monkeypatch.setattr("irdaemon.runtime.pool.run_on_terminal", edited)
     assert main(["config", "edit"]) == 2
     assert "was changed meanwhile" in capsys.readouterr().err
     assert file.read_text() == "known = false\n"

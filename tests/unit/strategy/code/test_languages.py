@@ -3,8 +3,8 @@
 import pytest
 
 from irdaemon.source.asset_types import CODE
-from irdaemon.strategy.code import languages
-from irdaemon.strategy.code.languages import (
+from irdaemon.strategy import code
+from irdaemon.strategy.code import (
     comment_marks,
     language_of,
     missing_languages,
@@ -19,7 +19,7 @@ def test_every_suffix_of_program_texts_has_a_language_but_one_that_is_of_two():
 def test_python_needs_nothing_and_the_others_their_grammar(monkeypatch):
     assert "rust" in outlined_languages()
     assert missing_languages() == ()
-    monkeypatch.setattr(languages, "find_spec", lambda name: None)
+    monkeypatch.setattr(code, "find_spec", lambda name: None)
     assert outlined_languages() == ("python",)
     assert {"go", "tsx", "typescript"} <= set(missing_languages())
 

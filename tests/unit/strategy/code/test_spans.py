@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.strategy.code.outlined import Symbol
-from irdaemon.strategy.code.spans import divided
+from irdaemon.strategy.code import Symbol, divide_lines
 
 TEXT = '''import os
 
@@ -38,7 +37,7 @@ SYMBOLS = (
 
 def spans(text, symbols=(), size=2_000):
     lines = text.split("\n")
-    found = divided(lines, symbols, size, lambda line: line.lstrip().startswith("#"))
+    found = divide_lines(lines, symbols, size, lambda line: line.lstrip().startswith("#"))
     return [(each, each.text(lines)) for each in found]
 
 

@@ -1,0 +1,278 @@
+"""Optional models: their names, and the error where one is not there."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irclient.errors import QueryError, Unavailable
+from irdaemon.embed import Adapted, Embedder
+from irdaemon.runtime.model_endpoint import ModelEndpoint
+
+
+def _unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Bring each row to unit length; zeros stay."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    return unit
+
+
+# Embedders behind an OpenAI-compatible endpoint: Ollama, vLLM, llama.cpp, a hosted one.
+#
+# `openai:BASE_URL#MODEL`, such as `openai:http://127.0.0.1:11434/v1#nomic-embed-text`. The key,
+# where one is needed, is read from OPENAI_API_KEY; it is neither stored nor logged. With an address
+# beyond this machine the text of every surface and query leaves it.
+
+_ENDPOINT_BATCH = 64
+_ENDPOINT_CHARS = 8_000
+_TIMEOUT_S = 30.0
+_TRIES = 3
+
+
+class OpenAICompatible(Embedder):
+    """Embed with a model that an HTTP endpoint serves."""
+
+    def __init__(self, address: str, *, download: bool = False):
+        try:
+            self._endpoint = ModelEndpoint.at(address)
+        except QueryError as error:
+            raise QueryError(
+                f"openai:{address} is not an embedder",
+                "write openai:BASE_URL#MODEL, such as openai:http://127.0.0.1:11434/v1#MODEL",
+            ) from error
+        self.dim = len(self._request(["dimension"])[0])
+        self.id = f"openai-{self._endpoint.model}-{self.dim}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row per text; see Embedder. Raises Unavailable without an answer."""
+        rows = [
+            row
+            for start in range(0, len(texts), _ENDPOINT_BATCH)
+            for row in self._request(
+                [text[:_ENDPOINT_CHARS] for text in texts[start : start + _ENDPOINT_BATCH]]
+            )
+        ]
+        vectors = np.array(rows, np.float32).reshape(len(texts), self.dim)
+        return _unit_rows(vectors)
+
+    def _request(self, texts: list[str]) -> list[list[float]]:
+        # An empty text is refused by some servers.
+        body = {"input": [text or " " for text in texts]}
+        answer = self._endpoint.post("/embeddings", body, _TIMEOUT_S, _TRIES)
+        try:
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            return [row["embedding"] for row in rows]
+        except (KeyError, TypeError) as error:
+            message = f"{self._endpoint.url} did not answer with embeddings: {error!r}"
+            raise Unavailable(message, "is it an OpenAI-compatible endpoint?") from error
+
+
+# Embedders that a program hands over: objects, and plain functions from texts to vectors.
+
+# Texts in, one row of numbers for each out.
+EmbedTexts = Callable[[Sequence[str]], Any]
+
+
+class FromFunction(Embedder):
+    """Embed with a function; its rows are brought to unit length."""
+
+    def __init__(self, function: EmbedTexts, id: str, dim: int = 0):
+        self._function = function
+        self.id = id
+        self.dim = dim or len(self.embed(["dimension"])[0])
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text; see Embedder. Raises QueryError for rows of another form."""
+        if not texts:
+            return np.zeros((0, self.dim), np.float32)
+        rows = np.asarray(self._function(list(texts)), np.float32)
+        if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
+            raise QueryError(
+                f"embedder {self.id!r} gave {rows.shape} for {len(texts)} texts",
+                "return one row of finite numbers for each text",
+            )
+        return _unit_rows(rows)
+
+
+def given_embedder(given: object) -> Embedder:
+    """Return an embedder made of an object with `embed`, or of a function, by its `id`.
+
+    Raises QueryError for what has no id: vectors are kept by it and compared with no others.
+    """
+    id = getattr(given, "id", None)
+    embed = getattr(given, "embed", given)
+    if not callable(embed):
+        raise QueryError(
+            f"{given!r:.60} is no embedder", "give a name, an object with embed, or a function"
+        )
+    if not isinstance(id, str) or not id.strip():
+        raise QueryError(
+            f"embedder {given!r:.60} has no id, by which its vectors are kept",
+            'give it one: embed.id = "my-model-1"',
+        )
+    if embed is given or not hasattr(given, "dim"):
+        return FromFunction(embed, id, int(getattr(given, "dim", 0)))
+    own: Any = given
+    return own if hasattr(own, "read") else Adapted(own)
+
+
+def import_optional(module: str, extra: str, wanted: object) -> ModuleType:
+    """Import an optional package. Raises Unavailable with the command that brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        from irclient.installation import extra_command
+
+        raise Unavailable(
+            f"{type(wanted).__name__} needs the package {module!r}: {error}",
+            extra_command(extra),
+        ) from error
+
+
+def short_name(model: str) -> str:
+    """Return a model's short name, for a folder with a digest of its path."""
+    name = os.path.basename(model.rstrip("/"))
+    if not os.path.isdir(model):
+        return name
+    place = hashlib.sha256(os.path.realpath(model).encode()).hexdigest()[:8]
+    return f"{name}-{place}"
+
+
+def missing_model(family: str, model: str, error: Exception) -> Unavailable:
+    """Return the error for a model that is not on this machine."""
+    return Unavailable(
+        f"the model {model!r} of {family} is not on this machine: {str(error)[:200]}",
+        f"irdaemon fetch {family}:{model} downloads it",
+    )
+
+
+# Contextual embedders of the sentence-transformers library. Extra: `sentence-transformers`.
+#
+# The model must be on this machine already, in the library's cache or as a folder: nothing is
+# downloaded unless a person asks for it (`irdaemon fetch EMBEDDER`).
+
+SENTENCE_DEFAULT = "all-MiniLM-L6-v2"
+_SENTENCE_BATCH = 32
+# These models read a few hundred tokens; what comes later is cut off by them in any case.
+_SENTENCE_CHARS = 4_000
+
+
+class SentenceTransformers(Embedder):
+    """Embed with a sentence-transformers model, by its name or folder."""
+
+    def __init__(self, model: str = SENTENCE_DEFAULT, *, download: bool = False):
+        library = import_optional("sentence_transformers", "sentence-transformers", self)
+        path = os.path.expanduser(model or SENTENCE_DEFAULT)
+        try:
+            self._model = library.SentenceTransformer(path, local_files_only=not download)
+        except (OSError, ValueError) as error:
+            raise missing_model(
+                "sentence-transformers", model or SENTENCE_DEFAULT, error
+            ) from error
+        self.dim = int(self.embed(["dimension"]).shape[1])
+        self.id = f"sentence-transformers-{short_name(path)}-{self.dim}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row per text; see Embedder."""
+        if not texts:
+            return np.zeros((0, self.dim), np.float32)
+        vectors: NDArray[np.float32] = self._model.encode(
+            [text[:_SENTENCE_CHARS] for text in texts],
+            batch_size=_SENTENCE_BATCH,
+            normalize_embeddings=True,
+            show_progress_bar=False,
+        )
+        return np.asarray(vectors, np.float32)
+
+
+# ONNX embedders of the fastembed library. Extra: `fastembed`.
+
+FASTEMBED_DEFAULT = "BAAI/bge-small-en-v1.5"
+_FASTEMBED_BATCH = 64
+_FASTEMBED_CHARS = 4_000
+
+
+class FastEmbed(Embedder):
+    """Embed with a fastembed model, by its name; queries get the model's own query prompt."""
+
+    def __init__(self, model: str = FASTEMBED_DEFAULT, *, download: bool = False):
+        library = import_optional("fastembed", "fastembed", self)
+        try:
+            self._model = library.TextEmbedding(
+                model or FASTEMBED_DEFAULT, local_files_only=not download
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            raise missing_model("fastembed", model or FASTEMBED_DEFAULT, error) from error
+        self.dim = int(self.embed(["dimension"]).shape[1])
+        self.id = f"fastembed-{(model or FASTEMBED_DEFAULT).replace('/', '-')}-{self.dim}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row per text; see Embedder."""
+        return self._unit(
+            self._model.embed([t[:_FASTEMBED_CHARS] for t in texts], batch_size=_FASTEMBED_BATCH)
+        )
+
+    def read(self, text: str) -> tuple[NDArray[np.float32], float]:
+        """Return the unit vector of a query, made with the model's query prompt."""
+        return self._unit(self._model.query_embed([text[:_FASTEMBED_CHARS]]))[0], 1.0
+
+    def _unit(self, vectors: object) -> NDArray[np.float32]:
+        rows = np.array(list(vectors), np.float32)  # type: ignore[call-overload]
+        if not len(rows):
+            return np.zeros((0, getattr(self, "dim", 0)), np.float32)
+        return _unit_rows(rows)
+
+
+# Static embedders of the model2vec library. Extra: `model2vec`.
+
+MODEL2VEC_DEFAULT = "minishlab/potion-base-8M"
+_MODEL2VEC_CHARS = 8_000
+
+
+class Model2Vec(Embedder):
+    """Embed with a model2vec model, by its name or folder."""
+
+    def __init__(self, model: str = MODEL2VEC_DEFAULT, *, download: bool = False):
+        library = import_optional("model2vec", "model2vec", self)
+        path = os.path.expanduser(model or MODEL2VEC_DEFAULT)
+        try:
+            with _offline(not download):
+                self._model = library.StaticModel.from_pretrained(path)
+        except (OSError, ValueError) as error:
+            raise missing_model("model2vec", model or MODEL2VEC_DEFAULT, error) from error
+        self.dim = int(self._model.dim)
+        self.id = f"model2vec-{short_name(path)}-{self.dim}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row per text; see Embedder."""
+        if not texts:
+            return np.zeros((0, self.dim), np.float32)
+        rows = np.asarray(
+            self._model.encode([text[:_MODEL2VEC_CHARS] for text in texts]), np.float32
+        )
+        return _unit_rows(rows)
+
+
+class _offline:  # noqa: N801 (a context manager, used like a function)
+    """Keep the model hub's library off the network meanwhile."""
+
+    def __init__(self, wanted: bool):
+        self._wanted = wanted
+
+    def __enter__(self) -> None:
+        self._before = os.environ.get("HF_HUB_OFFLINE")
+        if self._wanted:
+            os.environ["HF_HUB_OFFLINE"] = "1"
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is None:
+            os.environ.pop("HF_HUB_OFFLINE", None)
+        else:
+            os.environ["HF_HUB_OFFLINE"] = self._before

@@ -1,0 +1,481 @@
+"""Start child processes: the only module that does.
+
+    run(["systemctl", "--user", "daemon-reload"], ProcessLimits(60.0))
+
+A bounded child is started by way of `bounded.py`, which sets its limits on itself and becomes the
+command: nothing of ours runs between fork and exec, so it is safe beside threads.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from irclient.errors import Unavailable
+from irdaemon.runtime import bounded, repeat
+from irdaemon.runtime.repeat import LENGTH, next_request, own_streams
+
+Child = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """What a child may use: seconds until it ends, and bytes of address space (0: no limit)."""
+
+    timeout_s: float
+    memory: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A child that ended by itself: its exit code, and its stdout followed by its stderr."""
+
+    code: int
+    output: str
+
+
+def run(command: Sequence[str], limits: ProcessLimits) -> Finished:
+    """Run a command to its end, its stdin empty; on Linux it ends with the thread that waits.
+
+    Raises Unavailable for a command that is not there, and for one that was killed: for its time,
+    with every process that it started, or by a signal.
+    """
+    child = subprocess.Popen(
+        _limited(command, limits),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
+    )
+    try:
+        out, err = child.communicate(timeout=limits.timeout_s)
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"{command[0]} was killed after {limits.timeout_s:g} s") from error
+    finally:
+        end_child(child)
+    check_end(child.returncode, command[0])
+    return Finished(child.returncode, (out + err).decode("utf-8", "replace"))
+
+
+def _limited(command: Sequence[str], limits: ProcessLimits) -> list[str]:
+    limiter = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(limits.memory)]
+    return [*limiter, *command]
+
+
+def check_end(code: int, name: str) -> None:
+    """Raise Unavailable for a child that a signal ended or that was not there."""
+    if code < 0:
+        raise Unavailable(f"{name} was killed ({signal.Signals(-code).name})")
+    if code == bounded.NOT_FOUND:
+        raise Unavailable(f"{name} cannot be started")
+
+
+def run_on_terminal(command: Sequence[str]) -> int:
+    """Run a command that a person types into, such as an editor; return its exit code.
+
+    Raises Unavailable for a command that is not there.
+    """
+    try:
+        return subprocess.call(command)
+    except OSError as error:
+        raise Unavailable(f"{command[0]} cannot be started: {error.strerror}") from error
+
+
+def end_child(child: Child, patience_s: float = 0.0) -> None:
+    """Kill a child and its process group unless it has ended, or does so in a moment."""
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(patience_s)
+    if child.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def start_answering(command: Sequence[str], limits: ProcessLimits) -> Child:
+    """Start a command that is sent requests: pipes as its stdin, which never blocks, and stdout.
+
+    The limit of time is that of the caller; on Linux it ends with the thread that started it.
+    """
+    child = subprocess.Popen(
+        _limited(command, limits),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        process_group=0,
+    )
+    assert child.stdin is not None  # it is a pipe
+    os.set_blocking(child.stdin.fileno(), False)
+    return child
+
+
+def start_detached(command: Sequence[str]) -> Child:
+    """Start a command that outlives this process, in a session of its own; pipes as its streams."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        cwd="/",
+    )
+
+
+# Answers of child processes that are used again: starting one takes longer than most answers.
+#
+#     run_program("extract_pdf.py", data, ProcessLimits(20.0, 1024 * MB), most=40 * MB)
+#
+# A child runs one program (see `repeat`), one request after the other. It is replaced after
+# `MOST_REQUESTS` of them or `OLDEST_S`, and after any that it did not survive, which costs that one
+# alone: where a child that had served others ends in the middle, the request is tried in a new one,
+# for what others left behind may have ended it. Left without requests it ends by itself, and so it
+# does with the process, on Linux with the thread, that started it.
+
+MOST_REQUESTS = 200
+OLDEST_S = 120.0
+_AT_ONCE = 65_536
+_HEAD = 1 + repeat.LENGTH
+# How long a child whose pipes have ended may take to end itself, so that its exit code is known.
+_PATIENCE_S = 1.0
+
+
+class _Unanswered(Exception):
+    """The program failed, or the child ended before it had answered."""
+
+
+@dataclass(slots=True)
+class _Repeating:
+    """A child with what it has done."""
+
+    child: Child
+    program: str
+    requests: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_worn(self) -> bool:
+        """Return whether it is to be replaced."""
+        return self.requests >= MOST_REQUESTS or time.monotonic() - self.started > OLDEST_S
+
+
+# By program and limits of memory and output. One is taken out while it is used, so that no two
+# threads have it.
+_idle: dict[tuple[str, int, int], _Repeating] = {}
+
+
+def run_program(program: str, data: bytes, limits: ProcessLimits, most: int) -> bytes:
+    """Return what a program prints that finds `data` in its stdin.
+
+    `program` is a file of Python. Raises Unavailable where it fails, needs longer than the limit or
+    more memory, or prints more than `most` bytes.
+    """
+    key = (program, limits.memory, most)
+    repeating = _idle.pop(key, None) or _start(program, limits, most)
+    try:
+        printed = _exchange(repeating, data, limits, most)
+    except _Unanswered as error:
+        end_child(repeating.child, patience_s=_PATIENCE_S)
+        if not repeating.requests:
+            raise _explain_end(repeating, error) from error
+    except BaseException:
+        end_child(repeating.child)
+        raise
+    else:
+        _keep(repeating, limits, most)
+        return printed
+    return run_program(program, data, limits, most)
+
+
+def end_all() -> None:
+    """End the children that wait for a request."""
+    while _idle:
+        _, repeating = _idle.popitem()
+        end_child(repeating.child)
+
+
+atexit.register(end_all)
+
+
+def _explain_end(repeating: _Repeating, error: _Unanswered) -> Unavailable:
+    """Return what became of a child that gave no answer, once it has ended."""
+    name, code = os.path.basename(repeating.program), repeating.child.returncode
+    if str(error):
+        return Unavailable(f"{name} {error}")
+    try:
+        check_end(code, name)
+    except Unavailable as known:
+        return known
+    return Unavailable(f"{name} failed with exit code {code}")
+
+
+def _start(program: str, limits: ProcessLimits, most: int) -> _Repeating:
+    command = [sys.executable, "-P", repeat.__file__, program, str(most)]
+    return _Repeating(start_answering(command, limits), program)
+
+
+def _keep(repeating: _Repeating, limits: ProcessLimits, most: int) -> None:
+    """Keep a child for the next request, one for each program."""
+    repeating.requests += 1
+    key = (repeating.program, limits.memory, most)
+    if repeating.is_worn or key in _idle:
+        end_child(repeating.child)
+    else:
+        _idle[key] = repeating
+
+
+def _exchange(repeating: _Repeating, data: bytes, limits: ProcessLimits, most: int) -> bytes:
+    """Send a request and return what the program printed."""
+    child, name = repeating.child, os.path.basename(repeating.program)
+    assert child.stdin is not None  # both are pipes
+    assert child.stdout is not None
+    until = time.monotonic() + limits.timeout_s
+    asked = memoryview(len(data).to_bytes(repeat.LENGTH, "big") + data)
+    reply = bytearray()
+    with selectors.DefaultSelector() as ready:
+        ready.register(child.stdin, selectors.EVENT_WRITE)
+        ready.register(child.stdout, selectors.EVENT_READ)
+        while len(reply) < _HEAD or len(reply) < _HEAD + _length(reply):
+            left = until - time.monotonic()
+            found = ready.select(left) if left > 0 else []
+            if not found:
+                raise Unavailable(f"{name} was killed after {limits.timeout_s:g} s")
+            for key, _ in found:
+                if key.fileobj is child.stdin:
+                    asked = asked[_write(key.fd, asked) :]
+                    if not asked:
+                        ready.unregister(child.stdin)
+                else:
+                    reply += _read(key.fd)
+    if reply[:1] == repeat.TOO_MUCH:
+        raise Unavailable(f"{name} was killed after {most:,} bytes of output")
+    if reply[:1] != repeat.DONE:
+        raise _Unanswered("failed with exit code 1")
+    return bytes(reply[_HEAD:])
+
+
+def _length(reply: bytearray) -> int:
+    return int.from_bytes(reply[1:_HEAD], "big")
+
+
+def _write(descriptor: int, data: memoryview) -> int:
+    try:
+        return os.write(descriptor, data[:_AT_ONCE])
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError as error:
+        raise _Unanswered from error
+
+
+def _read(descriptor: int) -> bytes:
+    part = os.read(descriptor, _AT_ONCE)
+    if not part:
+        raise _Unanswered
+    return part
+
+
+# Child processes that work side by side: each request goes to one of them.
+#
+#     parallel = Parallel([sys.executable, "-m", "irdaemon.ingest.reader_process"], 3)
+#     parallel.ask(1, data)
+#     for number, reply in parallel.replies(0.05): ...
+#
+# A child runs a program that answers requests, one after the other (see `answer`). It ends with the
+# thread that started it, and by itself when it was left without a request for a while; then, or
+# when it was killed, another takes its place, and what it had not answered is asked again. What two
+# children did not survive is not asked a third time.
+
+# How many requests a child has at once: the next lies ready when one is answered.
+_AHEAD = 2
+_MOST_TRIES = 2
+_PIPE_BYTES = 1 << 20
+_UNLIMITED = ProcessLimits(0.0)
+
+
+@dataclass(slots=True)
+class _Request:
+    number: int
+    data: bytes
+    tries: int = 0
+
+
+@dataclass(slots=True)
+class _Working:
+    """A child with the requests that it has, the first of which it is working on."""
+
+    child: Child
+    asked: deque[_Request] = field(default_factory=deque)
+    unsent: bytearray = field(default_factory=bytearray)
+    reply: bytearray = field(default_factory=bytearray)
+
+
+class Parallel:
+    """Have requests answered by child processes, `count` at most. One thread uses it.
+
+    A lower `count` ends no child that is there.
+    """
+
+    def __init__(self, command: Sequence[str], count: int):
+        self._command = command
+        self.count = count
+        self._working: list[_Working] = []
+        self._waiting: deque[_Request] = deque()
+        self._answered = False
+        self._deaths = 0
+
+    @property
+    def is_of_use(self) -> bool:
+        """Return whether a child has answered a request."""
+        return self._answered
+
+    def ask(self, number: int, data: bytes) -> None:
+        """Have a request answered; `number` names its reply."""
+        self._waiting.append(_Request(number, data))
+
+    def replies(self, timeout_s: float) -> Iterator[tuple[int, bytes | None]]:
+        """Yield the replies that are there, waiting up to `timeout_s` for the first of them.
+
+        The reply is None where no child answered.
+        """
+        yield from self._hand_out()
+        ready = self._ready(timeout_s)
+        while ready:
+            for working, event in ready:
+                if working in self._working:
+                    yield from self._moved(working, event)
+            yield from self._hand_out()
+            ready = self._ready(0.0)
+
+    def forget(self) -> None:
+        """Forget what no child has yet; what one is working on is still replied to."""
+        self._waiting.clear()
+
+    def end(self) -> None:
+        """End all children."""
+        while self._working:
+            self._drop(self._working[-1])
+
+    def _drop(self, working: _Working) -> None:
+        self._working.remove(working)
+        end_child(working.child)
+
+    # -- requests to children --------------------------------------------------------------------
+
+    def _hand_out(self) -> Iterator[tuple[int, None]]:
+        """Give waiting requests to children; yield those that none is left to answer."""
+        while self._waiting:
+            working = self._free()
+            if working is None:
+                if not self._working:
+                    yield from ((each.number, None) for each in self._waiting)
+                    self._waiting.clear()
+                return
+            request = self._waiting.popleft()
+            working.asked.append(request)
+            working.unsent += len(request.data).to_bytes(LENGTH, "big") + request.data
+
+    def _free(self) -> _Working | None:
+        """Return the child with the fewest requests, a new one where each has some."""
+        least = min(self._working, key=lambda each: len(each.asked), default=None)
+        if (least is None or least.asked) and len(self._working) < self.count:
+            least = self._started() or least
+        return least if least is not None and len(least.asked) < _AHEAD else None
+
+    def _started(self) -> _Working | None:
+        if self._deaths >= _MOST_TRIES and not self._answered:
+            return None  # none was ever of use
+        try:
+            child = start_answering(self._command, _UNLIMITED)
+        except OSError:
+            return None
+        _widen(child)
+        self._working.append(_Working(child))
+        return self._working[-1]
+
+    # -- bytes -----------------------------------------------------------------------------------
+
+    def _ready(self, timeout_s: float) -> list[tuple[_Working, int]]:
+        """Return the children whose pipes can be read or written, waiting for the first."""
+        if not self._working:
+            return []
+        with selectors.DefaultSelector() as selector:
+            for working in self._working:
+                assert working.child.stdin is not None  # both are pipes
+                assert working.child.stdout is not None
+                selector.register(working.child.stdout, selectors.EVENT_READ, working)
+                if working.unsent:
+                    selector.register(working.child.stdin, selectors.EVENT_WRITE, working)
+            return [(key.data, event) for key, event in selector.select(timeout_s)]
+
+    def _moved(self, working: _Working, event: int) -> Iterator[tuple[int, bytes | None]]:
+        try:
+            if event & selectors.EVENT_WRITE:
+                _send(working)
+            else:
+                yield from self._received(working)
+        except (BrokenPipeError, Unavailable):
+            yield from self._lost(working)
+
+    def _received(self, working: _Working) -> Iterator[tuple[int, bytes]]:
+        assert working.child.stdout is not None  # it is a pipe
+        part = os.read(working.child.stdout.fileno(), _PIPE_BYTES)
+        if not part:
+            raise Unavailable("a child process ended")
+        reply = working.reply
+        reply += part
+        while len(reply) >= LENGTH:
+            past = LENGTH + int.from_bytes(reply[:LENGTH], "big")
+            if len(reply) < past:
+                return
+            whole = bytes(memoryview(reply)[LENGTH:past])
+            del reply[:past]
+            self._answered = True
+            yield working.asked.popleft().number, whole
+
+    def _lost(self, working: _Working) -> Iterator[tuple[int, None]]:
+        """Have asked again what a child that has ended did not answer."""
+        self._drop(working)
+        if not working.asked:  # it ended by itself
+            return
+        self._deaths += 1
+        working.asked[0].tries += 1
+        if working.asked[0].tries >= _MOST_TRIES:
+            yield working.asked.popleft().number, None
+        self._waiting.extendleft(reversed(working.asked))
+
+
+def _send(working: _Working) -> None:
+    assert working.child.stdin is not None  # it is a pipe
+    with suppress(BlockingIOError):
+        sent = os.write(working.child.stdin.fileno(), memoryview(working.unsent)[:_PIPE_BYTES])
+        del working.unsent[:sent]
+
+
+def _widen(child: Child) -> None:
+    """Let a pipe hold a reply that is not read at once: its child goes on with the next request."""
+    if sys.platform == "linux":
+        from fcntl import F_SETPIPE_SZ, fcntl
+
+        assert child.stdout is not None  # it is a pipe
+        with suppress(OSError):  # a user may have only so much of wide pipes
+            fcntl(child.stdout, F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+def answer(replied: Callable[[bytes], bytes]) -> None:
+    """Answer the requests of a Parallel until there are no more: what its program does."""
+    requests, replies = own_streams()
+    while (data := next_request(requests)) is not None:
+        reply = replied(data)
+        replies.write(len(reply).to_bytes(LENGTH, "big") + reply)
+        replies.flush()
