@@ -91,7 +91,7 @@ def joined(
         record = candidate.surface_index if by_passage else 0
         groups.setdefault((candidate.content, record), []).append(candidate)
     kept = _near_joined(list(groups.values()), near) if near else groups.values()
-    return map(_found, kept)
+    return map(_merge_group, kept)
 
 
 def _near_joined(groups: Sequence[list[Candidate]], near: NearDuplicates) -> list[list[Candidate]]:
@@ -164,7 +164,7 @@ def _words(candidate: Candidate) -> Counts:
     return Counter(tokenize(candidate.index.rows.shown[candidate.position].text))
 
 
-def _found(group: list[Candidate]) -> Found:
+def _merge_group(group: list[Candidate]) -> Found:
     best = min(group, key=_scope_rank) if len(group) > 1 else group[0]
     others = (f"{each.index.corpus}/{each.card.artifact_id}" for each in group if each is not best)
     return Found(best, round(group[0].score, 4), tuple(others))

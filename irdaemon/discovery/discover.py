@@ -30,7 +30,7 @@ from irdaemon.discovery.decide import (
 from irdaemon.discovery.dedupe import SESSION, Found, NearDuplicates, joined
 from irdaemon.discovery.disclose import hidden_in, hidden_in_names
 from irdaemon.discovery.impressions import without_own
-from irdaemon.discovery.merge import AS_ASKED, Choosing, merged
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions, merged
 from irdaemon.discovery.query import (
     MAX_K,
     Embed,
@@ -38,8 +38,8 @@ from irdaemon.discovery.query import (
     check_whole_artifacts,
     cut_signal,
     embedded,
-    narrowed,
     part_and_question,
+    restrict_snapshot,
     searched_part,
 )
 from irdaemon.discovery.rerank import BOOSTED, NOT_REREAD, Rereading, boosted, reranked
@@ -54,7 +54,7 @@ from irdaemon.types import Hit, Query, Selection, Tuning
 
 # Answer a query from a snapshot, as `search` and `discover` do: with models, the changes that wait,
 # and how to choose.
-Run = Callable[[Snapshot, Query, "Models", int, Choosing], "Trace"]
+Run = Callable[[Snapshot, Query, "Models", int, SelectionOptions], "Trace"]
 
 # A hit with this share of the best evidence for a sub-query answers that too.
 _ANSWERS = 0.3
@@ -112,7 +112,7 @@ class _Run:
     models: Models
     pending: int
     started: float
-    choosing: Choosing
+    choosing: SelectionOptions
 
 
 def discover(
@@ -120,7 +120,7 @@ def discover(
     query: Query,
     models: Models,
     pending: int = 0,
-    choosing: Choosing = AS_ASKED,
+    choosing: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Answer a valid query with few hits, or with none and a typed reason.
 
@@ -134,7 +134,7 @@ def discover(
     asks = query.select.min_score != AUTO or has_task(query.text)
     if not asks:
         query = replace(query, select=replace(query.select, min_score=_WITHOUT_TASK))
-    run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
+    run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
     trace = _discovered(run, asks)
     # A selector of a program's own may count its calls.
     own = choosing.selector is not None and not isinstance(choosing.selector, ReasonedSelector)
@@ -196,11 +196,11 @@ def search(
     query: Query,
     models: Models,
     pending: int = 0,
-    choosing: Choosing = AS_ASKED,
+    choosing: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Return the ranked candidates of a query: no floor, no selection, exact duplicates joined."""
     started = time.perf_counter()
-    run = _Run(narrowed(snapshot, query), query, models, pending, started, choosing)
+    run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
     rankings = _rankings(run, query)
     candidates = merged(rankings, choosing)
     found = Merged(
@@ -265,7 +265,7 @@ def _questions(
 
 def _ranking(run: _Run, query: Query, index: CorpusIndex, question: Question) -> CorpusRanking:
     """Retrieve from one corpus, and compare what was found with its floor."""
-    query, rereading = run.choosing.asked(query, index.corpus), run.models.rereading
+    query, rereading = run.choosing.for_corpus(query, index.corpus), run.models.rereading
     retrieved = retrieve(index, question)
     if run.choosing.session:
         retrieved = without_own(index, question, retrieved, run.choosing.session)

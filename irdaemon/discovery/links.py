@@ -99,7 +99,7 @@ class WalkBounds:
 def walked(query: str, store: Any, policy: WalkPolicy, bounds: WalkBounds) -> list[Hit]:
     """Return the hits of a walk, best first; ties stay in the order of their commitment.
 
-    `store` is handed to the policy as it is. Raises QueryError for bounds that are none.
+    `store` is handed to the policy as it is. Raises QueryError for invalid bounds.
     """
     bounds.check()
     found = _Walk(query, store, policy, bounds).hits()
@@ -170,7 +170,7 @@ _WORKED = "answered"
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class LinkScope:
     """A ledger's links, and those of its corpora in which may be looked."""
 
     links: ArtifactLinks
@@ -189,24 +189,24 @@ def kind_of(fields: Mapping[str, Any]) -> str:
     return SKILL if "parent" in fields else ""
 
 
-def with_related(hits: Iterable[Hit], shelves: Sequence[Shelf]) -> tuple[Hit, ...]:
+def with_related(hits: Iterable[Hit], scopes: Sequence[LinkScope]) -> tuple[Hit, ...]:
     """Return hits with what belongs to each, at most two of a kind; neither order nor score change.
 
     Of a skill: the packages that it names, and the sessions that used it. Of a package: the skills
     that name it, the sessions that used those, and the packages that it depends on. Of a session:
     the skills that it used, and the packages that those name.
     """
-    finder = _RelatedFinder(shelves)
-    return tuple(replace(hit, related=tuple(finder.beside(hit))) for hit in hits)
+    finder = _RelatedFinder(scopes)
+    return tuple(replace(hit, related=tuple(finder.related_to(hit))) for hit in hits)
 
 
 class _RelatedFinder:
     """Find what belongs to hits among the artifacts of some ledgers."""
 
-    def __init__(self, shelves: Sequence[Shelf]):
-        self._shelves = [shelf for shelf in shelves if shelf.corpora]
+    def __init__(self, scopes: Sequence[LinkScope]):
+        self._scopes = [shelf for shelf in scopes if shelf.corpora]
 
-    def beside(self, hit: Hit) -> Iterator[RelatedItem]:
+    def related_to(self, hit: Hit) -> Iterator[RelatedItem]:
         own = (str(hit.corpus), hit.artifact_id)
         found: dict[tuple[str, str], RelatedItem] = {}
         for item in self._items(hit):
@@ -248,18 +248,18 @@ class _RelatedFinder:
         self, corpus: str, artifact_id: str, type: str, kind: str
     ) -> Iterator[LinkedArtifact]:
         """Yield the artifacts of a kind that the edges of one name, in the order of its edges."""
-        for shelf in self._shelves:
+        for shelf in self._scopes:
             for edge in shelf.links.of(corpus, artifact_id):
                 if edge.type == type and not edge.corpus:
                     yield from self._called(edge.target, kind)
 
     def _called(self, name: str, kind: str) -> Iterator[LinkedArtifact]:
-        for shelf in self._shelves:
+        for shelf in self._scopes:
             named = shelf.links.named(name, shelf.corpora, _LOOKED_AT)
             yield from (each for each in named if kind_of(each.fields) == kind)
 
     def _leading_to(self, name: str, type: str, kind: str) -> Iterator[LinkedArtifact]:
-        for shelf in self._shelves:
+        for shelf in self._scopes:
             linked = shelf.links.leading_to(link_name(name), type, shelf.corpora, _LOOKED_AT)
             yield from (each for each in linked if kind_of(each.fields) == kind)
 

@@ -139,7 +139,7 @@ def chooser_by(complete: Complete, timeout_s: float) -> Chooser:
 def ids_in(reply: str, known: Collection[str]) -> list[str]:
     """Return the ids that a reply names, [] where it says none. Raises ValueError for prose."""
     lines = _listed(_THOUGHTS.sub("", reply).strip())
-    found = [each for each in (_known(line, known) for line in lines) if each]
+    found = [each for each in (_match_id(line, known) for line in lines) if each]
     if not found and [each for each in lines if each.strip(_MARKS)] and all(map(_is_none, lines)):
         return []
     if not found:
@@ -147,7 +147,7 @@ def ids_in(reply: str, known: Collection[str]) -> list[str]:
     return found
 
 
-def _known(line: str, known: Collection[str]) -> str:
+def _match_id(line: str, known: Collection[str]) -> str:
     """Return the id that a line is, whatever marks it stands in; "" where it is none.
 
     A model may repeat the candidate's whole line.

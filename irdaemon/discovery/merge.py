@@ -28,7 +28,7 @@ MergeHits = Callable[[Mapping[str, Sequence[Hit]]], Sequence[Hit]]
 
 
 @dataclass(frozen=True, slots=True)
-class Choosing:
+class SelectionOptions:
     """How to choose among what was retrieved, as far as a query cannot say it.
 
     `selector` takes the place of the query's strategy. `merge` is how the corpora's rankings become
@@ -46,17 +46,17 @@ class Choosing:
     boost: ScoreBoost | None = None
     session: str = ""
 
-    def asked(self, query: Query, corpus: str) -> Query:
+    def for_corpus(self, query: Query, corpus: str) -> Query:
         """Return a query with the floor that holds for one corpus."""
         if corpus not in self.floors:
             return query
         return replace(query, select=replace(query.select, min_score=self.floors[corpus]))
 
 
-AS_ASKED = Choosing()
+DEFAULT_OPTIONS = SelectionOptions()
 
 
-def check_choosing(choosing: Choosing, corpora: Collection[str]) -> None:
+def check_options(choosing: SelectionOptions, corpora: Collection[str]) -> None:
     """Raise QueryError for what cannot be followed, or names a corpus that is not asked."""
     merge = choosing.merge
     if not callable(merge) and merge not in MERGES:
@@ -88,7 +88,7 @@ def check_weights(weights: Mapping[str, float]) -> None:
 
 
 def check_rrf_k(rrf_k: Any) -> None:
-    """Raise QueryError for what is no constant of reciprocal ranks."""
+    """Raise QueryError for an invalid constant of reciprocal ranks."""
     if not is_number(rrf_k) or not 0 < rrf_k < float("inf"):
         raise QueryError(f"rrf_k must be a number above 0, not {rrf_k!r}")
 
@@ -104,7 +104,7 @@ def is_share(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number; true and false are none."""
+    """Return whether a value is a number, and not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -116,18 +116,18 @@ def _check_name(parameter: str, corpus: Any, corpora: Collection[str]) -> None:
         )
 
 
-def merged(rankings: Sequence[CorpusRanking], choosing: Choosing) -> list[Candidate]:
+def merged(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:
     """Return the candidates of several rankings in one order, scores never rising."""
     rankings = [each for each in rankings if each.retrieved.candidates]
     if callable(choosing.merge):
-        return _falling(_by_function(rankings, choosing.merge))
+        return _clamp_scores(_by_function(rankings, choosing.merge))
     if len(rankings) == 1:
-        return _falling(rankings[0].retrieved.candidates)
+        return _clamp_scores(rankings[0].retrieved.candidates)
     if choosing.merge == "rrf":
-        return _falling(_by_rank(rankings, choosing))
+        return _clamp_scores(_by_rank(rankings, choosing))
     if choosing.merge == "score":
-        return _falling(_by_score(rankings, choosing.weights))
-    return _falling(_interleaved(rankings))
+        return _clamp_scores(_by_score(rankings, choosing.weights))
+    return _clamp_scores(_interleaved(rankings))
 
 
 def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
@@ -151,7 +151,7 @@ def _interleaved(rankings: Sequence[CorpusRanking]) -> list[Candidate]:
     return found
 
 
-def _by_rank(rankings: Sequence[CorpusRanking], choosing: Choosing) -> list[Candidate]:
+def _by_rank(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:
     """Order by weight / (rrf_k + rank); ties by rank, then by the order of the corpora."""
     placed = [
         (_weight(choosing.weights, ranking) / (choosing.rrf_k + rank), rank, place, each)
@@ -205,7 +205,7 @@ def _reference(hit: Any) -> tuple[str, str, int]:
     return hit.corpus, hit.artifact_id, hit.surface_index
 
 
-def _falling(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _clamp_scores(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates in their order, each with no more score than the one before it."""
     lowest = accumulate((each.score for each in candidates), min)
     return [

@@ -108,7 +108,7 @@ def check_whole_artifacts(query: Query) -> None:
 
 
 def check_wait(wait_ms: Any) -> None:
-    """Raise QueryError for what is no time to wait."""
+    """Raise QueryError for an invalid time to wait."""
     if not is_weight(wait_ms) or wait_ms > MAX_WAIT_MS:
         raise QueryError(f"wait_ms must be a number from 0 to {MAX_WAIT_MS:,}, not {wait_ms!r}")
 
@@ -116,7 +116,7 @@ def check_wait(wait_ms: Any) -> None:
 # -- one index after another ---------------------------------------------------------------------
 
 
-def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
+def find_indexes(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]:
     """Return the indexes of the named corpora, all when none is named.
 
     Raises NotFound naming the nearest corpus.
@@ -127,13 +127,13 @@ def asked(snapshot: Snapshot, corpora: Sequence[str]) -> tuple[CorpusIndex, ...]
     return tuple(snapshot.corpora[name] for name in dict.fromkeys(corpora or snapshot.corpora))
 
 
-def narrowed(snapshot: Snapshot, query: Query) -> Snapshot:
+def restrict_snapshot(snapshot: Snapshot, query: Query) -> Snapshot:
     """Return the snapshot of the corpora that a query asks.
 
     Raises NotFound for an unknown corpus, QueryError for a filter on a field that none of them has
     or on what no value of a field compares with, and for a surface kind that no corpus has.
     """
-    indexes = asked(snapshot, query.corpora)
+    indexes = find_indexes(snapshot, query.corpora)
     if query.where:
         check_fields(query.where, {name for index in indexes for name in index.field_names()})
         check_dates(query.where, indexes)
@@ -156,7 +156,7 @@ def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
 
 @lru_cache(maxsize=8)
 def searched_part(text: str) -> str:
-    """Return the beginning of a query that is searched for: so many characters, and terms."""
+    """Return the beginning of a query that is searched: MAX_CHARS, MAX_TERMS at most."""
     text = text[:MAX_CHARS]
     if len(text) <= MAX_TERMS or _count_terms(text) <= MAX_TERMS:
         return text

@@ -20,7 +20,7 @@ from irclient.errors import IRError, QueryError
 from irclient.types import Round
 from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.discover import NO_TASK, Models, Trace, answers, discover
-from irdaemon.discovery.merge import AS_ASKED, Choosing
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
 from irdaemon.discovery.query import MAX_K
 from irdaemon.discovery.variants import subqueries
 from irdaemon.index import Snapshot
@@ -110,7 +110,7 @@ class LoopRound:
             n_selected=len(self.selected),
             sufficient=self.sufficient,
             evidence=round(self.evidence, 4),
-            error="" if self.failure is None else _told(self.failure),
+            error="" if self.failure is None else _describe_error(self.failure),
         )
 
 
@@ -217,7 +217,7 @@ def _kept(rounds: Sequence[LoopRound]) -> int:
     failure = rounds[last].failure
     if failure is None or (judged and rounds[best].selected):
         return best
-    # A stage that gave what is none of its results is a mistake in the program.
+    # A stage that returns the wrong type is a bug: raise.
     if rounds[last].selected and not isinstance(failure, QueryError):
         return last
     raise failure
@@ -227,14 +227,14 @@ def _kept(rounds: Sequence[LoopRound]) -> int:
 
 
 def _chunks(stage: str, given: object) -> tuple[Chunk, ...]:
-    """Return what a stage gave as chunks. Raises QueryError for what is no list of them."""
+    """Return what a stage gave as chunks. Raises QueryError for anything but a list."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise QueryError(f"the {stage} must return a list of chunks, not {given!r:.80}")
     return tuple(given)
 
 
 def _checked_evaluation(given: object) -> Evaluation:
-    """Return an evaluation as a mapping. Raises QueryError for anything that is none."""
+    """Return an evaluation as a mapping. Raises QueryError for anything else."""
     if isinstance(given, (bool, np.bool_)):
         return {_VERDICT: bool(given)}
     if isinstance(given, Mapping) and isinstance(given.get(_VERDICT), (bool, np.bool_)):
@@ -278,7 +278,7 @@ def _is_finite(value: Any) -> TypeGuard[float]:
     return number and math.isfinite(value)
 
 
-def _told(failure: Exception) -> str:
+def _describe_error(failure: Exception) -> str:
     return f"{type(failure).__name__}: {failure}"
 
 
@@ -291,7 +291,7 @@ def in_rounds(
     query: Query,
     models: Models,
     pending: int = 0,
-    choosing: Choosing = AS_ASKED,
+    choosing: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Answer a valid query as `discover` does, in as many rounds as it asks for.
 
@@ -368,7 +368,7 @@ class _Rounds:
             return []
         heads = chain.from_iterable(each[:1] for each in committed)
         tails = chain.from_iterable(each[1:] for each in committed)
-        return _falling([*heads, *tails])
+        return _clamp_scores([*heads, *tails])
 
     def _evaluate(self, query: str, selected: Sequence[Hit]) -> dict[str, Any]:
         evaluation = judged(lambda text: self._ask(text, self._top_k), query, selected)
@@ -408,7 +408,7 @@ def _reformulated(query: str, evaluation: Mapping[str, Any]) -> str:
     return _JOINED.join(evaluation[_UNSERVED]) or query
 
 
-def _falling(hits: Sequence[Hit]) -> list[Hit]:
+def _clamp_scores(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits with scores that fall along them, as those of any answer do."""
     lowest = accumulate((hit.score for hit in hits), min)
     return [replace(hit, score=score) for hit, score in zip(hits, lowest, strict=True)]

@@ -64,7 +64,7 @@ def respelled(snapshot: Snapshot, text: str) -> dict[str, str]:
     typed = {word: _plain(word) for word in strange[:_MOST_WORDS]}
     if not typed or is_foreign(text):
         return {}
-    known = _known(snapshot, typed.values())
+    known = _candidate_words(snapshot, typed.values())
     found = {word: _nearest(snapshot, plain, known) for word, plain in typed.items()}
     return {word: nearest for word, nearest in found.items() if nearest}
 
@@ -92,7 +92,7 @@ def _plain(word: str) -> str:
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
-def _known(snapshot: Snapshot, typed: Collection[str]) -> dict[str, list[str]]:
+def _candidate_words(snapshot: Snapshot, typed: Collection[str]) -> dict[str, list[str]]:
     """Return the words of the vocabulary that may be meant by some, by their first letter.
 
     One pass tells by first letter and length; distances are counted of what is left.

@@ -79,7 +79,7 @@ def check_fields(where: Mapping[str, Any], known: set[str]) -> None:
 
 
 def check_dates(where: Mapping[str, Any], indexes: Sequence[CorpusIndex]) -> None:
-    """Raise QueryError for a field of dates that is compared with what is none."""
+    """Raise QueryError for a field of dates that is compared with something else."""
     for name, operand in _compared(where):
         values = [value for each in indexes for value in each.samples(name)]
         dates = values and all(isinstance(v, str) and _DATE.match(v) for v in values)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from irclient.errors import QueryError
 from irdaemon.discovery.decide import relaxed, select
 from irdaemon.discovery.discover import Models, discover, search
-from irdaemon.discovery.merge import AS_ASKED, Choosing
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
 from irdaemon.index import Snapshot
 from irdaemon.runtime.model_endpoint import Complete
 from irdaemon.source.redact import Redactor
@@ -36,7 +36,7 @@ Query: {query}
 def wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
     """Return the wordings of a query, each once; the query where there is none.
 
-    Raises QueryError for what is no wording, or more than are searched.
+    Raises QueryError for an invalid wording, or more than are searched.
     """
     given = formulate(query)
     listed = [given] if isinstance(given, str) else given
@@ -101,7 +101,7 @@ def rewriter_by(complete: Complete, n: int, timeout_s: float) -> Formulator:
 
 
 # Answers a query by one or more wordings of it.
-Ask = Callable[[Snapshot, Query, Sequence[str], Models, Choosing], Selection]
+Ask = Callable[[Snapshot, Query, Sequence[str], Models, SelectionOptions], Selection]
 
 
 def search_wordings(
@@ -109,7 +109,7 @@ def search_wordings(
     query: Query,
     texts: Sequence[str],
     models: Models,
-    choosing: Choosing = AS_ASKED,
+    choosing: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Selection:
     """Return the `k` best of what the wordings of a query find, each at its best evidence."""
     models = replace(models, rereading=models.rereading.against(query.text))
@@ -131,7 +131,7 @@ def discover_wordings(
     query: Query,
     texts: Sequence[str],
     models: Models,
-    choosing: Choosing = AS_ASKED,
+    choosing: SelectionOptions = DEFAULT_OPTIONS,
 ) -> Selection:
     """Select among what the wordings of a query find above the floors; see `discover`."""
     models = replace(models, rereading=models.rereading.against(query.text))

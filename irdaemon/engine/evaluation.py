@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.discovery.query import asked, validated
+from irdaemon.discovery.query import find_indexes, validated
 from irdaemon.engine.state import State
 from irdaemon.evaluate import (
     Case,
@@ -52,7 +52,7 @@ def evaluated(
     """
     validated(replace(query, text="any"))
     snapshot = state.snapshot
-    indexes = asked(snapshot, query.corpora)
+    indexes = find_indexes(snapshot, query.corpora)
     catalogue = Catalogue.of(indexes)
     told = Evaluating(cases, query, wanted.grid, _telling(state, len(cases)))
     measured, runs = report(searcher, told, catalogue)

@@ -23,7 +23,7 @@ from irdaemon.discovery.disclose import check_form, check_level, unknown_corpus
 from irdaemon.discovery.expand import Expand, parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import Impressions
-from irdaemon.discovery.query import asked, ranking_only, validated
+from irdaemon.discovery.query import find_indexes, ranking_only, validated
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.discovery.rounds import in_rounds
 from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, named
@@ -402,7 +402,7 @@ class FrontEngine:
         until = time.monotonic() + query.wait_ms / 1e3
         self.refresh()
         behind = []
-        for index in asked(self.snapshot, query.corpora):
+        for index in find_indexes(self.snapshot, query.corpora):
             backend, name = self._held(index.corpus)[0].backend, index.corpus
             try:
                 newest = backend.newest(name)

@@ -17,9 +17,9 @@ from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import id_of
-from irdaemon.discovery.links import Shelf, with_related
-from irdaemon.discovery.merge import Choosing
-from irdaemon.discovery.query import asked, ranking_only, validated
+from irdaemon.discovery.links import LinkScope, with_related
+from irdaemon.discovery.merge import SelectionOptions
+from irdaemon.discovery.query import find_indexes, ranking_only, validated
 from irdaemon.discovery.rounds import in_rounds, judged
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
@@ -69,7 +69,7 @@ class Reader:
         """
         state, valid = self._state, validated(as_query(query), custom)
         by_model = None if custom else model_selector(state, valid)
-        choosing = Choosing(custom or by_model, session=id_of(session))
+        choosing = SelectionOptions(custom or by_model, session=id_of(session))
 
         def run(query: Query) -> Selection:
             trace = in_rounds(state.snapshot, query, state.models, state.pending, choosing)
@@ -120,7 +120,7 @@ class Reader:
         if not query.fresh:
             return None
         state, host = self._state, self._state.host
-        names = [index.corpus for index in asked(state.snapshot, query.corpora)]
+        names = [index.corpus for index in find_indexes(state.snapshot, query.corpora)]
         corpora = [corpus for name in names if (corpus := state.corpora.get(name))]
         wait = state.work.wait_until if host.writes else self._drained
         return catch_up(corpora, state.work, host.caught_up, wait, query.wait_ms / 1e3)
@@ -210,7 +210,7 @@ class Reader:
             return found
         names = [each for each in self._state.corpora if visible is None or each in visible]
         with self._state.reading() as ledger:
-            shelves = [Shelf(ledger.links, names)]
+            shelves = [LinkScope(ledger.links, names)]
             return replace(found, results=with_related(found.results, shelves))
 
     def records(self, reference: str) -> list[dict[str, Any]]:

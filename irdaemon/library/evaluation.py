@@ -17,7 +17,7 @@ from irclient.types import MODES
 from irdaemon import evaluate
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.decide import Selector
-from irdaemon.discovery.merge import Choosing
+from irdaemon.discovery.merge import SelectionOptions
 from irdaemon.embed import Embedder, make_embedder
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
@@ -301,7 +301,7 @@ class _Corpora:
     """Corpora asked as one, with a selector of the caller's."""
 
     built: Sequence[Built]
-    choosing: Choosing
+    choosing: SelectionOptions
 
     def search(self, query: Query) -> Selection:
         return SeveralCorpora(self.built).search(query)
@@ -349,7 +349,7 @@ def _searcher(corpus: Evaluated, custom: Selector | None) -> Searcher:
     several = given if isinstance(given, (list, tuple)) else [given]
     if several and all(isinstance(each, (Built, str)) for each in several):
         built = [open_corpus(each) if isinstance(each, str) else each for each in several]
-        return _Corpora(built, Choosing(custom))
+        return _Corpora(built, SelectionOptions(custom))
     if not (hasattr(given, "search") and hasattr(given, "discover")):
         raise QueryError(f"{given!r:.60} is no corpus", "give what build returned, or its name")
     if custom is not None:

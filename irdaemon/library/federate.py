@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.links import Shelf, with_related
-from irdaemon.discovery.merge import AS_ASKED, Choosing, check_choosing
+from irdaemon.discovery.links import LinkScope, with_related
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions, check_options
 from irdaemon.discovery.query import ranking_only, validated
 from irdaemon.discovery.rerank import NOT_REREAD
 from irdaemon.discovery.retrieve import UNTUNED
@@ -49,13 +49,19 @@ class SeveralCorpora:
             raise QueryError(f"corpus {twice!r} is named twice", "give each corpus once")
 
     def search(
-        self, query: Query, choosing: Choosing = AS_ASKED, formulate: Formulator | None = None
+        self,
+        query: Query,
+        choosing: SelectionOptions = DEFAULT_OPTIONS,
+        formulate: Formulator | None = None,
     ) -> Selection:
         """Return the ranked candidates of all corpora, without selection."""
         return self._answered(search_wordings, ranking_only(query), choosing, formulate)
 
     def discover(
-        self, query: Query, choosing: Choosing = AS_ASKED, formulate: Formulator | None = None
+        self,
+        query: Query,
+        choosing: SelectionOptions = DEFAULT_OPTIONS,
+        formulate: Formulator | None = None,
     ) -> Selection:
         """Answer a query with few hits of whatever corpus, or none and a typed reason.
 
@@ -64,9 +70,9 @@ class SeveralCorpora:
         return self._answered(discover_wordings, query, choosing, formulate)
 
     def _answered(
-        self, ask: Ask, query: Query, choosing: Choosing, formulate: Formulator | None
+        self, ask: Ask, query: Query, choosing: SelectionOptions, formulate: Formulator | None
     ) -> Selection:
-        check_choosing(choosing, self._by_name)
+        check_options(choosing, self._by_name)
         valid = validated(query, choosing.selector)
         rereading = self._reranking.of(self._by_name) if query.rerank else NOT_REREAD
         models = discovery.Models(self._vector, rereading, self._tuning)
@@ -80,10 +86,10 @@ class SeveralCorpora:
             hits = with_related(hits, self._shelves())
         return replace(found, results=hits, signals=signals)
 
-    def _shelves(self) -> list[Shelf]:
+    def _shelves(self) -> list[LinkScope]:
         """Return the links of every corpus, each in a ledger of its own."""
         each = self._by_name.values()
-        return [Shelf(built.engine.ledger.links, [built.name]) for built in each]
+        return [LinkScope(built.engine.ledger.links, [built.name]) for built in each]
 
     def _snapshot(self) -> Snapshot:
         """Return what there is now; its generation is the highest of any of them."""

@@ -17,7 +17,7 @@ from irdaemon.discovery import decide as selection
 from irdaemon.discovery.decide import Choice, Selector
 from irdaemon.discovery.disclose import with_passage, with_symbol
 from irdaemon.discovery.expand import Expand, Policy, by_policy, expanded, parse_expand
-from irdaemon.discovery.merge import AS_ASKED, Choosing, MergeHits
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, MergeHits, SelectionOptions
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.discovery.wordings import Formulator
@@ -119,7 +119,7 @@ def search(
         rerank=rerank is not None,
         passages=passages_of(per_artifact, k),
     )
-    choosing = Choosing(None, merge, merge_weights or {}, merge_rrf_k, boost=dep_boost)
+    choosing = SelectionOptions(None, merge, merge_weights or {}, merge_rrf_k, boost=dep_boost)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     check_used(tuning, fusion)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
@@ -200,7 +200,7 @@ def discover(
         rerank=rerank is not None,
         related=related,
     )
-    choosing = Choosing(custom, merge, merge_weights or {}, merge_rrf_k, floors, dep_boost)
+    choosing = SelectionOptions(custom, merge, merge_weights or {}, merge_rrf_k, floors, dep_boost)
     tuning = tuned(alpha, mmr_lambda, rrf_k, bm25, fetch_k)
     check_used(tuning, fusion)
     reranking = Reranking(rerank, rerank_text, rerank_max_chars).checked()
@@ -332,7 +332,7 @@ def _are_several(corpus: Corpora) -> TypeGuard[Sequence[Built | str]]:
 
 
 def _asked(
-    corpus: Corpora, choosing: Choosing, tuning: Tuning, reranking: Reranking
+    corpus: Corpora, choosing: SelectionOptions, tuning: Tuning, reranking: Reranking
 ) -> SeveralCorpora:
     """Return what is asked: the corpora of a list, or one alone."""
     if _are_several(corpus):
@@ -341,9 +341,9 @@ def _asked(
     return SeveralCorpora([_built(corpus)], tuning, reranking)
 
 
-def _check_single(choosing: Choosing) -> None:
+def _check_single(choosing: SelectionOptions) -> None:
     """Raise QueryError where one corpus is asked in a way that belongs to several."""
-    if choosing.floors or replace(choosing, selector=None, boost=None) != AS_ASKED:
+    if choosing.floors or replace(choosing, selector=None, boost=None) != DEFAULT_OPTIONS:
         raise QueryError(
             "merge, merge_weights, merge_rrf_k and a min_score by name are for a list of corpora",
             "give a list: discover([one, other], ...)",
