@@ -31,7 +31,6 @@ EXEMPT = {
     "irdaemon.library.evaluation.evaluate_discovery": "ir.eval.evaluate_discovery",
     "irdaemon.library.evaluation.evaluate_selection": "ir.eval.evaluate_selection",
     "irdaemon.library.evaluation.sweep_selector": "ir.eval.sweep_selector",
-    "irclient.fast.arguments.Arguments.add_argument": "argparse's method of this name",
     "irclient.ops.Operations.doc_add": "AddToLibrary, and how long to wait",
     "irclient.mcp.discovery.Discovery.discover": "an MCP tool, whose parameters are its schema",
     "irclient.mcp.documents.writing.WritingTools.add": "an MCP tool, whose schema it is",

@@ -1,9 +1,8 @@
-"""The entry point of `irc`: `hook` and what asks the daemon one thing without heavy imports.
+"""The entry point of `irc`: `hook` and a plain `discover`, without heavy imports.
 
-Neither argparse nor pyzmq is loaded for that, which take longer than the request. A plain
-`discover` (words, `-c CORPUS`, `--json`) is answered right here, other commands by
-`irclient.cli.short`; what neither takes (keys, a token, an error in the command line) is left to
-`irclient.cli.main`, which reports every error.
+Neither argparse nor pyzmq is loaded for those, which take longer than the request. A plain
+`discover` (words, `-c CORPUS`, `--json`) is answered right here; everything else (other commands,
+keys, a token, an error in the command line) is left to `irclient.cli.main`.
 """
 
 from __future__ import annotations
@@ -45,25 +44,13 @@ def main() -> int:
     except OSError as error:
         return _not_written(error)
     if asked is None or answer is None:
-        return _short(whole_streams)
+        from irclient.cli.main import main as whole
+
+        return whole()
     from irclient.terminal.exits import exit_of
 
     # The answer is written: the interpreter's own shutdown would take two more milliseconds.
     os._exit(exit_of(answer))
-
-
-def _short(whole_streams: bool) -> int:
-    """Run any other command, without heavy imports where that is possible."""
-    if whole_streams:
-        from irclient.cli.short import run
-
-        if (code := run(sys.argv[1:])) is not None:
-            if sys.stdout is sys.__stdout__:  # else another program runs this one
-                os._exit(code)
-            return code
-    from irclient.cli.main import main as whole
-
-    return whole()
 
 
 def plain_discover(words: list[str]) -> dict[str, Any] | None:

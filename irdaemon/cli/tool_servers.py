@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, TextIO
 from urllib.parse import urlsplit
 
-from irclient.agents.install.jsonc import JsonText
+from irclient.agents.install.json_file import JsonText
 from irclient.counts import counted
 from irclient.errors import IRError, NotFound, QueryError, Unavailable
 from irclient.installation import extra_command

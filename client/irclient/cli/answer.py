@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from typing import Any
 
+from irclient.errors import IRError
 from irclient.invisible import shown
 from irclient.terminal.exits import exit_of, exit_of_error
 from irclient.terminal.hits import answer_lines, footer, scope_hint
 from irclient.terminal.output import note, note_text, print_json, printed
 from irclient.terminal.width import terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from irclient.errors import IRError
-    from irclient.types import Selection
+from irclient.types import Selection
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:

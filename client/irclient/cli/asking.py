@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
 from irclient.cli.query import conditions, plain_query
+from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.terminal.output import note
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from datetime import datetime
-    from typing import Any
-
-    from irclient.client import Client
 
 # What is beyond is not even sent: a daemon searches for less, and says of how much.
 MOST_CHARS = 100_000

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
 from irclient.counts import counted
 from irclient.terminal.columns import TableColumn, fitted, paragraph
 from irclient.terminal.hits import REASONS, cut_line
 from irclient.terminal.width import UNCUT
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
 
 _SHOWN = 10
 _TERMS = 4

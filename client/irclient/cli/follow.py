@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import time
+from collections.abc import Sequence
 
+from irclient.client import Client
+from irclient.results import JobProgress
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.output import printed
 from irclient.terminal.progress import ProgressLine
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from irclient.client import Client
-    from irclient.results import JobProgress
-
 
 # A job that waits on a slow disk is still alive; only silence is a reason to give up.
 _POLL_S = 0.1

@@ -6,11 +6,8 @@ in their own process, it would be longer, and a dependency of the client for twe
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 _LEVELS = {"ok": 0, "stale": 1, "offline": 2}
 _COUNTS = ("artifacts", "records", "vectors", "failures", "pending")

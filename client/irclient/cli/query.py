@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
 from irclient.fast.choices import FUSIONS, LEVELS, MODES, STRATEGIES
-from irclient.terminal.output import wrong_value
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from typing import Any
-
-    from irclient.types import Query
+from irclient.types import Query
 
 
 def query(options: argparse.Namespace) -> Query:
     """Return the query that the options ask."""
-    from irclient.types import Query
-
     return Query.from_dict(plain_query(options, " ".join(options.query)))
 
 
@@ -154,7 +148,8 @@ def floor(text: str) -> float | str | None:
             return floor
     except ValueError:
         pass
-    raise wrong_value(f"{text!r} is neither a number from 0 to 1 nor `auto` nor `none`")
+    message = f"{text!r} is neither a number from 0 to 1 nor `auto` nor `none`"
+    raise argparse.ArgumentTypeError(message)
 
 
 def _weight(text: str) -> tuple[str, float]:
@@ -162,7 +157,7 @@ def _weight(text: str) -> tuple[str, float]:
     try:
         return kind, float(weight)
     except ValueError:
-        raise wrong_value(f"{text!r} is not KIND=W with a number W") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not KIND=W with a number W") from None
 
 
 def add_query_options(parser: argparse.ArgumentParser) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from irclient.counts import counted
 from irclient.terminal.columns import TableColumn, fitted, paragraph
 from irclient.terminal.width import UNCUT
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
 
 _ITEMS = 20
 _NAMES = 10

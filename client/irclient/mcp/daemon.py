@@ -13,7 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from irclient.async_client import AsyncClient
 from irclient.errors import IRError, NotFound, Timeout, Unreachable
-from irclient.mcp.sanitise import plain
+from irclient.mcp.items import plain
 from irclient.types import Query
 
 Answer = TypeVar("Answer")

@@ -15,8 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from irclient.mcp.connections import AUTHENTICATED
-from irclient.mcp.listening import NAMES, Admission, server
+from irclient.mcp.listening import AUTHENTICATED, NAMES, Admission, server
 from irclient.mcp.tools import Tools
 
 _AT_ONCE = 64

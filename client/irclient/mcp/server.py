@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
 from irclient import __version__
 from irclient.mcp.daemon import DaemonCaller
 from irclient.mcp.discovery import Discovery
 from irclient.mcp.documents import LibraryTools
-from irclient.mcp.revisions import omit_unknown
 from irclient.mcp.tools import Tools
+
+# Serve over stdin and stdout.
+
+
+def serve(tools: Tools) -> None:
+    """Answer until the client closes stdin, or is gone when a reply is ready for it."""
+    # The SDK reads stdin on a thread: after Python's own handler the process would wait for it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        tools.run("stdio")
+    except* BrokenPipeError:
+        pass
+
+
+# Leave out of results what the protocol revision of an older client does not know.
+#
+# Revisions are dates, so they compare as text.
+
+# Since when a tool's description, and a result, has these.
+_TOOL = {"annotations": "2025-03-26", "title": "2025-06-18", "outputSchema": "2025-06-18"}
+_RESULT = {"structuredContent": "2025-06-18"}
+
+
+async def omit_unknown(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Pass a request on, and leave out of its result what the client's revision does not know."""
+    result = await call_next(ctx)
+    if not isinstance(result, dict):
+        return result
+    if ctx.method == "tools/list":
+        tools = [_known(tool, _TOOL, ctx.protocol_version) for tool in result["tools"]]
+        return {**result, "tools": tools}
+    if ctx.method == "tools/call":
+        return _known(result, _RESULT, ctx.protocol_version)
+    return result
+
+
+def _known(result: Mapping[str, Any], since: Mapping[str, str], revision: str) -> dict[str, Any]:
+    return {key: value for key, value in result.items() if since.get(key, "") <= revision}
+
 
 _INSTRUCTIONS = """\
 Call discover at the start of a task, and before writing something from scratch: it finds the \

@@ -10,16 +10,13 @@ costs; `AsyncClient` has the same methods as coroutines.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from irclient.errors import ProtocolError
 from irclient.places import may_be_noted
 
-# Neither typing nor dataclasses, which take longer to import than a request takes: most commands
-# live for one operation.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeVar
-
     from irclient.results import (
         ChangedArtifact,
         CorpusCoverage,
@@ -47,8 +44,8 @@ if TYPE_CHECKING:
     )
     from irclient.types import Disclosure, Query, Selection
 
-    Method = TypeVar("Method", bound=Callable[..., Any])
-    Kind = type | tuple[type, ...]
+Method = TypeVar("Method", bound=Callable[..., Any])
+Kind = type | tuple[type, ...]
 
 
 class Op:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from irclient.terminal.width import UNCUT, cells, clipped, wrapped
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+from irclient.terminal.width import UNCUT, cells, clipped, wrapped
 
 _GAP = "  "
 

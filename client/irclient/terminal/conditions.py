@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from itertools import accumulate
+from typing import Any
 
 from irclient.errors import QueryError
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
 
 _SHORT = re.compile(r"\s*([\w.\-]+)\s*(!=|>=|<=|=|>|<)\s*(.*?)\s*\Z", re.DOTALL)
 # Far more than a filter needs, and far less than Python's stack.

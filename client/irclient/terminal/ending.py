@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from irclient.terminal.exits import DONE, INTERNAL, UNWRITTEN
 from irclient.terminal.output import begin_output, flush_output, note, output_lost
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _INTERRUPTED = 130
 

@@ -7,20 +7,16 @@ cannot be printed ends nothing: a command goes on with what it was asked to do, 
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from irclient.fast.arguments import unset
 from irclient.fast.light_json import dumped
 from irclient.fast.plain import plain_data
 from irclient.invisible import escaped, safe, shown, spelled
 from irclient.terminal.width import takes_all
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from typing import Any
 
 _MOST_S = 1e6
 
@@ -52,7 +48,7 @@ def add_output(parser: argparse.ArgumentParser, data: bool = True) -> None:
 
 def add_output_of_action(parser: argparse.ArgumentParser) -> None:
     """Add the same options to an action of a command: they may stand before it or behind it."""
-    kept = unset(parser)
+    kept = argparse.SUPPRESS
     parser.add_argument("--json", action="store_true", default=kept, help="print data as JSON")
     parser.add_argument(
         "--timeout",
@@ -70,14 +66,7 @@ def seconds(text: str) -> float:
             return number
     except ValueError:
         pass
-    raise wrong_value(f"{text!r} is not a number of seconds above 0")
-
-
-def wrong_value(message: str) -> Exception:
-    """Return the error by which an option's type says what is wrong with a value."""
-    from argparse import ArgumentTypeError
-
-    return ArgumentTypeError(message)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
 
 
 def as_json(value: Any) -> str:

@@ -7,17 +7,173 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from irclient.counts import counted
 from irclient.terminal.columns import TableColumn, fitted, paragraph, table
-from irclient.terminal.copies import backends
-from irclient.terminal.health import health
 from irclient.terminal.width import UNCUT
 
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+# What a person sees of the health: a line for the level, and one for each thing that is wrong.
+
+# Problems as few lines: those of one reason together, with where they lie and three examples.
+
+_PATHS_SHOWN = 3
+
+
+def grouped(label: str, problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield lines for the `{path, reason}` of a corpus: each alone, or one for many of a reason."""
+    by_reason: dict[str, list[str]] = {}
+    for problem in problems:
+        # A reason may name what it is about, which would tell equal ones apart.
+        about = os.path.basename(problem["path"])
+        reason = problem["reason"].replace(problem["path"], "it")
+        reason = reason.replace(about, "it") if about else reason
+        by_reason.setdefault(reason, []).append(problem["path"])
+    alone = {problem["path"]: problem["reason"] for problem in problems}
+    for reason, paths in by_reason.items():
+        if len(paths) <= _PATHS_SHOWN:
+            yield from (f"{label}: {path}: {alone[path]}" for path in paths)
+        else:
+            yield f"{label}: {len(paths):,} in {_around(paths)}: {reason}: {_examples(paths)}"
+
+
+def _around(paths: Sequence[str]) -> str:
+    """Return the directory that all paths lie in."""
+    absolute = all(os.path.isabs(path) for path in paths)
+    return os.path.commonpath([os.path.dirname(path) for path in paths]) if absolute else "all"
+
+
+def _examples(paths: Sequence[str]) -> str:
+    around = _around(paths)
+    inside = (path.removeprefix(f"{around}/") for path in paths[:_PATHS_SHOWN])
+    return f"{', '.join(inside)}, ..."
+
+
+def health(state: dict[str, Any]) -> list[str]:
+    """Return the lines about the health of a status, the worst first; none of an older daemon's."""
+    found = state.get("health")
+    if found is None:
+        return []
+    return [
+        f"health: {found['level']}",
+        *_configuration(state),
+        *(f"stuck: {each}" for each in found["stuck"]),
+        *(line for corpus in found["corpora"] for line in _of_corpus(corpus)),
+        *_problems(state),
+        *_quarantined(state),
+        *(f"limit: {each}" for each in found["limits"]),
+        *map(mismatch, state.get("mismatched") or ()),
+    ]
+
+
+def _configuration(state: dict[str, Any]) -> Iterator[str]:
+    """Yield what of the configuration file is not in use, and what to do about it."""
+    if refused := state.get("refused"):
+        hint = f" ({refused['hint']})" if refused["hint"] else ""
+        yield (
+            f"configuration: refused, the one before is in use: {refused['message']}{hint};"
+            " correct it, then irdaemon reload"
+        )
+    if later := state.get("next_start"):
+        yield f"configuration: from the next start: {', '.join(later)}; irdaemon restart"
+
+
+def mismatch(found: dict[str, Any]) -> str:
+    """Return the line about requests of another protocol, with the command that cures them."""
+    times = "once" if found["count"] == 1 else f"{found['count']:,} times"
+    return (
+        f"refused: a client of protocol {found['protocol']} asked {found['op']} {times} in vain;"
+        f" {found['fix']} (of a hook: irc install AGENT --hooks)"
+    )
+
+
+def _of_corpus(corpus: dict[str, Any]) -> Iterator[str]:
+    name = corpus["name"]
+    for kind in ("offline", "polled"):
+        yield from grouped(f"{kind}: {name}", corpus[kind])
+    for reason in corpus["stale"]:
+        yield f"stale: {name}: {reason}"
+
+
+def _problems(state: dict[str, Any]) -> Iterator[str]:
+    """Yield the places within roots that could not be scanned."""
+    healths = {corpus["name"]: corpus for corpus in state["health"]["corpora"]}
+    for corpus in state["corpora"]:
+        about = healths[corpus["name"]]
+        shown = "\n".join(_of_corpus(about))
+        roots = {root["path"] for root in (*about["offline"], *about["polled"])}
+        others = [
+            each
+            for each in corpus["problems"]
+            if each["reason"] not in shown and each["path"] not in roots
+        ]
+        yield from grouped(corpus["name"], others)
+
+
+def _quarantined(state: dict[str, Any]) -> Iterator[str]:
+    for corpus in state["corpora"]:
+        if corpus["failures"]:
+            yield (
+                f"quarantined: {corpus['name']}: {corpus['failures']:,} failed;"
+                " see irc status --failures"
+            )
+
+
+# What a person sees of backends: how the copies are, and what a front end answers from.
+
+_STATES = {
+    "sending": "being sent",
+    "refused": "written by another, so not from here",
+    "degraded": "not level",
+}
+
+
+def backends(state: Mapping[str, Any]) -> list[str]:
+    """Return the lines about the backends of a status: none where there is none."""
+    if state.get("backends") is not None:
+        return [*_of_front(state["backends"], state["corpora"])]
+    return [*_of_writer(state["corpora"])]
+
+
+def _of_writer(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for the level copies at each backend, and one for each other copy."""
+    held = [corpus for corpus in corpora if corpus.get("copy")]
+    level: dict[str, list[str]] = {}
+    for corpus in held:
+        if corpus["copy"]["state"] == "level":
+            level.setdefault(corpus["copy"]["backend"], []).append(corpus["name"])
+    for backend, names in level.items():
+        yield f"copies: {', '.join(names)} at {backend}: level"
+    for corpus in held:
+        if (how := corpus["copy"]["state"]) != "level":
+            yield f"copy: {corpus['name']} at {corpus['copy']['backend']}: {_why(how, corpus)}"
+
+
+def _why(how: str, corpus: Mapping[str, Any]) -> str:
+    copy = corpus["copy"]
+    parts = [_STATES.get(how, how)]
+    if how == "degraded" and copy["since"] is not None:
+        parts[0] += f" since {_moment(copy['since'])}"
+    parts += [copy["reason"]] if copy["reason"] else []
+    text = ": ".join(parts)
+    return text if how == "sending" else f"{text}; answers here are from this daemon's own index"
+
+
+def _of_front(
+    every: Sequence[Mapping[str, Any]], corpora: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield a line for each backend: who writes there, or why it is not heard."""
+    for each in every:
+        held = [c["copy"] for c in corpora if c.get("copy", {}).get("backend") == each["backend"]]
+        if each["problem"]:
+            since = f" since {_moment(each['since'])}" if each["since"] else ""
+            yield f"front end: {each['backend']} does not answer{since}: {each['problem']}"
+        elif held:
+            writers = ", ".join(dict.fromkeys(copy["holder"] for copy in held))
+            yield f"front end: from {each['backend']}, written by {writers}"
+        else:
+            yield f"front end: {each['backend']} has no corpus yet"
 
 
 DEMO = "demo: nothing of yours was found, so examples are indexed; they make way for what is yours"

@@ -7,8 +7,44 @@ are an extra (`irclient[web]`), so nothing outside this package imports them for
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 
 from irclient.errors import Unavailable
+
+# A secret in a file: made on first use, readable by its owner only.
+
+
+def kept_token(path: str) -> str:
+    """Return the token in a file, making both where there is none.
+
+    Raises Unavailable for a file that others can read or write, or that holds no token.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read(path)
+    token = secrets.token_urlsafe(32)
+    with open(descriptor, "w", encoding="ascii") as file:
+        file.write(token + "\n")
+    return token
+
+
+def _read(path: str) -> str:
+    if os.path.islink(path):
+        raise Unavailable(f"{path} is a link", f"rm {path}, and a new token is made")
+    with open(path, encoding="utf-8") as file:
+        status = os.fstat(file.fileno())
+        if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
+            raise Unavailable(
+                f"{path} is open to other users", f"rm {path}, and a new token is made"
+            )
+        token = file.read().strip()
+    if len(token) < 16:
+        raise Unavailable(f"{path} holds no token", f"rm {path}, and a new one is made")
+    return token
+
 
 PORT = 7412
 

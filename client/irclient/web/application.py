@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import hmac
+import json
 import os
+import re
+import secrets
+import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from html import escape
 from typing import Any
+from weakref import WeakSet
 
+from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
@@ -19,17 +31,365 @@ from starlette.responses import (
     Response,
 )
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from irclient import __version__
 from irclient.async_client import AsyncClient
-from irclient.errors import IRError
+from irclient.errors import IRError, QueryError
 from irclient.invisible import shown
-from irclient.mcp.listening import NAMES
-from irclient.web.guard import TOKEN, PageGuard, checked_hosts
-from irclient.web.shell import TITLES, document
-from irclient.web.streams import EventStreams
-from irclient.web.tokens import OneTimeTokens
+from irclient.mcp.listening import AUTHENTICATED, NAMES, Admission, server
 from irclient.web.views import PATIENCE, VIEWS, ViewOf
+
+# Serve the page on its own, until a signal ends it.
+
+
+def serve(app: ASGIApp, listener: socket.socket) -> None:
+    """Serve an application until a signal ends it."""
+    server(app, Admission()).run(sockets=[listener])
+
+
+# Who may see the page: a link that works once, and the cookie and the path it is exchanged for.
+#
+# Links are signed with a key in a file of the user's own, so that another process of this user
+# (`irc web`, where the page is served already) can make one; by the same key the page proves to
+# it whose it is. Cookies are signed with a key that no file holds and that ends with the process:
+# what takes its port afterwards is sent nothing that lets it in. The time is an argument, in Unix
+# seconds.
+
+VALID_S = 60.0
+# A cookie ends with the browser and with the process; one that was copied ends with this.
+_COOKIE_S = 7 * 86_400.0
+
+
+class OneTimeTokens:
+    """Make and check tokens signed with one key; a link's is taken once, at its own port.
+
+    One made before `since` is not taken: what was taken before a restart is not remembered. `path`
+    is the secret one below which a browser sends the cookie.
+    """
+
+    def __init__(self, key: str, port: int = 0, since: float = 0.0):
+        self._key = key.encode()
+        self._own_key = secrets.token_bytes(32)
+        self.path = f"/{secrets.token_urlsafe(24)}"
+        self._port = port
+        self._link = f"link {port}"
+        self._since = int(since)
+        self._taken: dict[str, float] = {}
+
+    def link(self, now: float) -> str:
+        """Return a token for a link, valid for a minute."""
+        return self._signed(self._key, self._link, now + VALID_S)
+
+    def cookie(self, now: float) -> str:
+        """Return the value of a cookie."""
+        return self._signed(self._own_key, "cookie", now + _COOKIE_S)
+
+    def knows(self, cookie: str, now: float) -> bool:
+        """Say whether a cookie was made here, by this process, and is not too old."""
+        return self._ends(self._own_key, "cookie", cookie) > now
+
+    def proof(self, endpoint: str, nonce: str) -> str:
+        """Return what shows, of a nonce, that a page at this port is of a daemon and a key."""
+        return _signature(self._key, f"page {self._port} {endpoint}", nonce)
+
+    def was_taken(self, token: str) -> bool:
+        """Say whether a link was used before, in the last minute."""
+        return token in self._taken
+
+    def take(self, token: str, now: float) -> bool:
+        """Take a link's token: True for a valid one, the first time."""
+        ends = self._ends(self._key, self._link, token)
+        self._taken = {each: until for each, until in self._taken.items() if until > now}
+        if ends <= now or ends - VALID_S < self._since or token in self._taken:
+            return False
+        self._taken[token] = ends
+        return True
+
+    @staticmethod
+    def _signed(key: bytes, use: str, ends: float) -> str:
+        told = f"{int(ends)}.{secrets.token_urlsafe(16)}"
+        return f"{told}.{_signature(key, use, told)}"
+
+    @staticmethod
+    def _ends(key: bytes, use: str, token: str) -> float:
+        """Return until when a token holds, 0 for one that was not signed here."""
+        told, _, signature = token.rpartition(".")
+        expected = _signature(key, use, told)
+        if not hmac.compare_digest(signature.encode(), expected.encode()):
+            return 0.0
+        return float(told.partition(".")[0])
+
+
+def _signature(key: bytes, use: str, told: str) -> str:
+    return hmac.new(key, f"{use}:{told}".encode(), "sha256").hexdigest()
+
+
+# What happens in the daemon, to every open stream of the page: one subscription for them all.
+#
+# A browser opens one stream however many tabs it has; beyond the limit a tab polls. A reader that
+# is slow loses the oldest of what waits for it: what it shows it asks anew in any case.
+
+_MOST = 64
+_WAITING = 64
+_KEPT = 50
+_AGAIN_S = 1.0
+
+
+class EventStreams:
+    """Hand the daemon's events to at most so many streams, and keep the newest of them."""
+
+    def __init__(self, endpoint: str, timeout: float, most: int = _MOST):
+        self._endpoint = endpoint
+        self._timeout = timeout
+        self._most = most
+        # Weak: a stream whose reader left before its first event goes with its response.
+        self._open: WeakSet[asyncio.Queue[dict[str, Any]]] = WeakSet()
+        self._newest: deque[dict[str, Any]] = deque(maxlen=_KEPT)
+        self._reading: asyncio.Task[None] | None = None
+
+    async def kept(self, request: Request) -> Response:
+        """Answer with the last events, the newest first."""
+        self._start()
+        return JSONResponse(list(reversed(self._newest)))
+
+    def publish(self, topic: str, data: Mapping[str, Any]) -> None:
+        """Hand an event to every stream, from the event loop that they are of."""
+        event = shown({"event": topic, "at": time.time(), **data})
+        self._newest.append(event)
+        for waiting in self._open:
+            if waiting.full():
+                waiting.get_nowait()
+            waiting.put_nowait(event)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer with a stream of events, or 503 where too many are open."""
+        self._start()
+        if len(self._open) >= self._most:
+            return PlainTextResponse("too many streams are open", 503, {"Retry-After": "5"})
+        waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_WAITING)
+        self._open.add(waiting)  # counted here, not where it is first read: many may open at once
+        return EventSourceResponse(self._events(waiting), ping=15)
+
+    async def _events(self, waiting: asyncio.Queue[dict[str, Any]]) -> AsyncIterator[str]:
+        try:
+            while True:
+                yield json.dumps(await waiting.get())
+        finally:
+            self._open.discard(waiting)
+
+    def _start(self) -> None:
+        """Begin to listen to the daemon; that goes on for as long as the event loop runs."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.ensure_future(self._read())
+
+    async def _read(self) -> None:
+        while True:
+            with contextlib.suppress(IRError, OSError):
+                async with AsyncClient(self._endpoint, self._timeout) as client:
+                    async for topic, data in client.events():
+                        self.publish(topic, data)
+            await asyncio.sleep(_AGAIN_S)
+
+
+# The document that all views share; the script fills it.
+
+TITLES = {"now": "Now", "try": "Try", "use": "Use", "gaps": "Gaps", "trouble": "Trouble"}
+
+_DOCUMENT = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title} · irdaemon</title>
+<link rel="icon" href="/static/icon.svg">
+<link rel="stylesheet" href="/static/page.css">
+<script type="module" src="/static/page.js"></script>
+</head>
+<body data-view="{view}">
+<a class="skip" href="#view">Skip to the view</a>
+<header>
+<b class="brand">irdaemon</b>
+<nav aria-label="Views">{links}</nav>
+<span id="state" class="pill" role="status">connecting</span>
+</header>
+<p id="notice" role="alert" hidden></p>
+<main id="view" tabindex="-1"><h1 class="sr">{title}</h1>\
+<noscript><p>This page draws with scripts from this address only: allow them, or run \
+<code>irc status --json</code>.</p></noscript></main>
+<footer><span>irc {version}</span> \
+<button type="button" class="link" id="data">data of this view</button> \
+<span class="keys"><kbd>/</kbd> ask <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>Enter</kbd> open</span>\
+</footer>
+</body>
+</html>
+"""
+
+
+def document(view: str) -> str:
+    """Return the HTML of a view, with nothing of the daemon's in it."""
+    links = "".join(_link(name, title, name == view) for name, title in TITLES.items())
+    return _DOCUMENT.format(
+        title=escape(TITLES[view]), view=escape(view), links=links, version=escape(__version__)
+    )
+
+
+def _link(name: str, title: str, here: bool) -> str:
+    current = ' aria-current="page"' if here else ""
+    return f'<a href="/{escape(name)}"{current}>{escape(title)}</a>'
+
+
+# What every request has to pass: Host, method, origin, and the cookie.
+#
+# Other users of the machine can reach the port, and so can pages in a browser: the cookie keeps
+# out the first, and the checks of Host, Origin and Sec-Fetch-Site the second, pages from other
+# ports of this machine included. Cookies know no ports: a browser would send one to whatever it
+# visits at this address. So it belongs to a path that no one can guess; the page asks for its
+# data below it, and keeps it in the storage of its own origin, which does know the port.
+
+TOKEN = "token"
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:[0-9]{1,5})?")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+    " require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_WRONG_HOST = (
+    "403: the page is not served under this name; behind a tunnel or a proxy:"
+    " irc web --host-name NAME[:PORT]"
+)
+_ASK_ANEW = "run irc web (or irc web --print-url) and open the link it gives"
+_ENTRANCE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>irdaemon</title>
+<script type="module" src="/static/enter.js"></script>
+</head>
+<body data-path="{path}"><p>The page needs scripts and the storage of this address.</p></body>
+</html>
+"""
+
+
+def checked_hosts(names: Sequence[str], port: int) -> tuple[str, ...]:
+    """Return the values of Host that a browser sends for names under which a port is reached.
+
+    A name without a port is that of the port itself, or of a proxy at a usual one. Raises
+    QueryError for what is no NAME or NAME:PORT.
+    """
+    found: list[str] = []
+    for name in map(str.lower, names):
+        if not _HOST.fullmatch(name):
+            raise QueryError(f"{name!r:.80} is no host name", "--host-name NAME, or NAME:PORT")
+        found += [name] if ":" in name else [name, f"{name}:{port}"]
+    return tuple(found)
+
+
+class PageGuard:
+    """Pass requests of a browser that was let in on to an application, and add safe headers.
+
+    `hosts` are the values of Host that are answered, the first with the port that names the cookie.
+    `open_paths` need no cookie, as nothing of the daemon's is there, nor do static files. `stolen`
+    is called where a link is used again.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        tokens: OneTimeTokens,
+        hosts: tuple[str, ...],
+        open_paths: frozenset[str],
+        stolen: Callable[[], None],
+    ):
+        self._app = app
+        self._tokens = tokens
+        self._hosts = hosts
+        self._origins = {f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")}
+        self._cookie = f"irdaemon_{hosts[0].rpartition(':')[2]}"
+        self._open = open_paths
+        self._stolen = stolen
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 403 to a foreign page, 405 to what is no GET, 401 without the cookie."""
+        if scope["type"] != "http":
+            return
+        answer = self._refused(scope) or self._let_in(scope)
+        await (answer or self._app)(scope, receive, _with_headers(send))
+
+    def _refused(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if headers.get("host", "").lower() not in self._hosts:
+            return PlainTextResponse(_WRONG_HOST, 403)
+        if scope["method"] != "GET":
+            return PlainTextResponse("only GET", 405, {"Allow": "GET"})
+        if headers.get("origin") not in (None, *self._origins):
+            return PlainTextResponse("a page from elsewhere may not ask", 403)
+        foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        # The file that a browser is opened with is of no site; who knows a link may follow it.
+        follows = _token(scope) and headers.get("sec-fetch-dest") == "document"
+        if foreign and not follows:
+            return PlainTextResponse("a page from elsewhere may not ask", 403)
+        return None
+
+    def _let_in(self, scope: Scope) -> Response | None:
+        """Return None for a request that may go on, else what it is answered."""
+        if token := _token(scope):
+            return self._exchanged(token)
+        path = scope["path"]
+        if path in self._open or path.startswith("/static/"):
+            return None
+        if not self._has_cookie(scope):
+            return PlainTextResponse(f"401: this browser was not let in: {_ASK_ANEW}", 401)
+        scope.get("state", {}).get(AUTHENTICATED, lambda: None)()
+        if path.startswith(f"{self._tokens.path}/"):
+            scope["path"] = path.removeprefix(self._tokens.path)
+        return None
+
+    def _exchanged(self, token: str) -> Response:
+        now = time.time()
+        if self._tokens.take(token, now):
+            path = self._tokens.path
+            answer = HTMLResponse(_ENTRANCE.format(path=path))
+            value = self._tokens.cookie(now)
+            answer.set_cookie(self._cookie, value, path=path, httponly=True, samesite="strict")
+            return answer
+        if self._tokens.was_taken(token):
+            self._stolen()
+        return PlainTextResponse(f"403: this link was used, or is too old: {_ASK_ANEW}", 403)
+
+    def _has_cookie(self, scope: Scope) -> bool:
+        """Say whether the cookie is among those sent; other programs' are of any form and name."""
+        sent = ";".join(Headers(scope=scope).getlist("cookie")).split(";")
+        pairs = (each.strip().partition("=") for each in sent)
+        now = time.time()
+        return any(
+            name == self._cookie and self._tokens.knows(value, now) for name, _, value in pairs
+        )
+
+
+def _token(scope: Scope) -> str:
+    return QueryParams(scope["query_string"]).get(TOKEN, "")
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(_HEADERS)
+        await send(message)
+
+    return sent
+
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import math
 import re
+import shlex
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,10 +21,26 @@ from starlette.datastructures import QueryParams
 from irclient.agents.install.missing import agents_with_hooks
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
+from irclient.invisible import hidden_of
 from irclient.results import CorpusStatus, Explanation, Result, Status
 from irclient.terminal.conditions import parse_where
 from irclient.types import Query, SelectSpec
-from irclient.web.commands import command
+
+# Commands for a person to copy, with the names of what they are about.
+#
+# A name may come from a file of another author. It is quoted for the shell; one that holds a
+# character that is not seen, or that ends a line, is in no command.
+
+_LONGEST = 300
+
+
+def command(*words: str, otherwise: str) -> str:
+    """Return words as a line for a shell, or `otherwise` where one of them cannot stand in it."""
+    for word in words:
+        if hidden_of(word) or "\n" in word or "\t" in word or len(word) > _LONGEST:
+            return otherwise
+    return shlex.join(words)
+
 
 # Of lists that may be long so many are sent; the page says how many there are.
 MOST = 200
@@ -270,8 +287,8 @@ def _cut(report: Result, *names: str) -> dict[str, Any]:
     return {**plain, **{name: plain[name][:MOST] for name in names}, **counts}
 
 
-# By the name of its data; those that `irclient.web.shell` has a title of are views, the others are
-# asked for by one of them.
+# By the name of its data; those that `irclient.web.application` has a title of are views, the
+# others are asked for by one of them.
 VIEWS: Mapping[str, ViewOf] = {
     "now": now,
     "floors": floors,

@@ -11,8 +11,7 @@ from irclient.mcp import PROFILES, require_sdk
 from irclient.places import socket_path
 from irclient.terminal.exits import DONE
 from irclient.terminal.output import note
-from irclient.web import key_path, require_web
-from irclient.web.secret_file import kept_token
+from irclient.web import kept_token, key_path, require_web
 from irdaemon.config.config import state_dir
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     if options.web and not options.http:
         raise QueryError("--web is served over HTTP", "irdaemon mcp --http --web")
     require_sdk()
-    from irclient.mcp import stdio
+    from irclient.mcp import server
     from irclient.mcp.daemon import DaemonCaller
     from irclient.mcp.server import make_server
 
@@ -80,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     if options.http:
         _serve_http(tools, options)
     else:
-        stdio.serve(tools)
+        server.serve(tools)
     return DONE
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from irclient.client import Client
 from irclient.errors import IRError, ProtocolError
 from irclient.places import END_FROZEN, fits, socket_path
-from irclient.terminal.health import mismatch
+from irclient.terminal.tables import mismatch
 from irdaemon import __version__
 from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
 from irdaemon.config.config import Config

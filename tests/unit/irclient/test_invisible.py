@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.agents.hook.sanitise import plain as in_hook
+from irclient.agents.hook.context import plain as in_hook
 from irclient.invisible import MOST_MARKS, escaped, is_hidden, legible, safe, shown, spelled
-from irclient.mcp.sanitise import plain as over_mcp
+from irclient.mcp.items import plain as over_mcp
 from irdaemon.discovery.disclose import hidden_in, hidden_in_names
 
 TRICKY = st.text(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irclient.terminal.health import mismatch
+from irclient.terminal.tables import mismatch
 from irclient.wire import Request, read_reply
 from irdaemon.config.config import ServeConfig
 from irdaemon.serve.access import WHOLE

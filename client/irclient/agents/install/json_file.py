@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from irclient.agents.install.entries import (
@@ -16,7 +19,266 @@ from irclient.agents.install.entries import (
     our_server,
     same_start,
 )
-from irclient.agents.install.jsonc import JsonText, Key, append, masked, put, remove, replace
+
+# Edit JSON as text: only what is put in or taken out changes, comments and layout stay.
+#
+# Comments and trailing commas are understood, as agents do. A key that is there twice on the way
+# to an edit is refused: readers differ in which they take. No library is used because none edits
+# JSON with comments and keeps every other byte.
+
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# But not a comma that has nothing before it.
+_LAST_COMMA = re.compile(_STRING + r"|[{\[][ \t\r\n]*,|,(?=[ \t\r\n]*[}\]])", re.DOTALL)
+_SCALAR = re.compile(_COMMENT.pattern + r"|-?\d[\d.eE+-]*", re.DOTALL)
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+Key = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class JsonNode:
+    """A value and where it is: `text[start:end]`.
+
+    `key` is its key or number, `begins` where that is. The whole has none.
+    """
+
+    key: Key | None
+    begins: int
+    start: int
+    end: int
+    value: Any
+
+
+class JsonText:
+    """A text that holds one JSON value. Raises ValueError, with the line, where it does not."""
+
+    def __init__(self, text: str):
+        self.text = text
+        # As long as the text, place by place: without comments, and without last commas, too.
+        self._bare = _COMMENT.sub(_blanked, text)
+        self._strict = _LAST_COMMA.sub(_blanked, self._bare)
+        start = self._skip(0)
+        self.root = self._node(None, start, start)
+        if self._skip(self.root.end) != len(text):
+            raise self._wrong("something follows the value", self.root.end)
+
+    @cached_property
+    def unit(self) -> str:
+        """Return one step of the text's indentation: that of the first member of the whole."""
+        members = self.members(self.root)
+        first = members[0].begins if members else 0
+        return self.indent(first) if members and self.begins_line(first) else "  "
+
+    @property
+    def newline(self) -> str:
+        """Return how the text's lines end."""
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    def members(self, node: JsonNode) -> list[JsonNode]:
+        """Return the members of an object or list, in order; none of anything else."""
+        if not isinstance(node.value, (dict, list)):
+            return []
+        found: list[JsonNode] = []
+        at = self._skip(node.start + 1)
+        while at < node.end - 1:
+            key, start = self._key(at) if isinstance(node.value, dict) else (len(found), at)
+            if any(each.key == key for each in found):
+                raise self._wrong(f"the key {key!r} is there twice", at)
+            found.append(self._node(key, at, start))
+            at = self._skip(self.behind_comma(found[-1].end))
+        return found
+
+    def find(self, keys: Sequence[Key]) -> JsonNode | None:
+        """Return what is under a path of keys and numbers, None where nothing is."""
+        node: JsonNode | None = self.root
+        for key in keys:
+            members = self.members(node) if node else []
+            node = next((each for each in members if each.key == key), None)
+        return node
+
+    def behind_comma(self, at: int) -> int:
+        """Return the place behind the comma that comes next; the place itself where none does."""
+        comma = self._skip(at)
+        return comma + 1 if self._bare[comma : comma + 1] == "," else at
+
+    def begins_line(self, at: int) -> bool:
+        """Return whether a place begins its line, apart from blanks; False in the first line."""
+        start = self.text.rfind("\n", 0, at) + 1
+        return start > 0 and not self.text[start:at].strip()
+
+    def in_line_comment(self, at: int) -> bool:
+        """Return whether what stands before a place goes on to the end of the line."""
+        found = (each for each in _COMMENT.finditer(self.text) if each.start() < at <= each.end())
+        return any(each.group().startswith("//") for each in found)
+
+    def indent(self, at: int) -> str:
+        """Return the white space that the line of a place begins with."""
+        line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
+        return line[: len(line) - len(line.lstrip())]
+
+    def dumped(self, value: Any, indent: str) -> str:
+        """Return a value in the style of this text, to stand in a line of that indentation."""
+        written = json.dumps(value, ensure_ascii=False, indent=self.unit)
+        return written.replace("\n", self.newline + indent)
+
+    def _skip(self, at: int) -> int:
+        found = _BLANK.match(self._bare, at)
+        return found.end() if found else at
+
+    def _key(self, at: int) -> tuple[str, int]:
+        key, end = _DECODER.raw_decode(self._strict, at)
+        return key, self._skip(self._skip(end) + 1)
+
+    def _node(self, key: Key | None, begins: int, start: int) -> JsonNode:
+        try:
+            value, end = _DECODER.raw_decode(self._strict, start)
+        except json.JSONDecodeError as error:
+            raise self._wrong(self._reason(error), error.pos) from error
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+        return JsonNode(key, begins, start, end, value)
+
+    def _wrong(self, what: str, at: int) -> ValueError:
+        line = self.text.count("\n", 0, at) + 1
+        column = at - self.text.rfind("\n", 0, at)
+        return ValueError(f"line {line}, column {column}: {what}")
+
+    def _reason(self, error: json.JSONDecodeError) -> str:
+        """Return what the decoder found wrong as a whole sentence."""
+        if error.msg.startswith("Invalid control character"):
+            code = ord(self.text[error.pos])
+            return f"a control character, U+{code:04X}, within a text; write it as \\u{code:04x}"
+        return error.msg.removesuffix(" starting at")
+
+
+def put(text: str, keys: Sequence[Key], value: Any) -> str:
+    """Return the text with a value under a path of keys; objects on the way are made.
+
+    Raises ValueError where something else than an object is on the way.
+    """
+    json_text = JsonText(text)
+    node = json_text.root
+    for depth, key in enumerate(keys):
+        if not isinstance(node.value, dict):
+            raise ValueError(f"{'.'.join(map(str, keys[:depth])) or 'the whole'} is not an object")
+        found = json_text.find(keys[: depth + 1])
+        if found is None:
+            for inner in reversed(keys[depth + 1 :]):
+                value = {inner: value}
+            return _inserted(json_text, node, value, str(key))
+        node = found
+    return replace(text, keys, value)
+
+
+def replace(text: str, keys: Sequence[Key], value: Any) -> str:
+    """Return the text with another value in the place of the one under a path of keys."""
+    json_text = JsonText(text)
+    node = json_text.find(keys)
+    if node is None:
+        raise ValueError(f"{'.'.join(map(str, keys))} is not there")
+    written = json.dumps(value, ensure_ascii=False)
+    if json_text.begins_line(node.begins):
+        written = json_text.dumped(value, json_text.indent(node.begins))
+    return text[: node.start] + written + text[node.end :]
+
+
+def append(text: str, keys: Sequence[Key], value: Any) -> str:
+    """Return the text with a value at the end of the list under a path of keys, made if need be."""
+    json_text = JsonText(text)
+    node = json_text.find(keys)
+    if node is None:
+        return put(text, keys, [value])
+    if not isinstance(node.value, list):
+        raise ValueError(f"{'.'.join(map(str, keys))} is not a list")
+    return _inserted(json_text, node, value)
+
+
+def remove(text: str, keys: Sequence[Key]) -> str:
+    """Return the text without what is under a path, nor the containers that this leaves empty."""
+    json_text = JsonText(text)
+    parent = json_text.find(keys[:-1])
+    node = json_text.find(keys)
+    if parent is None or node is None:
+        return text
+    members = json_text.members(parent)
+    if len(members) == 1 and len(keys) > 1:
+        return remove(text, keys[:-1])
+    return _removed(json_text, parent, members, members.index(node))
+
+
+def _inserted(json_text: JsonText, container: JsonNode, value: Any, key: str | None = None) -> str:
+    """Return the text with a new last member, laid out as the one before it."""
+    text = json_text.text
+    close = container.end - 1
+    # Behind what was last, a comment of its own included.
+    tail = len(text[:close].rstrip())
+    members = json_text.members(container)
+    if not members:
+        outer = json_text.indent(container.begins)
+        inner = outer + json_text.unit
+        written = _named(key, json_text.dumped(value, inner))
+        line, end = json_text.newline + inner, json_text.newline + outer
+        return text[:tail] + line + written + end + text[close:]
+    last = members[-1]
+    anchor = json_text.behind_comma(last.end)
+    comma, further = ("", ",") if anchor != last.end else (",", "")
+    if not json_text.begins_line(last.begins):
+        written = " " + _named(key, json.dumps(value, ensure_ascii=False))
+        return text[:anchor] + comma + written + further + text[anchor:]
+    inner = json_text.indent(last.begins)
+    written = json_text.newline + inner + _named(key, json_text.dumped(value, inner))
+    return text[:anchor] + comma + text[anchor:tail] + written + further + text[tail:]
+
+
+def _removed(
+    json_text: JsonText, container: JsonNode, members: Sequence[JsonNode], number: int
+) -> str:
+    """Return the text without a member: the reverse of `_inserted`."""
+    text, node = json_text.text, members[number]
+    # Behind what stands before it, a comment included.
+    before = len(text[: node.begins].rstrip())
+    after = json_text.behind_comma(node.end)
+    trails = after != node.end
+    head, gap = text[:before], text[before : node.begins]
+    if number and number == len(members) - 1 and not trails:
+        comma = json_text.behind_comma(members[number - 1].end)
+        head = text[: comma - 1] + text[comma:before]
+    close = container.end - 1
+    if len(members) == 1 and before == container.start + 1 and not text[after:close].strip():
+        after = close
+    elif json_text.in_line_comment(before) and text[after:].lstrip(" \t\r")[:1] != "\n":
+        head += gap  # what comes next must not move up into the comment
+    return head + text[after:]
+
+
+def masked(text: str, kept: Collection[str]) -> str:
+    """Return the text, line by line, with `...` for what is not kept: scalars, comments, keys.
+
+    `kept` are texts and numbers as JSON has them.
+    """
+
+    def mask(found: re.Match[str]) -> str:
+        token = found.group()
+        if token in kept:
+            return token
+        if token[0] == "/":
+            return token[:2] + "..." + "\n" * token.count("\n")
+        return '"..."' if token[0] == '"' else "..."
+
+    return _SCALAR.sub(mask, text)
+
+
+def _named(key: str | None, written: str) -> str:
+    return written if key is None else f"{json.dumps(key, ensure_ascii=False)}: {written}"
+
+
+def _blanked(found: re.Match[str]) -> str:
+    """Return a string as it is, and spaces for anything else but its line ends."""
+    written = found.group()
+    return written if written[0] in '"{[' else re.sub(r"[^\r\n]", " ", written)
+
 
 HOOKS = "hooks"
 # How long the path of an item of an event's list is; a handler within a group has a longer one.

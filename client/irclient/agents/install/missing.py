@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
-from irclient.agents.install.hook_files import MOST_BYTES
+from irclient.agents.install.entries import MOST_BYTES
 from irclient.agents.install.json_file import our_commands
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
 from irclient.fast.packing import PROTOCOL

@@ -13,8 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from irclient.agents.install.entries import HookEntry, ServerEntry, SettingsFile
-from irclient.agents.install.hook_files import project_file, user_file
+from irclient.agents.install.entries import (
+    HookEntry,
+    ServerEntry,
+    SettingsFile,
+    project_file,
+    user_file,
+)
 from irclient.errors import SettingsError
 
 # Agents wait at most so long for a hook; it ends by itself long before.

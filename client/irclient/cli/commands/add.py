@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from typing import Any
 
 from irclient.cli.follow import add_no_wait, ended_jobs, exit_of, follow
+from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import note, printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from irclient.client import Client
-
 
 HELP = "add a corpus: index a directory or a file and keep it indexed"
 ABOUT = """

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from typing import Any
 
+from irclient.client import Client
 from irclient.errors import QueryError
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.hits import quoted
 from irclient.terminal.output import note, printed
 from irclient.terminal.width import cells, clipped, terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from irclient.client import Client
-
 
 HELP = "list the artifacts of a corpus"
 ABOUT = """

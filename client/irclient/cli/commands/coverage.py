@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from irclient.client import Client
 from irclient.terminal.columns import paragraph, table
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.output import printed
 from irclient.terminal.width import UNCUT, terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from typing import Any
-
-    from irclient.client import Client
-
 
 HELP = "show what lies on disk and is not indexed"
 ABOUT = """

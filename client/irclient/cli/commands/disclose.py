@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli.query import add_expand
+from irclient.client import Client
 from irclient.fast.choices import LEVELS
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.hits import disclosure_lines
 from irclient.terminal.output import printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
 
 HELP = "the payload of artifacts"
 ABOUT = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli.answer import add_paths, print_answer
 from irclient.cli.asking import asked
 from irclient.cli.query import (
@@ -10,13 +12,7 @@ from irclient.cli.query import (
     add_rounds,
     add_select_options,
 )
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
+from irclient.client import Client
 
 HELP = "few items that apply, or none"
 ABOUT = """

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+from irclient.client import Client
 from irclient.counts import counted
 from irclient.errors import QueryError
+from irclient.results import CorpusStatus, WrittenDocument
 from irclient.terminal.exits import COMMITTED, UNHEALTHY, UNKNOWN
 from irclient.terminal.hits import disclosure_lines
 from irclient.terminal.output import add_output_of_action, note, printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections import Counter
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from irclient.client import Client
-    from irclient.results import CorpusStatus, WrittenDocument
-
 
 HELP = "write, read and list documents, and see where they lie"
 ABOUT = """
@@ -224,12 +219,12 @@ def _section(client: Client, corpus: CorpusStatus) -> dict[str, Any]:
 def _tree(client: Client, corpora: Sequence[CorpusStatus], depth: int) -> list[dict[str, Any]]:
     if depth < 1:
         raise QueryError(f"--depth {depth}", "a number of levels from 1")
-    from irclient.library.places import counted
+    from irclient.library import count_documents
 
     found = _counter()
     for corpus in corpora:
         roots = [os.path.realpath(root) for root in corpus.roots]
-        found += counted(_pointers(client, corpus.name), roots, depth)
+        found += count_documents(_pointers(client, corpus.name), roots, depth)
     return [{"path": path, "documents": found[path]} for path in sorted(found)]
 
 
@@ -258,7 +253,7 @@ def _suggest(client: Client, options: argparse.Namespace) -> int:
     """Print the directories of similar documents; where there are none, the roots of documents."""
     from dataclasses import asdict
 
-    from irclient.library.places import DOCUMENT_KINDS, similar_to, suggested
+    from irclient.library import DOCUMENT_KINDS, similar_to, suggested
 
     corpora = [each for each in client.status().corpora if each.kind in DOCUMENT_KINDS]
     if not corpora:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import os
+import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from irclient.cli import cases as files
 from irclient.cli import evaluation as shown
@@ -14,7 +18,6 @@ from irclient.cli.evaluation_options import ACTIONS, add_actions
 from irclient.cli.follow import ended_jobs, exit_of
 from irclient.cli.mining import mined, mined_use, read_uses
 from irclient.cli.query import query
-from irclient.cli.separate import go_on_as, is_installed
 from irclient.client import Client
 from irclient.counts import counted
 from irclient.errors import NotFound, QueryError
@@ -22,6 +25,27 @@ from irclient.results import Evaluation
 from irclient.terminal.exits import COMMITTED, REGRESSED, UNHEALTHY
 from irclient.terminal.output import as_json, note, printed
 from irclient.types import plain_data
+
+# Programs of the daemon's package, run in the place of this one with data that it asked for.
+#
+# They import what a client does without: numpy, a plotting library.
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package is installed beside this one, without importing it."""
+    return importlib.util.find_spec(package) is not None
+
+
+def go_on_as(module: str, data: Any, words: Sequence[str]) -> NoReturn:
+    """Become `python -m MODULE WORDS`, with data as JSON on its stdin."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        json.dump(data, file)
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os.execv(sys.executable, [sys.executable, "-m", module, *words])
+
 
 HELP = "how good the answers to labelled queries are"
 ABOUT = """

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli.asking import asked
 from irclient.cli.explanation import explanation, whole_explanation
 from irclient.cli.query import add_query_options, add_rounds, add_select_options
+from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 from irclient.terminal.width import terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
 
 HELP = "why an answer is as it is, or is not"
 ABOUT = """

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 
 from irclient.cli.follow import add_no_wait, follow
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
+from irclient.client import Client
 
 HELP = "scan one file or directory for changes now"
 ABOUT = """

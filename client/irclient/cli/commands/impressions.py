@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from irclient.client import Client
-
 
 HELP = "what an agent's session was shown, and when"
 ABOUT = """

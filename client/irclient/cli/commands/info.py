@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import time
+from typing import Any
 
+from irclient.client import Client
 from irclient.terminal import tables
 from irclient.terminal.columns import paragraph
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 from irclient.terminal.width import terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from irclient.client import Client
-
 
 HELP = "show what is known about a corpus"
 ABOUT = """

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli import reports
+from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
 from irclient.terminal.width import terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
 
 HELP = "which skills an agent's own listing has no room for"
 ABOUT = """

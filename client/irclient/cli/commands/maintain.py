@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
 from irclient.cli.follow import add_no_wait, ended_jobs, exit_of
+from irclient.client import Client
 from irclient.terminal.columns import table
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import note, printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from typing import Any
-
-    from irclient.client import Client
-
 
 HELP = "do the upkeep that is due, or show it"
 ABOUT = """

@@ -38,8 +38,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
     """Serve until stdin ends. The daemon is asked when the first call comes, not before."""
     require_sdk()
     from irclient.mcp.daemon import DaemonCaller
-    from irclient.mcp.server import make_server
-    from irclient.mcp.stdio import serve
+    from irclient.mcp.server import make_server, serve
 
     serve(make_server(options.profile, DaemonCaller(client.endpoint, client.timeout)))
     return COMMITTED

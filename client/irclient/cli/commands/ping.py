@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 
+from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
 
 HELP = "check that the daemon answers"
 ABOUT = """

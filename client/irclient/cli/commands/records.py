@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import Any
+
+from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from irclient.client import Client
-
 
 HELP = "list the texts of an artifact that queries are matched with"
 ABOUT = """

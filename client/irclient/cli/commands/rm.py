@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli.follow import add_no_wait, follow
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
+from irclient.client import Client
 
 HELP = "remove a corpus from the configuration and the index"
 ABOUT = """

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli.answer import add_paths, print_answer
 from irclient.cli.asking import asked
 from irclient.cli.query import add_passages, add_query_options
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
+from irclient.client import Client
 
 HELP = "ranked candidates, without selection"
 ABOUT = """

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 
-from irclient.agents.install.hook_files import may_be_gone
+from irclient.agents.install.entries import may_be_gone
+from irclient.client import Client
 from irclient.invisible import shown
 from irclient.terminal import tables
 from irclient.terminal.exits import COMMITTED, exit_of_status
 from irclient.terminal.output import note, print_text, printed
 from irclient.terminal.width import terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
 
 HELP = "show whether the daemon and every corpus are healthy"
 ABOUT = """

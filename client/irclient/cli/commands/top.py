@@ -8,8 +8,7 @@ import os
 import sys
 import time
 
-from irclient.cli.rates import Sample, take_sample
-from irclient.cli.summary import line
+from irclient.cli.rates import Sample, line, take_sample
 from irclient.client import Client
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import note, output_lost, print_json, print_line, seconds

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli import reports
 from irclient.cli.follow import add_no_wait, follow
+from irclient.client import Client
 from irclient.counts import counted
-from irclient.fast.arguments import unset
 from irclient.terminal.exits import COMMITTED
 from irclient.terminal.output import add_output_of_action, printed
 from irclient.terminal.width import terminal
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
 
 HELP = "what was offered, and what of it was used"
 ABOUT = """
@@ -44,7 +39,7 @@ irc usage forget --all
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what to do, and about which item or session."""
     parser.add_argument("--item", metavar="REF", default="", help="only this item (CORPUS/ID)")
-    kept = unset(parser)
+    kept = argparse.SUPPRESS
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="show, if none is given")
     show = actions.add_parser("show", help="show what was offered and used")
     show.add_argument("--item", metavar="REF", default=kept, help="only this item (CORPUS/ID)")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+
 from irclient.cli.query import add_wait
+from irclient.client import Client
 from irclient.terminal.exits import COMMITTED, UNHEALTHY
 from irclient.terminal.output import note, printed
-
-TYPE_CHECKING = False  # typing itself takes 8 ms to import
-if TYPE_CHECKING:
-    import argparse
-
-    from irclient.client import Client
-
 
 HELP = "wait until a change is served"
 ABOUT = """

@@ -90,7 +90,7 @@ class _ServedPage:
 
     def serves_ours(self) -> bool:
         """Say whether what listens there is this daemon's page: it can sign with the key."""
-        from irclient.web.tokens import OneTimeTokens
+        from irclient.web.application import OneTimeTokens
 
         nonce = secrets.token_urlsafe(16)
         proof = OneTimeTokens(self.key, self.port).proof(self.endpoint, nonce)
@@ -121,7 +121,7 @@ class _ServedPage:
 def run(client: Client, options: argparse.Namespace) -> int:
     """Serve until interrupted; where the port has this daemon's page already, only make a link."""
     require_web()
-    from irclient.web.secret_file import kept_token
+    from irclient.web import kept_token
 
     key = kept_token(key_path())
     page = _ServedPage(PORT if options.port is None else options.port, client.endpoint, key)
@@ -159,8 +159,7 @@ def _listener(page: _ServedPage, options: argparse.Namespace) -> socket.socket |
 
 
 def _serve(listener: socket.socket, client: Client, key: str, options: argparse.Namespace) -> None:
-    from irclient.web.application import web_app
-    from irclient.web.serving import serve
+    from irclient.web.application import serve, web_app
 
     page = _ServedPage(listener.getsockname()[1], client.endpoint, key)
     # Before the link: it takes none that is older than itself.
@@ -202,7 +201,7 @@ def _remove(path: str) -> None:
 
 def _open(path: str, url: str, page: _ServedPage) -> None:
     """Open the file in a browser, and remove it once the link was followed, or is too old."""
-    from irclient.web.tokens import VALID_S
+    from irclient.web.application import VALID_S
 
     ends = time.monotonic() + VALID_S
     if not webbrowser.open(Path(path).as_uri()):

@@ -17,13 +17,16 @@ from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
 from irclient.mcp.daemon import DaemonCaller, real_path, with_nearest
 from irclient.mcp.discovery import disclosed
-from irclient.mcp.documents.overview import OverviewTool
-from irclient.mcp.documents.places import DirectoryTools
-from irclient.mcp.documents.search import AssetType, LibrarySearch, RankedPassages, searched
-from irclient.mcp.documents.timeframe import Timeframe
+from irclient.mcp.documents.places import DirectoryTools, OverviewTool
+from irclient.mcp.documents.search import (
+    AssetType,
+    LibrarySearch,
+    RankedPassages,
+    Timeframe,
+    searched,
+)
 from irclient.mcp.documents.writing import WritingTools
-from irclient.mcp.items import DisclosedItem, payload, payload_text
-from irclient.mcp.sanitise import as_place, one_line
+from irclient.mcp.items import DisclosedItem, as_place, one_line, payload, payload_text
 from irclient.mcp.tools import READS, Tools, answered
 from irclient.results import IndexedArtifact
 from irclient.types import Disclosure

@@ -14,7 +14,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from irclient.mcp.daemon import DaemonCaller
-from irclient.mcp.sanitise import as_place
+from irclient.mcp.items import as_place
 from irclient.mcp.tools import Tools, answered
 from irclient.results import WrittenDocument
 

@@ -11,9 +11,7 @@ from starlette.requests import Request
 import irclient.web
 from irclient.errors import NotFound, QueryError
 from irclient.testing import FakeDaemon, hit, selection
-from irclient.web.application import link, web_app
-from irclient.web.shell import TITLES
-from irclient.web.streams import EventStreams
+from irclient.web.application import TITLES, EventStreams, link, web_app
 from tests.support.asgi import answered, request
 
 KEY = "a key of some length"

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from irclient.agents.install.changes import to_install
-from irclient.web import key_path
-from irclient.web.secret_file import kept_token
+from irclient.web import kept_token, key_path
 from irdaemon.cli.commands import uninstall
 from irdaemon.cli.main import main
 

@@ -1,6 +1,6 @@
 """Directories of documents, as they are suggested and counted."""
 
-from irclient.library.places import counted, suggested
+from irclient.library import count_documents, suggested
 from irclient.results import CorpusStatus
 from irclient.types import Hit
 
@@ -33,8 +33,8 @@ def test_no_more_than_five_directories_are_suggested():
 
 def test_documents_are_counted_in_each_directory_down_to_a_depth():
     pointers = ["/n/a/x.md", "/n/a/b/c/y.md", "/n/z.md", "/other/z.md"]
-    assert counted(pointers, ["/n"], 1) == {"/n": 3, "/n/a": 2}
-    assert counted(pointers, ["/n"], 2) == {"/n": 3, "/n/a": 2, "/n/a/b": 1}
+    assert count_documents(pointers, ["/n"], 1) == {"/n": 3, "/n/a": 2}
+    assert count_documents(pointers, ["/n"], 2) == {"/n": 3, "/n/a": 2, "/n/a/b": 1}
 
 
 def test_a_directory_without_evidence_is_not_suggested():

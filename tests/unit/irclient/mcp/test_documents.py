@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irclient.mcp.documents.search import LibrarySearch, filters
-from irclient.mcp.documents.snippet import snippet
-from irclient.mcp.documents.timeframe import bounds_of
-from irclient.mcp.sanitise import as_place, one_line, plain
+from irclient.mcp.documents.search import LibrarySearch, bounds_of, filters, snippet
+from irclient.mcp.items import as_place, one_line, plain
 from irdaemon.discovery.where import check_filter, mask_of
 from tests.support.searching import engine_of, tool
 

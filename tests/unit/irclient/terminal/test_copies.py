@@ -1,7 +1,7 @@
 """What `irc status` says of backends, on the daemon that writes and on a front end."""
 
 from irclient.cli.prometheus import prometheus
-from irclient.terminal.copies import backends
+from irclient.terminal.tables import backends
 
 DB = "postgresql://db/ir"
 

@@ -1,4 +1,4 @@
-from irclient.terminal.problems import grouped
+from irclient.terminal.tables import grouped
 
 
 def problems(count, reason="leads nowhere"):

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from irclient.web.commands import command
+from irclient.web.views import command
 
 HOSTILE = ["$(touch x)", "`id`", "a; rm -rf ~", "a'b", '"', "a b", "|sh", "&& id", "*", "~", "\\"]
 

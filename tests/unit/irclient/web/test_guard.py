@@ -7,8 +7,7 @@ import time
 import pytest
 from starlette.responses import PlainTextResponse
 
-from irclient.web.guard import PageGuard
-from irclient.web.tokens import OneTimeTokens
+from irclient.web.application import OneTimeTokens, PageGuard
 from tests.support.asgi import answered
 
 HOST = "127.0.0.1:7412"

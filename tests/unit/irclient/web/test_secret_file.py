@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.errors import Unavailable
-from irclient.web.secret_file import kept_token
+from irclient.web import kept_token
 
 
 def test_a_token_is_made_once_readable_by_its_owner_only(tmp_path):

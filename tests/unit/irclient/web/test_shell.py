@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from irclient.web.shell import TITLES, document
+from irclient.web.application import TITLES, document
 from irclient.web.views import VIEWS
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irclient.web.tokens import VALID_S, OneTimeTokens
+from irclient.web.application import VALID_S, OneTimeTokens
 
 NOW = 1_800_000_000.0
 KEY = "a key of some length"

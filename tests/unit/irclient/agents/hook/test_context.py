@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.agents.hook.context import matches, summary
+from irclient.agents.hook.context import matches, plain, summary
 from irclient.agents.hook.options import parse_options
-from irclient.agents.hook.sanitise import plain
 from irclient.fast.light_json import dumped, parsed
 from irdaemon.source.sessions.transcript import strip_injected
 

@@ -11,7 +11,7 @@ import pytest
 
 from irclient.agents.hook.options import AGENTS
 from irclient.agents.install.changes import BACKUP, to_install, to_uninstall
-from irclient.agents.install.jsonc import JsonText
+from irclient.agents.install.json_file import JsonText
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
 from irclient.cli.main import main
 from irclient.errors import SettingsError

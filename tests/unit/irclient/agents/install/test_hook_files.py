@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from irclient.agents.install.changes import to_install
-from irclient.agents.install.hook_files import may_be_gone
+from irclient.agents.install.entries import may_be_gone
 from irclient.agents.install.targets import SETTINGS_FILES, Machine
 
 WITH_HOOKS = ["claude", "codex", "gemini", "cursor", "copilot"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irclient.agents.install.jsonc import JsonText, append, put, remove
+from irclient.agents.install.json_file import JsonText, append, put, remove
 
 SETTINGS = """\
 // mine

@@ -73,7 +73,7 @@ def _near(hits: Sequence[Hit], writable: Mapping[str, bool]) -> Iterator[Directo
             yield DirectorySuggestion(*place, share, f"near {names}", may_write)
 
 
-def counted(pointers: Iterable[str], roots: Sequence[str], depth: int) -> Counter[str]:
+def count_documents(pointers: Iterable[str], roots: Sequence[str], depth: int) -> Counter[str]:
     """Count the documents in each directory and below it, from the roots down to a depth."""
     found: Counter[str] = Counter()
     for pointer in pointers:
