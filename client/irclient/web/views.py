@@ -18,7 +18,7 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from irclient.agents.install.missing import agents_with_hooks
+from irclient.agents.install.targets import agents_with_hooks
 from irclient.async_client import AsyncClient
 from irclient.errors import NotFound, QueryError
 from irclient.invisible import hidden_of

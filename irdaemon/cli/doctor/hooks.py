@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from irclient.agents.install.missing import missing_hooks
+from irclient.agents.install.targets import missing_hooks
 from irdaemon.cli.doctor.finding import Finding, ok, wrong
 from irdaemon.config.config import Config
 

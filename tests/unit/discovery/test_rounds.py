@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from irclient.cli.explanation import explanation
+from irclient.cli.commands.explain import explanation
 from irclient.errors import NotFound, QueryError, Unavailable
 from irdaemon.discovery.query import validated
 from irdaemon.discovery.rounds import in_rounds

@@ -12,7 +12,7 @@ from typing import Any
 #
 # `irc status` asks that every time, so nothing heavy is imported: only where a path that a hook
 # names
-# is not there are the files read in full (`irclient.agents.install.missing`).
+# is not there are the files read in full (`irclient.agents.install.targets`).
 
 # Settings of agents are short; a larger file is not read for a warning.
 MOST_BYTES = 1_000_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from irclient.cli.answer import add_paths, print_answer
-from irclient.cli.asking import asked
 from irclient.cli.query import (
     add_query_options,
     add_related,
     add_rounds,
     add_select_options,
+    asked,
 )
 from irclient.client import Client
 

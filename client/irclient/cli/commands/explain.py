@@ -3,14 +3,250 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from irclient.cli.asking import asked
-from irclient.cli.explanation import explanation, whole_explanation
-from irclient.cli.query import add_query_options, add_rounds, add_select_options
+from irclient.cli.query import add_query_options, add_rounds, add_select_options, asked
 from irclient.client import Client
+from irclient.counts import counted
+from irclient.terminal.columns import TableColumn, fitted, paragraph
 from irclient.terminal.exits import COMMITTED
+from irclient.terminal.hits import REASONS, cut_line
 from irclient.terminal.output import printed
-from irclient.terminal.width import terminal
+from irclient.terminal.width import UNCUT, terminal
+
+# What a person sees of an explanation: the verdict and what it hangs on, or every stage.
+
+_SHOWN = 10
+_TERMS = 4
+_INDENT = "    "
+_NAMED, _NEXT = 3, 2
+_WHY = {
+    "below_floor": "its corpus is not sure enough",
+    "not_committed": "too far behind the first, or one too many",
+    "beyond_k": "behind the candidates that were compared",
+}
+_CANDIDATE = (
+    TableColumn(""),
+    TableColumn("name", least=10),
+    TableColumn("dense"),
+    TableColumn("#", optional=1),
+    TableColumn("lexical"),
+    TableColumn("#", optional=2),
+    TableColumn("name", optional=5),
+    TableColumn("fused", optional=3),
+    TableColumn("evid.", optional=4),
+    TableColumn("score"),
+    TableColumn("", least=13),
+)
+_ROUND = (
+    TableColumn("round"),
+    TableColumn("asked", least=10),
+    TableColumn("top_k", optional=2),
+    TableColumn("candidates", optional=1),
+    TableColumn("chosen"),
+    TableColumn("evid.", optional=3),
+    TableColumn("", least=13),
+)
+
+
+def explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
+    """Return the verdict, in about ten lines: what applies, what was asked, and what comes next."""
+    lines = [*_verdict(explained["selection"])]
+    if "item" in explained:
+        lines += _item(explained["item"])
+    lines += [_asked(explained["analysis"]), *_cut(explained), *_floors(explained["corpora"])]
+    lines += [*_next(explained["corpora"]), "--all shows every corpus, candidate and score"]
+    shown = _fold(lines, width)
+    if explained["selection"].get("rounds"):
+        shown += ["", *_rounds(explained["selection"], width)]
+    return "\n".join(shown)
+
+
+def _verdict(selection: Mapping[str, Any]) -> Iterator[str]:
+    if selection["abstained"]:
+        yield f"nothing applies: {REASONS.get(selection['reason'], selection['reason'])}"
+        return
+    found, chosen = counted(selection["n_retrieved"], "candidate"), selection["n_selected"]
+    yield f"{chosen:,} of {found} {'applies' if chosen == 1 else 'apply'}:"
+    yield from (f"{_INDENT}{reference}" for reference in selection["results"])
+
+
+def _asked(analysis: Mapping[str, Any]) -> str:
+    unknown = set(analysis["unknown"])
+    words = " ".join(f"{each}{'?' if each in unknown else ''}" for each in analysis["tokens"])
+    return f"asked: {words or 'no word'}{' (?: no corpus holds it)' if unknown else ''}"
+
+
+def _cut(explained: Mapping[str, Any]) -> list[str]:
+    return [cut] if (cut := cut_line(explained["selection"]["signals"])) else []
+
+
+def _floors(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which corpora were sure enough to answer and which were not, the surest first."""
+    found = [each for each in corpora if each["candidates"]]
+    found.sort(key=lambda each: -(each.get("confidence") or 0))
+    for said, above in (("sure enough", True), ("not sure enough", False)):
+        names = [_sureness(each) for each in found if each.get("above_floor", True) == above]
+        if names:
+            more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            yield f"{said}: {', '.join(names[:_NAMED])}{more}"
+
+
+def _sureness(corpus: Mapping[str, Any]) -> str:
+    confidence, least = corpus.get("confidence"), corpus["floor"].get("at_least")
+    if confidence is None or least is None:
+        return str(corpus["corpus"])
+    return f"{corpus['corpus']} ({confidence:.2f}, needs {least:.2f})"
+
+
+def _next(corpora: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the best candidates that were not committed, each with why."""
+    others = [
+        (each["score"], f"{corpus['corpus']}/{each.get('artifact_id', each['name'])}", each)
+        for corpus in corpora
+        for each in corpus["candidates"]
+        if each["verdict"] != "committed"
+    ]
+    for score, reference, each in sorted(others, key=lambda other: -other[0])[:_NEXT]:
+        why = _WHY.get(each["verdict"], each["verdict"])
+        yield f"not chosen: {score:.2f} {reference}: {why}"
+
+
+def whole_explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
+    """Return every stage as text: the verdict, the words, each corpus with its candidates."""
+    blocks = [_fold(_selection(explained["selection"]), width)]
+    blocks.append(_fold([*_analysis(explained["analysis"]), *_cut(explained)], width))
+    for corpus in explained["corpora"]:
+        shown = corpus["candidates"][:_SHOWN]
+        above, below = _fold(_corpus(corpus), width), _fold(_terms(shown[:3]), width)
+        blocks.append([*above, *_candidates(shown, width), *below])
+    if explained["selection"].get("rounds"):
+        blocks.append(_rounds(explained["selection"], width))
+    if "item" in explained:
+        blocks.append(_fold(_item(explained["item"]), width))
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _fold(lines: Iterable[str], width: int) -> list[str]:
+    return [paragraph(line, width) for line in lines]
+
+
+def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
+    unknown = set(analysis["unknown"])
+    tokens = [f"{token}{'?' if token in unknown else ''}" for token in analysis["tokens"]]
+    yield f"words    {' '.join(tokens) or 'none'}"
+    if unknown:
+        yield "         ? no corpus holds it"
+    for text in analysis["subqueries"]:
+        yield f"subquery {text}"
+    yield f"mode     {analysis['mode']}, fusion {analysis['fusion']}"
+
+
+def _corpus(corpus: Mapping[str, Any]) -> Iterator[str]:
+    filtered = corpus["records"] - corpus["eligible"]
+    yield (
+        f"{corpus['corpus']}: {counted(corpus['records'], 'record')}"
+        + (f", {filtered:,} filtered out" if filtered else "")
+        + f", legs {'+'.join(corpus['legs']) or 'none'}"
+        + (f", dense trusted {corpus['trust']:.2f}" if corpus["trust"] < 1 else "")
+    )
+    yield f"{_INDENT}floor {_floor(corpus)}"
+
+
+def _candidates(shown: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+    rows = [_row(number, each) for number, each in enumerate(shown, start=1)]
+    lines = fitted(_CANDIDATE, rows, width - len(_INDENT)).splitlines() if rows else []
+    return [_INDENT + line for line in lines]
+
+
+def _terms(shown: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what each term added to the lexical score of each candidate."""
+    for each in shown:
+        terms = list(each["lexical"]["terms"].items())[:_TERMS]
+        if terms:
+            added = ", ".join(f"{term} {part:.2f}" for term, part in terms)
+            yield f"{_INDENT}{each['name']}: {added}"
+
+
+def _floor(corpus: Mapping[str, Any]) -> str:
+    floor = corpus["floor"]
+    if floor["kind"] != "auto":
+        least = f", {floor['at_least']:.2f} of evidence" if "at_least" in floor else ""
+        return f"{floor['kind']}{least}"
+    verdict = "above" if corpus["above_floor"] else "below"
+    return (
+        f"{floor['at_least']:.2f} of confidence, calibrated on {counted(floor['n'], 'query')}"
+        f" (J {floor['j']:.2f}); this query {corpus.get('confidence', 0):.2f}: {verdict}"
+    )
+
+
+def _row(number: int, each: Mapping[str, Any]) -> list[str]:
+    dense, lexical = each["dense"], each["lexical"]
+    return [
+        str(number),
+        each["name"],
+        f"{dense['score']:.3f}",
+        str(dense["rank"] or "-"),
+        f"{lexical['score']:.2f}",
+        str(lexical["rank"] or "-"),
+        "called" if each["called_by_name"] else f"{each['name_covered']:.2f}",
+        f"{each['fused']:.2f}",
+        f"{each['evidence']:.3f}",
+        f"{each['score']:.3f}",
+        each["verdict"],
+    ]
+
+
+def _selection(selection: Mapping[str, Any]) -> Iterator[str]:
+    if selection["abstained"]:
+        yield f"abstained: {selection['reason']}"
+        return
+    of = selection["n_retrieved"]
+    yield f"committed {selection['n_selected']} of {of}: {selection['reason']}"
+    for reference in selection["results"]:
+        yield f"    {reference}"
+
+
+def _rounds(selection: Mapping[str, Any], width: int) -> list[str]:
+    rows = [_round_row(number, each) for number, each in enumerate(selection["rounds"], start=1)]
+    lines = fitted(_ROUND, rows, width).splitlines()
+    signals = selection["signals"]
+    below = [f"stopped: {signals.get('stopped', '')}"]
+    if unserved := signals.get("unserved"):
+        below.append(f"nothing found for: {'; '.join(unserved)}")
+    return [*lines, *_fold(below, width)]
+
+
+def _round_row(number: int, each: Mapping[str, Any]) -> list[str]:
+    verdict = each["error"] or ("sufficient" if each["sufficient"] else "insufficient")
+    return [
+        str(number),
+        each["query"],
+        str(each["top_k"]),
+        str(each["n_candidates"]),
+        str(each["n_selected"]),
+        f"{each['evidence']:.3f}",
+        verdict,
+    ]
+
+
+def _item(item: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{item['reference']}: {item['stage']}"
+    yield f"    {item['why']}"
+    for leg in ("dense", "lexical"):
+        if leg in item:
+            rank = f"number {item[leg]['rank']:,}" if item[leg]["rank"] else "unmatched"
+            yield f"    {leg} {item[leg]['score']:.3f}, {rank}"
+    if item.get("behind_first"):
+        yield f"    {item['behind_first']:.2f} behind the first in the fused order"
+    if learned := item.get("learned"):
+        scores = ", ".join(f"{leg} {score:.3f}" for leg, score in learned["without"].items())
+        prompts = counted(len(learned["prompts"]), "prompt")
+        yield f"    learned from {prompts}; without them {scores}"
+        for prompt in learned["prompts"]:
+            yield f"      {prompt}"
+
 
 HELP = "why an answer is as it is, or is not"
 ABOUT = """

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from irclient.cli.answer import add_paths, print_answer
-from irclient.cli.asking import asked
-from irclient.cli.query import add_passages, add_query_options
+from irclient.cli.query import add_passages, add_query_options, asked
 from irclient.client import Client
 
 HELP = "ranked candidates, without selection"

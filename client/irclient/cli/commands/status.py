@@ -73,7 +73,7 @@ def _note_missing_hooks() -> None:
     except OSError:  # it was removed
         cwd = "/"
     if may_be_gone(os.path.expanduser("~"), cwd, os.environ):
-        from irclient.agents.install.missing import missing_hooks
+        from irclient.agents.install.targets import missing_hooks
 
         for missing in missing_hooks():
             note(f"irc: {missing}; {missing.fix} writes it again")

@@ -3,7 +3,7 @@
 import io
 import threading
 
-from irclient.cli.evaluating import EvaluationProgress
+from irclient.cli.evaluation import EvaluationProgress
 from irclient.client import Client
 from irclient.errors import Unavailable
 from irclient.types import Event

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from irclient.cli import main as program
-from irclient.cli.asking import MOST_CHARS, asked, moment, words
 from irclient.cli.commands import discover
+from irclient.cli.query import MOST_CHARS, asked, moment, words
 from irclient.errors import QueryError
 from irclient.results import CorpusInfo
 from irclient.terminal.help import parsed

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from irclient.agents.install.changes import to_install
-from irclient.agents.install.missing import agents_with_hooks, missing_hooks
-from irclient.agents.install.targets import SETTINGS_FILES, Machine
+from irclient.agents.install.targets import (
+    SETTINGS_FILES,
+    Machine,
+    agents_with_hooks,
+    missing_hooks,
+)
 from irclient.fast.packing import PROTOCOL
 
 WITH_HOOKS = ["claude", "codex", "gemini", "cursor", "copilot"]
