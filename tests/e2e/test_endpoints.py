@@ -20,7 +20,7 @@ ROOT_ONLY = pytest.mark.skipif(os.getuid() != 0, reason="only root can become an
 
 # A user of its own who asks with the real library; what he is answered is the exit code.
 ASK_AS = """
-import os, sys, zmq
+import os, socket, struct, sys, zmq
 sys.path[:0] = sys.argv[1].split(os.pathsep)
 from irclient import Client, Query
 from irclient.errors import IRError

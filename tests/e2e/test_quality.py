@@ -39,7 +39,7 @@ def test_a_broken_case_is_wrong_usage_and_names_its_line(home, daemon):
 def test_an_explanation_says_where_an_item_dropped_out(home, daemon):
     told = home.irc("explain", "fill in some pdf form", "--item", "skills/changelog")
     assert told.returncode == 0, told.stderr
-    assert "committed 1 of" in told.stdout
+    assert "1 of 2 candidates applies" in told.stdout
     assert "changelog: not_committed" in told.stdout or "changelog: not_retrieved" in told.stdout
 
 

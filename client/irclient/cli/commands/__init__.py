@@ -18,7 +18,7 @@ NO_DATA = ("hook", "mcp", "web", "completion")
 # What is no command here: the daemon's own, and those of `ir`, each as it is written.
 _DAEMONS = (
     *("start", "restart", "stop", "logs", "check", "backup", "restore", "compact", "backend"),
-    *("init", "config", "fetch", "tools", "keys", "service", "doctor", "version"),
+    *("init", "config", "fetch", "tools", "keys", "reload", "service", "doctor", "version"),
 )
 ELSEWHERE = {
     **{name: f"irdaemon {name}" for name in _DAEMONS},

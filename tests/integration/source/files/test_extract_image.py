@@ -132,7 +132,8 @@ def test_an_image_is_found_by_its_caption_and_disclosed_as_text(tmp_path):
     write(garden / "IMG_2.jpg")
     bomb(garden / "bomb.png")
     source = ir.CorpusSource.from_files([str(garden)], name="garden")
-    built = ir.build(source, store=":memory:", embedder="hashing")
+    with pytest.warns(UserWarning, match="bomb.png"):
+        built = ir.build(source, store=":memory:", embedder="hashing")
     assert [each["path"] for each in built.engine.failures()] == [str(garden / "bomb.png")]
     (hit,) = ir.search(built, "peas trellis", k=1, filter={"asset_type": "image"})
     assert hit.artifact_id == "IMG_1.jpg"

@@ -96,7 +96,8 @@ def test_bad_pdfs_are_failures_and_their_neighbours_are_found_by_page(tmp_path):
     write_pdf(tmp_path / "good.pdf", BEANS, PEAS)
     (tmp_path / "note.md").write_text("peas in the notes")
     source = ir.CorpusSource.from_files([str(tmp_path)], name="garden")
-    built = ir.build(source, store=":memory:", embedder="hashing")
+    with pytest.warns(UserWarning, match="2 could not be indexed"):
+        built = ir.build(source, store=":memory:", embedder="hashing")
     failed = {each["path"].rpartition("/")[2]: each["reason"] for each in built.engine.failures()}
     assert set(failed) == {"locked.pdf", "cut.pdf"}
     (hit,) = ir.search(built, "peas march", k=1, filter={"asset_type": "pdf"})
