@@ -40,10 +40,9 @@ from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
 from irdaemon.index.backend import IndexDelta
 from irdaemon.index.columns import Columns
-from irdaemon.index.deltas import CopyOrigin, totals_of
 from irdaemon.index.dense import make_dense
 from irdaemon.index.lexical import Lexical
-from irdaemon.index.remote import Vocabularies, remote_index
+from irdaemon.index.remote import CopyOrigin, Vocabularies, remote_index, totals_of
 from irdaemon.runtime.memory import resident
 from irdaemon.types import Query
 

@@ -143,7 +143,7 @@ def test_packages_on_the_way_of_every_prompt_import_nothing_themselves():
             "import irdaemon.discovery.decide",
             "packages: .*ledger",
         ),
-        (check_apart, "discovery.query", "import irdaemon.ingest.admit", "meet in the engine"),
+        (check_apart, "discovery.query", "import irdaemon.ingest.scan", "meet in the engine"),
         (check_only, "retrieve.fuse", "import threading", "stay at the edges"),
         (check_only, "daemon.service", "import subprocess", "started by runtime.pool"),
         (check_only, "ingest.scan", "import multiprocessing.pool", "started by runtime.pool"),

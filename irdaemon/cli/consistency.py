@@ -13,8 +13,7 @@ from irclient.results import Status
 from irdaemon.config.config import Config
 from irdaemon.config.corpus import Corpus, corpora_of
 from irdaemon.index import Rows
-from irdaemon.ingest.optout import OptOuts
-from irdaemon.ingest.scan import ScanRequest, compare
+from irdaemon.ingest.scan import OptOuts, ScanRequest, compare
 from irdaemon.ledger import Delta, IntegrityProblem, Ledger
 
 _BUILD = "irc build, or the next start, reads them"

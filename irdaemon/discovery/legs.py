@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
+from irdaemon.index.dense import top
 from irdaemon.index.lexical import K1, B
-from irdaemon.index.top import top
 from irdaemon.runtime.profile import stage
 from irdaemon.types import Tuning
 

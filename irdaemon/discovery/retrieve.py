@@ -17,8 +17,8 @@ from irdaemon.discovery.fuse import FUSIONS, RRF_K, fused
 from irdaemon.discovery.legs import UNTUNED, Legs, Question, evidence, score_legs
 from irdaemon.discovery.where import mask_of
 from irdaemon.index import Card, CorpusIndex
+from irdaemon.index.dense import top
 from irdaemon.index.rows import Rows, Shown
-from irdaemon.index.top import top
 from irdaemon.runtime.profile import stage
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.text import tokenize

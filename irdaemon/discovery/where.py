@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError
 from irdaemon.index import Columns, CorpusIndex
-from irdaemon.index.conditions import ORDER, column_mask
+from irdaemon.index.columns import ORDER, column_mask
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import FIELD
 

@@ -11,7 +11,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
 from irdaemon.discovery.decide import of_this_formula, reranked_mode
 from irdaemon.embed import QueryVector
-from irdaemon.engine.context import JobContext
+from irdaemon.engine.model_selection import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex, drifted

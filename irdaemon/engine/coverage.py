@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from irclient.results import CorpusCoverage
 from irdaemon.config.corpus import Corpus
 from irdaemon.engine.state import State, known
-from irdaemon.ingest.optout import MARKER, OptOuts
+from irdaemon.ingest.scan import MARKER, OptOuts
 from irdaemon.ledger.rows import storable
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.source.expected import Expected, SeenPath

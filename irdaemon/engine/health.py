@@ -13,9 +13,9 @@ from typing import Literal
 from irclient.counts import counted
 from irclient.types import Plain
 from irdaemon.config.reindex import INTERVAL, MANUAL, Reindex
-from irdaemon.engine.lag import Watermarks
+from irdaemon.engine.queue import Watermarks
 from irdaemon.ledger import Failure
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under
 from irdaemon.types import Problem, RootWatch
 
 Level = Literal["ok", "stale", "offline"]

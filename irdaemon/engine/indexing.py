@@ -11,11 +11,11 @@ from irclient.errors import Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed.pool import Absent
 from irdaemon.engine.calibrate import calibrate_if_due
-from irdaemon.engine.context import JobContext
+from irdaemon.engine.model_selection import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
+from irdaemon.ingest.read import redacted_again
 from irdaemon.ingest.reconcile import ScanObserver, embed, reconcile
-from irdaemon.ingest.redact import redacted_again
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.sessions import Sessions
 

@@ -15,7 +15,7 @@ from irdaemon.discovery.retrieve import retrieve
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import TaughtText, embed_taught
 from irdaemon.engine.calibrate import calibrate_if_due
-from irdaemon.engine.context import JobContext
+from irdaemon.engine.model_selection import JobContext
 from irdaemon.engine.publish import Publisher
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State

@@ -25,7 +25,7 @@ from irdaemon.discovery.disclose import BODY_CHARS, Bounds, disclose
 from irdaemon.engine.state import Served, State
 from irdaemon.index import CorpusIndex
 from irdaemon.index.backend import IndexBackend, LeaseLost, OutOfStep, Totals
-from irdaemon.index.deltas import (
+from irdaemon.index.remote import (
     CopyOrigin,
     CopyState,
     Texts,

@@ -16,9 +16,9 @@ from typing import Any
 from irclient.errors import IRError, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.disclose import disclose_artifact
-from irdaemon.engine.context import JobContext
 from irdaemon.engine.indexing import reconcile_corpus
 from irdaemon.engine.maintenance import put_off
+from irdaemon.engine.model_selection import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage, Ledger

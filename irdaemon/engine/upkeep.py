@@ -2,12 +2,269 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from irclient.counts import counted
+from irclient.errors import NotFound
+from irdaemon import text
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.context import JobContext
+from irdaemon.engine.model_selection import JobContext
+from irdaemon.engine.publish import Publisher
 from irdaemon.engine.queue import Job
+from irdaemon.engine.recovery import renewed
+from irdaemon.engine.state import State
 from irdaemon.index import build_graph
+from irdaemon.ledger.corruption import corruption_of, first_problem
+from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
 from irdaemon.runtime.memory import MB, resident, trim
+from irdaemon.runtime.tracebacks import where
+
+# Erasing: what was forgotten is in no file any more within a minute.
+#
+# `secure_delete` overwrites what is deleted where it lies. Left are the write-ahead log, which
+# holds
+# pages as they were; pages in which SQLite has moved rows about, and left copies; words in the
+# vocabulary; and images. So the log is folded into the ledger soon after each change, and the
+# ledger
+# is written anew (VACUUM) once something was forgotten. Both wait for a quiet moment, and not for
+# long; writing anew gives way to a change, and gets no more than a hundredth of the time.
+
+# Where it is quiet, and at the latest.
+_FOLDED_WITHIN_S = (5.0, 20.0)
+_FORGOTTEN_WITHIN_S = (15.0, 40.0)
+_REPLACED_WITHIN_S = (600.0, 900.0)  # agents edit all day
+_SHARE_OF_TIME = 0.01
+_TRIED_AGAIN_AFTER_S = 2.0
+# The writer checks before each job, and nothing here is due sooner than after seconds.
+_ERASURE_CHECKED_EVERY_S = 1.0
+
+
+@dataclass(slots=True)
+class Deferred:
+    """Something to be done when it is quiet, `quiet_s` after it was first wanted, or else by then.
+
+    Times are Unix seconds.
+    """
+
+    quiet_s: float
+    latest_s: float
+    since: float | None = None
+
+    def due(self, wanted: bool, quiet: bool, now: float) -> bool:
+        """Return whether to do it now."""
+        if not wanted:
+            self.since = None
+            return False
+        if self.since is None or self.since > now:  # beyond that the clock was set back
+            self.since = now
+        return now - self.since >= (self.quiet_s if quiet else self.latest_s)
+
+    def overdue(self, now: float) -> bool:
+        """Return whether it can wait no longer."""
+        return self.since is not None and now - self.since >= self.latest_s
+
+
+class Eraser:
+    """Erase forgotten text from the files. Only the writer may use it."""
+
+    def __init__(self, state: State):
+        self._state = state
+        self._fold = Deferred(*_FOLDED_WITHIN_S)
+        self._forgotten = Deferred(*_FORGOTTEN_WITHIN_S)
+        self._replaced = Deferred(*_REPLACED_WITHIN_S)
+        self._erased_again_at = 0.0
+        self._checked_at = float("-inf")
+
+    def tick(self) -> None:
+        """Fold the log, write the ledger anew, or neither; what fails is tried again."""
+        now, quiet, ledger = self._state.clock(), not self._state.work.waiting, self._state.ledger
+        if 0 <= now - self._checked_at < _ERASURE_CHECKED_EVERY_S:
+            return
+        self._checked_at = now
+        try:
+            if self._fold.due(ledger.log_grew(), quiet, now):
+                ledger.fold()
+            if now >= self._erased_again_at and self._erasing_is_due(quiet, now):
+                self._erase(now)
+        except (sqlite3.Error, OSError, *UNDECODABLE) as error:
+            met = isinstance(error, UNDECODABLE) or is_corrupt(error)
+            if met and not self._state.suspects_damage(error) and isinstance(error, UNDECODABLE):
+                raise
+            log.debug("not erased yet: %s", without_text(error))
+            self._erased_again_at = now + _TRIED_AGAIN_AFTER_S
+
+    def _erasing_is_due(self, quiet: bool, now: float) -> bool:
+        forgotten, replaced = self._state.ledger.forgotten()
+        due = [self._forgotten.due(forgotten > 0, quiet, now)]
+        due += [self._replaced.due(replaced > 0, quiet, now)]
+        return any(due)
+
+    def _erase(self, now: float) -> None:
+        started = time.monotonic()
+        self._blank_images()
+        self._state.ledger.forget_unused_terms()
+        must = self._forgotten.overdue(now) or self._replaced.overdue(now)
+        self._state.ledger.vacuum(None if must else lambda: self._state.work.change_waits)
+        took_s = time.monotonic() - started
+        self._erased_again_at = now + took_s / _SHARE_OF_TIME
+
+    def _blank_images(self) -> None:
+        """Overwrite in images what the snapshot knows to be gone; no query reads that any more."""
+        images = self._state.options.images
+        if images is None:
+            return
+        for name, index in self._state.snapshot.corpora.items():
+            last = index.rows.last_tombstone
+
+            def gone(after: int, name: str = name, last: int = last) -> list[int]:
+                return self._state.ledger.index_rows.tombstones_since(name, after, last)[0]
+
+            images.blank(name, gone)
+
+
+# Repair: a ledger that cannot be written, was lost, or is damaged, under a running engine.
+
+# After so many tries, with half a minute of waiting between them, an error is one that repeats.
+_MOST_TRIES = 6
+
+log = logging.getLogger(__name__)
+
+
+class Repair:
+    """Retry what failed, and keep the ledger whole. Only the writer may use it."""
+
+    def __init__(self, state: State, publisher: Publisher):
+        self._state = state
+        self._publisher = publisher
+
+    def request_due(self) -> None:
+        """Request the retries that are due, and a repair where the ledger's file was moved."""
+        state = self._state
+        for job in state.job_retries.due(state.clock()):
+            with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
+                state.job_retries.tried(state.request(job))
+        for job in state.scan_retries.due(state.clock()):
+            with contextlib.suppress(NotFound):
+                state.request(job)
+        if state.ledger.moved() and not state.job_retries.holds("repair"):
+            state.work.add(Job("repair"))
+
+    def handles(self, job: Job, error: Exception) -> bool:
+        """Handle the error that ended a job; return False where the process must not go on."""
+        return self._recovers(job, error) or self._retries(job, error)
+
+    def _retries(self, job: Job, error: Exception) -> bool:
+        """Have a job retried; return whether the process may go on.
+
+        What the system could not do may be possible later. Any other error is a mistake in the
+        program: one that repeats ends the process, for a new one to start from the ledger. In a
+        library call nothing would retry, so its caller gets the error.
+        """
+        if not self._state.host.writes:
+            return False
+        failing = self._state.scan_retries.note(job, self._state.clock())
+        log.error("the %s job of %r failed: %s", job.kind, job.corpus, where(error))
+        return isinstance(error, (OSError, MemoryError)) or failing.times < _MOST_TRIES
+
+    def _recovers(self, job: Job, error: Exception) -> bool:
+        """Recover from an error of the ledger; return whether it was one."""
+        if is_transient(error):
+            # A full disk, say. Compaction comes again by itself, and wants more room than others.
+            if job.kind != "compact":
+                self._state.job_retries.note(job, str(error), self._state.clock())
+            return True
+        why = corruption_of(self._state.ledger.path, error) if self._state.host.writes else ""
+        if why:
+            self.replace_ledger(why)
+        return bool(why)
+
+    def run(self) -> str:
+        """Put a lost file back, and repair or replace a damaged one; return what was found."""
+        ledger = self._state.ledger
+        if ledger.moved():
+            ledger.put_back()
+            log.error("%s was gone; it is written anew, nothing is lost", ledger.path)
+            return "the ledger's file was gone and is written anew"
+        why = first_problem(ledger.path) if self._state.host.writes else ""
+        if why:
+            self.replace_ledger(why)
+        else:
+            self._state.clear_suspects(sound=True)
+        return why or "the ledger is sound"
+
+    def replace_ledger(self, why: str) -> None:
+        """Go on with a sound ledger; each corpus is served as it is until that one has it whole."""
+        state = self._state
+        state.ledger, lost = renewed(state.ledger, state.snapshot, why, state.clock())
+        state.corruption = lost or state.corruption
+        state.clear_suspects(sound=False)
+        self._publisher.keep_until_reread()
+        self._publisher.set_corpora(state.corpora.values())
+        for name in state.corpora:
+            state.request(Job("reconcile", name))
+
+
+# Memory that nothing needs for now is given back: after long work, and while no request comes.
+#
+# After work: the words that were analysed, the vocabulary's own dict, SQLite's pages, and what
+# the
+# allocator keeps. Without requests: the pages of images and models, which the system keeps in its
+# cache as long as it has room, so that the next answer takes a few milliseconds more at the most.
+
+# Jobs that took less together leave nothing worth a collection of garbage, which stops queries.
+_WORTH_S = 1.0
+_QUIET_S = 15.0
+_UNASKED_S = 60.0
+_CHECKED_EVERY_S = 1.0
+
+
+class Release:
+    """Give back memory in quiet moments. Only the writer may use it."""
+
+    def __init__(self, state: State, clock: Callable[[], float] = time.monotonic):
+        self._state = state
+        self._clock = clock
+        self._checked_at = self._worked_at = float("-inf")
+        self._worked_s = 0.0
+        self._pages_used = True
+
+    def worked(self, seconds: float) -> None:
+        """Note that a job has ended, and how long it took."""
+        self._worked_s += seconds
+        self._worked_at = self._clock()
+        self._pages_used = True
+
+    def tick(self) -> None:
+        """Give back what is due; most often that is nothing."""
+        now, state = self._clock(), self._state
+        if now - self._checked_at < _CHECKED_EVERY_S or not state.host.writes:
+            return
+        self._checked_at = now
+        quiet = now - self._worked_at >= _QUIET_S and not state.work.queued
+        if quiet and self._worked_s >= _WORTH_S:
+            self._worked_s = 0.0
+            self._after_work()
+        unasked = state.host.idle_s() >= _UNASKED_S
+        if not unasked:
+            self._pages_used = True
+        elif quiet and self._pages_used:
+            self._pages_used = False
+            self._pages()
+
+    def _after_work(self) -> None:
+        text.forget_words()
+        self._state.ledger.give_back()
+        trim()
+
+    def _pages(self) -> None:
+        if self._state.options.images is not None:
+            self._state.options.images.release()
+        self._state.embedders.release_pages()
 
 
 def build_corpus_graph(context: JobContext, corpus: Corpus) -> str:

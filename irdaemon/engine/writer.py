@@ -4,26 +4,73 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from irclient.counts import counted
 from irclient.errors import IRError, NotFound, Unavailable
+from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.engine import learning, upkeep
 from irdaemon.engine.calibrate import calibrate_corpus
-from irdaemon.engine.configured import described
-from irdaemon.engine.context import JobContext
-from irdaemon.engine.erase import Eraser
 from irdaemon.engine.indexing import embed_corpus, reconcile_corpus
+from irdaemon.engine.model_selection import JobContext
 from irdaemon.engine.publish import GONE, Publisher
 from irdaemon.engine.queue import CHANGE, Job, Progress
-from irdaemon.engine.release import Release
-from irdaemon.engine.repair import Repair
 from irdaemon.engine.state import State
 from irdaemon.engine.synopses import take_in
+from irdaemon.engine.upkeep import Eraser, Release, Repair
 from irdaemon.runtime.profile import note
 from irdaemon.types import SourceError
+
+# What a new configuration changes for the corpora, in words that say how to undo it.
+
+Corpora = Mapping[str, Corpus]
+
+
+def described(before: Corpora, after: Corpora, held: Mapping[str, int]) -> str:
+    """Return what became of the corpora; `held` are the artifacts that each one had before."""
+    own = {name: each for name, each in before.items() if not each.example}
+    return "; ".join(
+        [
+            f"{counted(len(after), 'corpus')}",
+            *_examples(before, after),
+            *(_gone(own[name], held.get(name, 0)) for name in own if name not in after),
+            *_replaced(own, after, held),
+            *(f"{name} is new" for name in after if name not in own and not after[name].example),
+        ]
+    )
+
+
+def _examples(before: Corpora, after: Corpora) -> Iterator[str]:
+    """Yield that the examples make way, where they were shown and are no longer."""
+    gone = [name for name, each in before.items() if each.example]
+    if gone and not any(each.example for each in after.values()):
+        yield f"the examples make way for what is yours ({', '.join(gone)})"
+
+
+def _gone(corpus: Corpus, held: int) -> str:
+    name = corpus.name
+    if name not in KNOWN_KINDS:
+        return f"{name} is removed with its {counted(held, 'artifact')}"
+    return (
+        f"{name} is switched off; {counted(held, 'artifact', 'is')} removed;"
+        f" irc add {name} brings back what is found in the usual places"
+    )
+
+
+def _replaced(before: Corpora, after: Corpora, held: Mapping[str, int]) -> Iterator[str]:
+    for name in before.keys() & after.keys():
+        was, now = before[name], after[name]
+        if was.found and not now.found:
+            places = ", ".join(root.path for root in was.found)
+            roots = ", ".join(root.path for root in now.source.roots()) or "no root"
+            yield (
+                f"{name}, found in {places} ({counted(held.get(name, 0), 'artifact')}), is replaced"
+                f" by {now.kind} in {roots}; irc rm {name}, then irc add {name} brings it back"
+            )
+
 
 _OF_A_CORPUS: Mapping[str, Callable[[JobContext, Corpus], str]] = {
     "reconcile": reconcile_corpus,

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
-from irdaemon.index.growing import Growing, Ragged
-from irdaemon.index.packed import Packed
+from irdaemon.index.growing import Growing, Packed, Ragged
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
 from irdaemon.source.asset_types import FIELD, asset_type

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.read import read_entry
+from irdaemon.ingest.scan import OptOuts
 from irdaemon.ledger import Delta, KnownEntry, Upsert
 from irdaemon.runtime.pool import Parallel
 from irdaemon.types import Entry, SourceError

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from irdaemon.config.corpus import Corpus
 from irdaemon.ingest.bulk import ReadRequest
-from irdaemon.ingest.optout import OptOuts
 from irdaemon.ingest.read import CURE, TOO_LARGE, read_entry
+from irdaemon.ingest.scan import OptOuts
 from irdaemon.ledger import Decomposed, KnownEntry, TabledTerms, Upsert
 from irdaemon.runtime.memory import MB, settle, tune_allocator
 from irdaemon.runtime.pool import answer

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.admit import Admitted, admitted
-from irdaemon.ingest.optout import OptOuts, about_directory
 from irdaemon.ledger import (
     Delta,
     Ledger,
@@ -20,7 +18,89 @@ from irdaemon.ledger.rows import storable
 from irdaemon.source import Source
 from irdaemon.source.opening import at_or_under
 from irdaemon.source.redact import Redactor
-from irdaemon.types import Problem, Scan, SourceError
+from irdaemon.types import Entry, Problem, Refused, Scan, SourceError
+
+# Admission: which of the entries that a scan found may be read at all.
+#
+# What lies under a marker of opting out is passed over, as if it were not there. What a link
+# leads
+# to outside of the roots is refused with a reason, in corpora that do not follow links out.
+
+# Opting out: a file called `.noirdaemon` keeps a directory, and all below it, out of every
+# corpus.
+#
+# What lies there is not indexed. A session that was about a project so marked is left out as
+# well,
+# wherever its transcript lies.
+
+MARKER = ".noirdaemon"
+
+
+class OptOuts:
+    """Check for markers, each directory once; good for one scan of a corpus."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+
+    def covers(self, path: str) -> bool:
+        """Return whether a marker lies in a directory or in one above it; "" has none."""
+        above: list[str] = []
+        while path and path not in self._known:
+            above.append(path)
+            self._known[path] = os.path.lexists(os.path.join(path, MARKER))
+            if self._known[path]:
+                break
+            path = os.path.dirname(path) if os.path.dirname(path) != path else ""
+        covered = self._known.get(path, False)
+        self._known.update(dict.fromkeys(above, covered))
+        return covered
+
+
+def about_directory(path: str) -> str:
+    """Return the directory that a marker's path is about; any other path as it is."""
+    return os.path.dirname(path) if os.path.basename(path) == MARKER else path
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A scan with the entries that may be read, and those outside the roots, which are refused."""
+
+    scan: Scan
+    outside: tuple[Entry, ...] = ()
+
+
+def admitted(corpus: Corpus, scan: Scan, optouts: OptOuts) -> Admitted:
+    """Sort the entries of a scan into those to read, those to refuse, and those passed over."""
+    entries = tuple(entry for entry in scan.entries if not _is_out(entry, optouts))
+    outside = () if corpus.may_leave_roots else _outside(corpus, entries)
+    if outside:
+        entries = tuple(entry for entry in entries if entry not in outside)
+    return Admitted(replace(scan, entries=entries), outside)
+
+
+def refusal(entry: Entry) -> Refused:
+    """Return why an entry outside the roots is refused."""
+    return Refused(
+        f"{entry.path}: a link leads here, out of the corpus' roots",
+        "add this directory to the roots, or set follow_links = true",
+    )
+
+
+def _is_out(entry: Entry, optouts: OptOuts) -> bool:
+    # The path may be a directory itself: a package, a skill.
+    return bool(entry.path) and optouts.covers(entry.path)
+
+
+def _outside(corpus: Corpus, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    tops = set(corpus.real_roots().values())
+    if not tops:
+        return ()
+    return tuple(
+        entry
+        for entry in entries
+        if entry.path and not any(at_or_under(entry.path, top) for top in tops)
+    )
+
 
 NAMELESS = "its name is not valid UTF-8"
 

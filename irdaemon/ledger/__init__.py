@@ -14,19 +14,15 @@ from secrets import randbits
 
 import numpy as np
 
-from irdaemon.ledger import erasing
-from irdaemon.ledger.artifacts import Artifacts
-from irdaemon.ledger.check import IntegrityProblem, check
+from irdaemon.ledger import store
+from irdaemon.ledger.artifacts import MOST as MOST_PINS
+from irdaemon.ledger.artifacts import Artifacts, Pins
+from irdaemon.ledger.check import IntegrityProblem, check, repair
 from irdaemon.ledger.corpora import Corpora
-from irdaemon.ledger.entries import Entries
-from irdaemon.ledger.failures import Failures
-from irdaemon.ledger.index_rows import IndexRows
-from irdaemon.ledger.learned import LearnedPrompts
+from irdaemon.ledger.entries import Entries, Failures, Projects, Secrets
+from irdaemon.ledger.index_rows import IndexRows, Vectors
+from irdaemon.ledger.learned import LearnedPrompts, Synopses
 from irdaemon.ledger.links import ArtifactLinks
-from irdaemon.ledger.pins import MOST as MOST_PINS
-from irdaemon.ledger.pins import Pins
-from irdaemon.ledger.projects import Projects
-from irdaemon.ledger.repair import repair
 from irdaemon.ledger.rows import (
     ArtifactPage,
     Counts,
@@ -51,11 +47,8 @@ from irdaemon.ledger.rows import (
     version_hash,
 )
 from irdaemon.ledger.schema import FORMAT, LedgerError
-from irdaemon.ledger.secrets import Secrets
 from irdaemon.ledger.store import IN_MEMORY, Store
-from irdaemon.ledger.synopses import Synopses
 from irdaemon.ledger.terms import Terms
-from irdaemon.ledger.vectors import Vectors
 
 __all__ = [
     "FORMAT",
@@ -240,7 +233,7 @@ class Ledger:
 
         What it held then may still be legible in the file.
         """
-        return erasing.counted(self._store)
+        return store.counted(self._store)
 
     def vacuum(self, stop: Callable[[], bool] | None = None) -> None:
         """Rewrite the whole file, so that it holds what there is and no more, and fold its log.
@@ -248,9 +241,9 @@ class Ledger:
         It ends early where `stop`, called now and then, returns true, and then raises
         sqlite3.OperationalError.
         """
-        counted = erasing.counted(self._store)
+        counted = store.counted(self._store)
         self._store.vacuum(stop)
-        erasing.settle(self._store, counted)
+        store.settle(self._store, counted)
         self.fold()
 
     def log_grew(self) -> bool:

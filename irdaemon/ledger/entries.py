@@ -4,31 +4,95 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from irdaemon.ledger.erasing import note_forgotten, note_replaced
 from irdaemon.ledger.learned import LearnedPrompts
 from irdaemon.ledger.links import ArtifactLinks
-from irdaemon.ledger.projects import Projects
 from irdaemon.ledger.rows import (
     Decomposed,
     Delta,
+    Failure,
     KnownEntry,
     Learned,
+    PlacedSecret,
     Record,
+    Secret,
     TabledTerms,
     Upsert,
     pack,
     storable,
 )
-from irdaemon.ledger.secrets import Secrets
-from irdaemon.ledger.store import Store
+from irdaemon.ledger.store import Store, note_forgotten, note_replaced
 from irdaemon.ledger.terms import Terms
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under
 from irdaemon.types import Entry, Scan
+
+# Projects that entries are about, and whether each had opted out when it was read.
+
+
+class Projects:
+    """Keep a row for each entry and project: what to read again when a marker comes or goes."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    def put(self, entry: int, projects: Mapping[str, bool], *, added: bool) -> None:
+        """Note the projects of an entry, in the caller's transaction: `added` to the known ones."""
+        if not added:
+            self._store.run("DELETE FROM projects WHERE entry = ?", entry)
+        self._store.run_many(
+            "INSERT OR REPLACE INTO projects(entry, path, opted_out) VALUES (?, ?, ?)",
+            [(entry, storable(path), out) for path, out in projects.items()],
+        )
+
+    def reread_changed(self, corpus: str, opted_out: Callable[[str], bool]) -> None:
+        """Mark the entries whose project opted out, or in again, since they were read."""
+        known = self._store.all(
+            "SELECT DISTINCT projects.path, opted_out FROM projects"
+            " JOIN entries ON entries.id = projects.entry WHERE corpus = ?",
+            corpus,
+        )
+        changed = [(corpus, path, was) for path, was in known if opted_out(path) != bool(was)]
+        if changed:
+            with self._store.transaction():
+                self._store.run_many(
+                    "UPDATE entries SET stamp = '', cursor = NULL WHERE corpus = ? AND id IN"
+                    " (SELECT entry FROM projects WHERE path = ? AND opted_out = ?)",
+                    changed,
+                )
+
+
+# Where secrets lie: path, line and kind. Never what they are, nor a hash of it.
+
+
+class Secrets:
+    """Keep a row for each line that holds a secret, as long as the entry it was read from."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    def put(self, entry: int, secrets: Iterable[Secret], *, added: bool) -> None:
+        """Note an entry's secrets, in the caller's transaction: `added` to those that are known."""
+        if not added:
+            self._store.run("DELETE FROM secrets WHERE entry = ?", entry)
+        self._store.run_many(
+            "INSERT OR IGNORE INTO secrets(entry, path, line, kind) VALUES (?, ?, ?, ?)",
+            [(entry, storable(each.path), each.line, each.kind) for each in secrets],
+        )
+
+    def all(self, corpus: str | None = None) -> list[PlacedSecret]:
+        """Return where secrets lie, in one corpus or in all, by path and line."""
+        rows = self._store.all(
+            "SELECT corpus, secrets.path, line, kind FROM secrets"
+            " JOIN entries ON entries.id = secrets.entry WHERE corpus = coalesce(?, corpus)"
+            " ORDER BY corpus, secrets.path, line, kind",
+            corpus,
+        )
+        return [PlacedSecret(*row) for row in rows]
+
 
 # A file written this shortly before its stamp was taken may change again under the same stamp.
 RACY_NS = 2_000_000_000
@@ -349,3 +413,67 @@ def _is_stale(entry: Entry, known: KnownEntry | None, failed: str | None, recipe
         return True
     same = (known.path, known.stamp, known.recipe) == (entry.path, entry.stamp, recipe)
     return bool(known.racy) or not same
+
+
+# Failures: what could not be read, why, and since when.
+
+
+class Failures:
+    """Keep one row per failed entry until it is read, gone, or its stamp changes."""
+
+    def __init__(self, store: Store):
+        self._store = store
+
+    def put(self, failure: Failure) -> bool:
+        """Note a failure; one that is already known keeps its `since` and was tried once more.
+
+        Returns whether it is new.
+        """
+        with self._store.transaction():
+            row = self._store.one(
+                "INSERT INTO failures(corpus, key, path, reason, stamp, since)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(corpus, key) DO UPDATE SET"
+                " path = excluded.path, reason = excluded.reason, stamp = excluded.stamp,"
+                " tries = tries + 1 RETURNING tries",
+                failure.corpus,
+                failure.key,
+                failure.path,
+                storable(failure.reason),
+                failure.stamp,
+                failure.since,
+            )
+        return row == (1,)
+
+    def drop_absent(self, corpus: str, found: Iterable[str], scan: Scan) -> None:
+        """Drop the failures of entries that a scan, authoritative there, no longer found."""
+        present = set(found)
+        gone = [
+            (corpus, key)
+            for key, path in self._store.all(
+                "SELECT key, path FROM failures WHERE corpus = ?", corpus
+            )
+            if key not in present and is_authoritative(path, scan)
+        ]
+        if gone:
+            with self._store.transaction():
+                self._store.run_many("DELETE FROM failures WHERE corpus = ? AND key = ?", gone)
+
+    def retry(self) -> int:
+        """Forget the stamps of all failures, so that the next scan reads them again."""
+        with self._store.transaction():
+            return self._store.run("UPDATE failures SET stamp = ''").rowcount
+
+    def count(self, corpus: str) -> int:
+        """Count the failures of a corpus."""
+        row = self._store.one("SELECT count(*) FROM failures WHERE corpus = ?", corpus)
+        return int(row[0]) if row else 0
+
+    def all(self, corpus: str | None = None, at_most: int = -1) -> list[Failure]:
+        """Return failures, of one corpus or of all, oldest first; `at_most` so many (-1: all)."""
+        rows = self._store.all(
+            "SELECT corpus, path, key, reason, stamp, since, tries FROM failures"
+            " WHERE corpus = coalesce(?, corpus) ORDER BY since, corpus, key LIMIT ?",
+            corpus,
+            at_most,
+        )
+        return [Failure(*row) for row in rows]

@@ -8,13 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
-from irdaemon.ledger.files import (
-    copied,
-    drop_dead_copies,
-    drop_log,
-    moved_into_place,
-    set_aside,
-)
+from irdaemon.ledger.files import copied, drop_dead_copies, drop_log, moved_into_place, set_aside
 from irdaemon.ledger.schema import LedgerError, migrate
 
 IN_MEMORY = ":memory:"
@@ -236,3 +230,44 @@ def opened_to_read(path: str) -> sqlite3.Connection:
     """Open a database that must be there, and that nothing may write through this connection."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, isolation_level=None)
+
+
+# What the file may still hold of what was forgotten: counted with each deletion, durably.
+#
+# SQLite overwrites what is deleted. But where it moved rows from page to page before, it left
+# copies
+# in parts of pages that nothing uses; only writing the file anew is sure to leave none.
+
+_FORGOTTEN, _REPLACED = "forgotten", "replaced"
+
+
+def note_forgotten(store: Store) -> None:
+    """Note, within the caller's transaction, that something was forgotten."""
+    _count(store, _FORGOTTEN, 1)
+
+
+def note_replaced(store: Store) -> None:
+    """Note, within the caller's transaction, that an edit replaced something."""
+    _count(store, _REPLACED, 1)
+
+
+def counted(store: Store) -> tuple[int, int]:
+    """Return how often something was forgotten, and replaced."""
+    kept = dict(store.all("SELECT name, value FROM counters"))
+    return kept.get(_FORGOTTEN, 0), kept.get(_REPLACED, 0)
+
+
+def settle(store: Store, done: tuple[int, int]) -> None:
+    """Take off what the file was written anew for."""
+    with store.transaction():
+        for name, times in zip((_FORGOTTEN, _REPLACED), done, strict=True):
+            _count(store, name, -times)
+
+
+def _count(store: Store, name: str, by: int) -> None:
+    store.run(
+        "INSERT INTO counters VALUES (?1, ?2)"
+        " ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
+        name,
+        by,
+    )

@@ -3,12 +3,175 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.ledger.store import Store
-from irdaemon.ledger.vocabulary import Vocabulary
+
+# Words and their numbers, in a tenth of the memory that a dict of them takes.
+#
+# Numbers are given from 0 on, one after another. Most words lie one behind another in one string
+# of
+# bytes, in the order of their numbers, and a table of hashes leads to them; what was added or
+# looked
+# up since that was made is in a dict beside it, so that a long build finds its words as fast as
+# ever.
+
+_BETWEEN = b"\n"
+_FREE = -1
+_LOAD = 0.5
+_WORDS_AT_ONCE = 10_000
+_NO_NUMBERS = np.empty(0, np.int64)
+# Fewer that are not packed stay where they are.
+_WORTH_PACKING = 2_000
+
+
+class PackedWords(NamedTuple):
+    """Words without their objects: `text` holds them, each with a line's end behind it.
+
+    Word n ends at `ends[n]`. `slots` has at some place behind a word's hash its number.
+    """
+
+    text: bytes
+    ends: memoryview
+    slots: memoryview
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> PackedWords:
+        """Pack distinct words, in the order of their numbers."""
+        text, lengths, hashes = bytearray(), [_NO_NUMBERS], [_NO_NUMBERS]
+        each = iter(words)
+        # Part by part: the objects of all words would take ten times what is kept.
+        while part := list(islice(each, _WORDS_AT_ONCE)):
+            encoded = [word.encode("utf-8", "surrogatepass") + _BETWEEN for word in part]
+            text += b"".join(encoded)
+            lengths.append(np.array(list(map(len, encoded)), np.int64))
+            hashes.append(np.array(list(map(hash, part)), np.int64))
+        ends = np.cumsum(np.concatenate(lengths), dtype=np.uint32)
+        slots = _slots(np.concatenate(hashes))
+        return cls(bytes(text), ends.data, slots.data)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def number(self, word: str) -> int:
+        """Return the number of a word, -1 for one that is not here."""
+        text, ends, slots = self
+        mask = len(slots) - 1
+        place = hash(word) & mask
+        if (number := slots[place]) == _FREE:
+            return _FREE
+        wanted = word.encode("utf-8", "surrogatepass") + _BETWEEN
+        while number != _FREE:
+            if text[ends[number - 1] if number else 0 : ends[number]] == wanted:
+                return int(number)
+            place = (place + 1) & mask
+            number = slots[place]
+        return _FREE
+
+    def words(self) -> Iterator[str]:
+        """Yield the words in the order of their numbers."""
+        start = 0
+        for first in range(0, len(self), _WORDS_AT_ONCE):
+            end = self.ends[min(first + _WORDS_AT_ONCE, len(self)) - 1]
+            part = self.text[start : end - len(_BETWEEN)].decode("utf-8", "surrogatepass")
+            yield from part.split("\n")
+            start = end
+
+
+def _slots(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return a table of open addressing: each number stands at the first free place."""
+    size = 1 << max(4, int(len(hashes) / _LOAD).bit_length())
+    slots = np.full(size, _FREE, np.int32)
+    numbers, places = np.arange(len(hashes), dtype=np.int32), hashes & (size - 1)
+    while len(numbers):
+        free = slots[places] == _FREE
+        slots[places[free]] = numbers[free]  # of several that want one place the last has it
+        left = slots[places] != numbers
+        numbers, places = numbers[left], (places[left] + 1) & (size - 1)
+    return slots
+
+
+_NONE = PackedWords.of(())
+
+
+class Vocabulary(Mapping[str, int]):
+    """The number of each word. Readers may use it while its one writer adds to it."""
+
+    def __init__(self, words: Iterable[str] = ()):
+        self._parts: tuple[PackedWords, dict[str, int]] = (PackedWords.of(words), {})
+        self._size = len(self._parts[0])
+
+    @classmethod
+    def of(cls, numbers: Mapping[str, int]) -> Vocabulary:
+        """Return the vocabulary of words that have their numbers already: 0, 1, 2 and so on."""
+        return cls(sorted(numbers, key=numbers.__getitem__))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, word: str) -> int:
+        if (number := self.get(word, _FREE)) == _FREE:
+            raise KeyError(word)
+        return int(number)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.get(word, _FREE) != _FREE
+
+    def get(self, word: str, default: Any = None) -> Any:
+        """Return the number of a word; of one that is not here, what is given for it."""
+        packed, beside = self._parts
+        if (number := beside.get(word)) is not None:
+            return number
+        number = packed.number(word)
+        return default if number == _FREE else number
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the words in the order of their numbers."""
+        packed, beside = self._parts
+        yield from packed.words()
+        # As they were added; what was only looked up is packed.
+        yield from (word for word, number in tuple(beside.items()) if number >= len(packed))
+
+    # -- for the writer --------------------------------------------------------------------------
+
+    def find(self, word: str) -> int | None:
+        """Return the number of a word, None for a new one, and have it at hand from now on."""
+        packed, beside = self._parts
+        if (known := beside.get(word)) is not None:
+            return known
+        if (number := packed.number(word)) == _FREE:
+            return None
+        beside[word] = number
+        return number
+
+    def find_all(self, words: Sequence[str]) -> list[Any]:
+        """Return what `find` does for each of many words, most of which are at hand."""
+        numbers = list(map(self._parts[1].get, words))
+        if None not in numbers:
+            return numbers
+        return [
+            self.find(word) if number is None else number
+            for word, number in zip(words, numbers, strict=True)
+        ]
+
+    def add(self, word: str) -> int:
+        """Give a new word the next number."""
+        number = self._parts[1][word] = self._size
+        self._size += 1
+        return number
+
+    def pack(self) -> bool:
+        """Put what is beside the packed words among them; return whether that was worth it."""
+        packed, beside = self._parts
+        if len(beside) < _WORTH_PACKING:
+            return False
+        self._parts = (packed if len(packed) == self._size else PackedWords.of(self), {})
+        return True
+
 
 _AT_ONCE = 500
 # No id lies far beyond the number of terms, but where the ledger is damaged.

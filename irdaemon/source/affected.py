@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under
 
 EVERYTHING = ""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from irdaemon.types import RootWatch
 from irdaemon.watch.debounce import Debouncer
-from irdaemon.watch.settings import Settings
+from irdaemon.watch.limits import Settings
 from irdaemon.watch.watcher import Watcher
 
 __all__ = ["Debouncer", "RootWatch", "Settings", "Watcher"]

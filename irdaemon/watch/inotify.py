@@ -3,21 +3,184 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
 from irdaemon.runtime.tracebacks import where
 from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import is_directory, is_link
 from irdaemon.types import WatchMode
-from irdaemon.watch.cookies import Cookies
-from irdaemon.watch.limits import LimitReached, Unwatchable, too_many_directories, watch_budget
-from irdaemon.watch.recursive import LOG_ENDING, RecursiveWatches
-from irdaemon.watch.settings import Report, Settings
+from irdaemon.watch.limits import (
+    LimitReached,
+    Report,
+    Settings,
+    Unwatchable,
+    too_many_directories,
+    watch_budget,
+)
 from irdaemon.watch.watches import Watch, Watches
+
+# Cookies: proof that every event up to a moment has been read.
+#
+# The kernel queues the events of all watches of one inotify descriptor in the order they happen.
+# So
+# once the creation of a file in the daemon's own directory is read, every earlier change has been
+# read too. (watchman puts such files into the watched trees; one queue needs none
+# there.)
+
+
+class Cookies:
+    """Put files into a watched directory and wait for their events."""
+
+    def __init__(self, directory: str):
+        self.directory = resolved(directory) if directory else ""
+        self._numbers = itertools.count()
+        self._awaited: dict[str, threading.Event] = {}
+
+    def make_directory(self) -> bool:
+        """Make the directory; return whether there is one."""
+        if not self.directory:
+            return False
+        try:
+            os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        except OSError:
+            return False
+        return True
+
+    def seen(self, name: str) -> None:
+        """Record that the event of a cookie has been read."""
+        if (event := self._awaited.get(name)) is not None:
+            event.set()
+
+    def wait(self, timeout: float) -> bool:
+        """Put a cookie, and return whether its event is read within `timeout` seconds.
+
+        Raises OSError where no cookie can be put.
+        """
+        name = f"{os.getpid()}-{next(self._numbers)}"
+        path = os.path.join(self.directory, name)
+        event = self._awaited[name] = threading.Event()
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            return event.wait(timeout)
+        finally:
+            del self._awaited[name]
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+# Watch directory trees recursively: not pruned directories, through links as the walks go.
+#
+# A directory is watched before it is listed, and hinted after: whatever appears meanwhile raises
+# an
+# event, is listed, or is seen by the scan that follows the hint.
+
+# Where SQLite writes first, beside a database; a reader of the database opens it as if to write.
+LOG_ENDING = "-wal"
+
+
+class RecursiveWatches:
+    """Walk trees and watch their directories; `links` maps the symlinks found to their targets."""
+
+    def __init__(self, watches: Watches, settings: Settings):
+        self.links: dict[str, str] = {}
+        self._links_before: dict[str, str] = {}
+        self._watches = watches
+        self._pruned = settings.pruned
+        self._ignored = settings.ignored
+        self._symlinks: Mapping[str, Symlinks] = {}
+        self._not_entered: frozenset[str] = frozenset()
+
+    def begin(self, symlinks: Mapping[str, Symlinks], unwatched: frozenset[str]) -> None:
+        """Start over: which links are followed below each root, and what is not to be entered."""
+        self._links_before, self.links = self.known_links(), {}
+        self._symlinks = symlinks
+        self._not_entered = unwatched
+
+    def finish(self) -> None:
+        """Drop the links of the round before that are gone."""
+        self._links_before = {}
+
+    def known_links(self) -> dict[str, str]:
+        """Return the links that are followed, or were until this round ends, with their targets."""
+        return {**self._links_before, **self.links}
+
+    def unlink(self, path: str) -> str:
+        """Drop a link that may be gone; return its target, "" where it was none."""
+        target = self.links.pop(path, "")
+        if target:
+            self._links_before[path] = target
+        return target
+
+    def give_up(self, root: str) -> None:
+        """Give up the watches of a root, and do not enter it again."""
+        self._not_entered |= {root}
+        self._watches.drop_root(root)
+
+    def excluded(self, path: str) -> bool:
+        """Return whether a path is neither watched nor hinted."""
+        return path in self._not_entered or any(at_or_under(path, top) for top in self._ignored)
+
+    def add_tree(self, path: str, root: str, top: str) -> None:
+        """Watch a directory, or what a symlink points to, and all below. Raises LimitReached.
+
+        Directories that cannot be read are passed over: the scan reports them.
+        """
+        pending = [(path, top)]
+        while pending:
+            directory, its_top = pending.pop()
+            if os.path.islink(directory):
+                directory = its_top = self._follow(directory, root)
+            if not directory or self.excluded(directory) or not os.path.isdir(directory):
+                continue
+            if self._watches.add(directory, root, its_top):
+                pending.extend((below, its_top) for below in self._below(directory))
+
+    def add_root(self, root: str) -> None:
+        """Watch a root and its entry in its parent, so that it stays watched when made again."""
+        self._watches.add_name(root, root)
+        if os.path.isfile(root):
+            self._watches.add_name(root + LOG_ENDING, root)
+        self.add_tree(root, root, root)
+
+    def count(self, root: str) -> int:
+        """Return how many directories below a root need a watch, without following symlinks."""
+        counted, pending = 0, [root]
+        while pending:
+            counted += 1
+            pending.extend(p for p in self._below(pending.pop()) if not os.path.islink(p))
+        return counted
+
+    def _follow(self, link: str, root: str) -> str:
+        """Return where a link leads, "" if it is not followed."""
+        target = resolved(link)
+        rule = self._symlinks.get(root, Symlinks())
+        if rule.danger(target) or (os.path.isdir(target) and not rule.follows(link, target)):
+            return ""
+        self.links[link] = target
+        if not self.excluded(target):
+            self._watches.add_name(target, root)
+        return target
+
+    def _below(self, directory: str) -> Iterator[str]:
+        """Yield every symlink, and the sub-directories that are not pruned."""
+        try:
+            with os.scandir(directory) as entries:
+                found = list(entries)
+        except OSError:
+            return
+        for entry in found:
+            if entry.name in self._pruned and is_directory(entry):
+                continue
+            if is_link(entry) or is_directory(entry):
+                yield entry.path
+
 
 log = logging.getLogger(__name__)
 

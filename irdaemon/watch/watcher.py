@@ -2,21 +2,204 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
+import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
+from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import at_or_under
-from irdaemon.types import Root, RootWatch
+from irdaemon.types import LINK_POLICIES, LinkPolicy, Root, RootWatch
 from irdaemon.watch.backend import Backend, native
 from irdaemon.watch.debounce import Debouncer
-from irdaemon.watch.delivery import Delivery
-from irdaemon.watch.limits import Unwatchable, no_inotify
-from irdaemon.watch.mounts import MountTable
-from irdaemon.watch.roots import RootLocation, changed, locate, unwatchable_paths
-from irdaemon.watch.settings import Report, Settings
+from irdaemon.watch.limits import (
+    MOUNTS,
+    NETWORK,
+    Mount,
+    Report,
+    Settings,
+    Unwatchable,
+    mounted,
+    network_kind,
+    no_inotify,
+)
+
+# Detect mounts and unmounts below the roots, for which inotify has no event.
+
+
+class MountTable:
+    """Keep the mounts below some roots, and report where they change."""
+
+    def __init__(self, mounts_file: str = MOUNTS):
+        self._path = mounts_file
+        self._below: frozenset[Mount] = frozenset()
+        self._poller: select.poll | None = None
+        with contextlib.suppress(OSError, AttributeError):
+            self._file = open(mounts_file, "rb")  # noqa: SIM115 (open as long as we watch)
+            self._poller = select.poll()
+            # The kernel marks the table as exceptional whenever it has changed.
+            self._poller.register(self._file, select.POLLPRI)
+
+    def close(self) -> None:
+        """Stop watching the table."""
+        if self._poller is not None:
+            self._poller = None
+            self._file.close()
+
+    def may_have_changed(self) -> bool:
+        """Return whether anything was mounted or unmounted anywhere since the last call."""
+        return self._poller is not None and bool(self._poller.poll(0))
+
+    def changed(self, roots: Iterable[str]) -> tuple[str, ...]:
+        """Return where below the roots something was mounted or unmounted since the last call."""
+        before, tops = self._below, tuple(roots)
+        self._below = frozenset(
+            mount
+            for mount in mounted(self._path)
+            if any(mount.path != top and at_or_under(mount.path, top) for top in tops)
+        )
+        return tuple(sorted({mount.path for mount in before ^ self._below}))
+
+
+# The real paths of the roots, and which of them can only be polled.
+
+
+@dataclass(frozen=True, slots=True)
+class RootLocation:
+    """The real path of a root, and (device, inode) of what is there; None if nothing is.
+
+    `links` is the policy on links to directories below it.
+    """
+
+    path: str
+    identity: tuple[int, int] | None
+    links: LinkPolicy = "direct"
+
+
+def locate(roots: Iterable[Root]) -> tuple[RootLocation, ...]:
+    """Return the locations of the given roots, each once, sorted.
+
+    Of several policies on links the widest counts: what one corpus reads has to be watched.
+    """
+    policies: dict[str, LinkPolicy] = {}
+    for root in roots:
+        path = resolved(root.path)
+        policies[path] = max(root.links, policies.get(path, "none"), key=LINK_POLICIES.index)
+    return tuple(RootLocation(path, _identity(path), policies[path]) for path in sorted(policies))
+
+
+def changed(before: tuple[RootLocation, ...], now: tuple[RootLocation, ...]) -> tuple[str, ...]:
+    """Return the paths that are new, or hold something else than before."""
+    known = set(before)
+    return tuple(location.path for location in now if location not in known)
+
+
+def unwatchable_paths(
+    locations: tuple[RootLocation, ...], settings: Settings
+) -> dict[str, Unwatchable]:
+    """Return the reason for each path to poll: locations, and network file systems within them."""
+    there = [location.path for location in locations if location.identity is not None]
+    if settings.polling:
+        return dict.fromkeys(there, Unwatchable("polling is set in the configuration"))
+    mounts = mounted()
+    kinds = {path: network_kind(path, mounts) for path in there}
+    inside = {
+        mount.path: mount.kind
+        for mount in mounts
+        if mount.kind in NETWORK and any(at_or_under(mount.path, path) for path in there)
+    }
+    return {
+        path: Unwatchable(f"{kind} is a network file system: its changes raise no events here")
+        for path, kind in {**kinds, **inside}.items()
+        if kind
+    }
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):  # a path may hold what no file's name can
+        return None
+    return status.st_dev, status.st_ino
+
+
+# The thread that hands due paths over, so that a slow receiver never delays the event reader.
+
+
+class Delivery:
+    """Call `on_dirty` with the debouncer's paths as they become due."""
+
+    def __init__(self, on_dirty: Callable[[tuple[str, ...]], None], debouncer: Debouncer):
+        self._on_dirty = on_dirty
+        self._debouncer = debouncer
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._taken = self._handed = 0
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread unless it runs; paths that waited before are kept."""
+        if self.alive():
+            return
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="watch-delivery", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the hand-over in progress."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def alive(self) -> bool:
+        """Return whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def add(self, path: str, top: str) -> None:
+        """Add a path, to be handed over when it is due."""
+        with self._changed:
+            planned = self._debouncer.next_due()
+            self._debouncer.add(path, time.monotonic(), top)
+            due = self._debouncer.next_due()
+            # Waking the thread for an event that only postpones it would cost a context switch
+            # for each of the thousands of events in a checkout.
+            if planned is None or (due is not None and due < planned):
+                self._changed.notify_all()
+
+    def flush(self, timeout: float) -> bool:
+        """Hand over all waiting paths now; return whether that ended within `timeout` seconds."""
+        with self._changed:
+            self._debouncer.make_due(time.monotonic())
+            until = self._taken + (self._debouncer.next_due() is not None)
+            self._changed.notify_all()
+            return self._changed.wait_for(lambda: self._handed >= until, timeout)
+
+    def _run(self) -> None:
+        while paths := self._next():
+            try:
+                self._on_dirty(paths)
+            finally:
+                with self._changed:
+                    self._handed += 1
+                    self._changed.notify_all()
+
+    def _next(self) -> tuple[str, ...]:
+        with self._changed:
+            while not self._stopping:
+                now = time.monotonic()
+                if paths := self._debouncer.due(now):
+                    self._taken += 1
+                    return paths
+                due = self._debouncer.next_due()
+                self._changed.wait(None if due is None else max(0.0, due - now))
+        return ()
+
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
-from irdaemon.source.tree import at_or_under
+from irdaemon.source.opening import at_or_under
 from irdaemon.watch.limits import LimitReached
 
 # No IN_OPEN and no IN_CLOSE_NOWRITE: reading what changed must not count as a change. IN_ATTRIB

@@ -10,8 +10,8 @@ from irclient.errors import Conflict, NotFound, Unavailable
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.retrieve import FUSIONS
 from irdaemon.engine.queue import Job
-from irdaemon.index.deltas import CopyState, held_by
 from irdaemon.index.dense import Dense
+from irdaemon.index.remote import CopyState, held_by
 from irdaemon.types import Query, SelectSpec
 from tests.support.copied import Copied, answered
 from tests.support.corpora import engine, mapped

@@ -7,15 +7,16 @@ from irdaemon.discovery.explain import explain
 from irdaemon.discovery.query import validated
 from irdaemon.engine.queue import Job
 from irdaemon.index import Snapshot
-from irdaemon.index.deltas import (
+from irdaemon.index.remote import (
     CopyOrigin,
     Texts,
+    Vocabularies,
     copy_after,
     delta,
     held_by,
+    remote_index,
     totals_of,
 )
-from irdaemon.index.remote import Vocabularies, remote_index
 from irdaemon.types import Query
 
 HOLDER = "someone@here"

@@ -27,10 +27,10 @@ from irdaemon.source.files.file_finder import (
     in_any_case,
     patterns,
 )
-from irdaemon.source.opening import resolved
+from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.source.options import checked, number, strings, switch
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import at_or_under, home_relative
+from irdaemon.source.tree import home_relative
 from irdaemon.types import Entry, Reading, Root, Scan
 
 if TYPE_CHECKING:

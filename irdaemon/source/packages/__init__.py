@@ -14,12 +14,11 @@ from typing import ClassVar
 
 from irclient.errors import QueryError
 from irdaemon.source.expected import Expected
-from irdaemon.source.opening import resolved
+from irdaemon.source.opening import at_or_under, resolved
 from irdaemon.source.options import checked, number, strings
 from irdaemon.source.packages.load import read_entry
 from irdaemon.source.packages.walk import WalkLimits, expect_packages, scan_all, scan_change
 from irdaemon.source.places import keep_existing
-from irdaemon.source.tree import at_or_under
 from irdaemon.types import Entry, Reading, Root, Scan
 
 # Where packages usually live on a machine.

@@ -13,7 +13,14 @@ from irdaemon.source.affected import EVERYTHING, affected
 from irdaemon.source.expected import Expected, SeenPath, directory_of, why_not_below
 from irdaemon.source.frontmatter import Front, decode, front
 from irdaemon.source.markdown import first_paragraph
-from irdaemon.source.opening import followed, read_regular, resolved, same_name, target_of
+from irdaemon.source.opening import (
+    at_or_under,
+    followed,
+    read_regular,
+    resolved,
+    same_name,
+    target_of,
+)
 from irdaemon.source.options import checked, number
 from irdaemon.source.plugin_store import (
     control_files,
@@ -34,7 +41,7 @@ from irdaemon.source.skills.skill_finder import (
     rank,
 )
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import PRUNED, at_or_under
+from irdaemon.source.tree import PRUNED
 from irdaemon.types import Artifact, Entry, Reading, Refused, Root, Scan, SourceError
 
 __all__ = ["Skills", "known_places", "known_roots"]

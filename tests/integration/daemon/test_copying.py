@@ -115,5 +115,5 @@ def test_a_daemon_without_a_backend_imports_none_of_what_those_need():
     loaded = set(done.stdout.split())
     assert "irdaemon.daemon.daemon" in loaded
     heavy = ("psycopg", "qdrant_client", "irdaemon.index.backends", "irdaemon.engine.replication")
-    front = ("irdaemon.engine.front", "irdaemon.daemon.front_process", "irdaemon.index.deltas")
+    front = ("irdaemon.engine.front", "irdaemon.daemon.front_process", "irdaemon.index.remote")
     assert loaded.isdisjoint((*heavy, *front, "irdaemon.discovery.stored"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from irdaemon.config.reindex import Reindex
 from irdaemon.daemon.supervisor import SupervisorThread
 from irdaemon.engine.health import Facts, Policy, ProcessHealth, health
-from irdaemon.engine.lag import Watermarks
+from irdaemon.engine.queue import Watermarks
 from tests.support.corpora import skills
 
 

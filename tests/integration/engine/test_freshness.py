@@ -9,11 +9,11 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.config.reindex import Reindex
-from irdaemon.engine.freshness import catch_up
 from irdaemon.engine.queue import Job, Work
+from irdaemon.engine.reader import catch_up
 from irdaemon.types import Query, Root
 from irdaemon.watch import Debouncer, Settings, Watcher
-from irdaemon.watch.delivery import Delivery
+from irdaemon.watch.watcher import Delivery
 from tests.support.corpora import engine, mapped, skills, write_skill
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from irdaemon.source.opening import at_or_under
 from irdaemon.source.symlinks import Symlinks
-from irdaemon.source.tree import at_or_under
 from irdaemon.types import Root
-from irdaemon.watch import RootWatch, Settings, Watcher, roots
-from irdaemon.watch.backend import native
+from irdaemon.watch import RootWatch, Settings, Watcher, watcher
+from irdaemon.watch.backend import ObserverBackend, native
 from irdaemon.watch.limits import (
     Mount,
     Unwatchable,
@@ -26,9 +26,7 @@ from irdaemon.watch.limits import (
     too_many_directories,
     watch_budget,
 )
-from irdaemon.watch.mounts import MountTable
-from irdaemon.watch.portable import ObserverBackend
-from irdaemon.watch.roots import RootLocation, unwatchable_paths
+from irdaemon.watch.watcher import MountTable, RootLocation, unwatchable_paths
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 
@@ -548,8 +546,8 @@ class Staged:
         self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
     ) -> dict[str, Unwatchable]:
         self.stale = False
-        self.synced.append(tuple(roots))
-        return {path: Unwatchable("full") for path in roots if path in self.trouble}
+        self.synced.append(tuple(watcher))
+        return {path: Unwatchable("full") for path in watcher if path in self.trouble}
 
     def forget(self, root: str) -> None:
         pass
@@ -683,7 +681,7 @@ def test_what_is_mounted_below_a_root_is_noticed_and_elsewhere_is_not(tmp_path):
 
 def test_a_network_file_system_within_a_root_is_polled_separately(monkeypatch, root):
     inside = Mount(str(root / "far"), "nfs4")
-    monkeypatch.setattr(roots, "mounted", lambda: (Mount("/", "ext4"), inside))
+    monkeypatch.setattr(watcher, "mounted", lambda: (Mount("/", "ext4"), inside))
     found = unwatchable_paths((RootLocation(str(root), (1, 2)),), Settings())
     assert list(found) == [str(root / "far")]
     assert "nfs4" in found[str(root / "far")].reason

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import make_corpus
-from irdaemon.engine.configured import described
+from irdaemon.engine.writer import described
 from irdaemon.types import Root
 
 

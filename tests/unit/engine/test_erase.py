@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from irdaemon.engine import erase
-from irdaemon.engine.erase import Deferred
+from irdaemon.engine import upkeep
 from irdaemon.engine.queue import Job
+from irdaemon.engine.upkeep import Deferred
 from irdaemon.index import Images
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import Ledger
@@ -169,7 +169,7 @@ def test_what_was_not_erased_before_a_crash_is_after_the_next_start(kept):
 
 def test_writing_anew_takes_no_more_than_a_hundredth_of_the_time(kept, monkeypatch):
     times = iter(range(0, 10_000, 3))  # each takes three seconds
-    monkeypatch.setattr(erase.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(upkeep.time, "monotonic", lambda: next(times))
     done = []
     monkeypatch.setattr(Ledger, "vacuum", lambda ledger, stop=None: done.append(kept.clock.now))
     with kept.engine.ledger.transaction():

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from irclient.errors import NotFound
-from irdaemon.engine.evaluation_store import EvaluationStore
+from irdaemon.engine.state import EvaluationStore
 from irdaemon.ledger import IN_MEMORY
 
 MADE = {"corpora": ["notes", "skills"], "discovery": {"n": 1}}

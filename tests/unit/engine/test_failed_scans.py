@@ -4,7 +4,7 @@ import pytest
 
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
-from irdaemon.engine.retry import ScanRetries
+from irdaemon.engine.state import ScanRetries
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.files import Files
 from irdaemon.source.mapping import InMemory
@@ -12,7 +12,7 @@ from irdaemon.source.packages import Packages
 from irdaemon.source.sessions import Sessions
 from irdaemon.source.skills import Skills
 from irdaemon.types import Query, Root
-from irdaemon.watch.roots import locate
+from irdaemon.watch.watcher import locate
 from tests.support.corpora import engine, mapped
 from tests.support.hosts import Writing
 

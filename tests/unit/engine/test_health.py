@@ -4,7 +4,7 @@ import pytest
 
 from irdaemon.config.reindex import Reindex
 from irdaemon.engine.health import Facts, Policy, ProcessHealth, health, lasting
-from irdaemon.engine.lag import FailedJob, Watermarks
+from irdaemon.engine.queue import FailedJob, Watermarks
 from irdaemon.ledger import Failure
 from irdaemon.types import Problem, RootWatch
 

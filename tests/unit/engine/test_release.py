@@ -3,10 +3,10 @@
 import pytest
 
 from irdaemon import text
-from irdaemon.engine import release
+from irdaemon.engine import upkeep
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
-from irdaemon.engine.release import Release
+from irdaemon.engine.upkeep import Release
 from irdaemon.index import Images
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Query
@@ -35,7 +35,7 @@ def running(tmp_path, monkeypatch):
     made.state.host = host = Asked()
     now = [1_000.0]
     done = []
-    monkeypatch.setattr(release, "trim", lambda: done.append("trim"))
+    monkeypatch.setattr(upkeep, "trim", lambda: done.append("trim"))
     monkeypatch.setattr(images, "release", lambda: done.append("pages"))
     yield made, host, Release(made.state, lambda: now[0]), now, done
     made.ledger.close()

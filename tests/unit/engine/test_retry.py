@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.engine.queue import Job
-from irdaemon.engine.retry import JobRetries
+from irdaemon.engine.state import JobRetries
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Query
 from tests.support.corpora import contents, engine, mapped

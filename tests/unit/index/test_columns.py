@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irdaemon.discovery.where import _part_mask
-from irdaemon.index.columns import Column
-from irdaemon.index.conditions import _predicate
+from irdaemon.index.columns import Column, _predicate
 
 scalars = (
     st.sampled_from(

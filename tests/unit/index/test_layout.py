@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from irdaemon.index.layout import map_layout, write_layout
+from irdaemon.index.image import map_layout, write_layout
 
 
 def laid_out(tmp_path, rows=10_000):

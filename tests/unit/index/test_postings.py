@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.index.postings import Postings, counted
+from irdaemon.index.lexical import Postings, counted
 
 # Some terms need more than 16 bits: they are sorted in two steps.
 places = st.dictionaries(

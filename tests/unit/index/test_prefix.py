@@ -5,12 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from irdaemon.index import prefix
-from irdaemon.index.dense import Dense, make_dense
+from irdaemon.index import dense
+from irdaemon.index.dense import WIDTH, Dense, Prefix, make_dense, top
 from irdaemon.index.growing import Growing
-from irdaemon.index.prefix import WIDTH, Prefix
 from irdaemon.index.rows import Rows
-from irdaemon.index.top import top
 
 DIM = 256
 SIZE = 9_000
@@ -144,9 +142,9 @@ def test_positions_that_change_are_turned_anew():
 
 
 def test_too_many_that_may_be_near_are_left_to_the_whole_product(monkeypatch):
-    monkeypatch.setattr(prefix, "_MOST", 0.0)
+    monkeypatch.setattr(dense, "_MOST", 0.0)
     rows = rows_of(clustered(SIZE))
-    dense, vector = make_dense(rows), clustered(1, seed=4)[0]
-    assert dense.prefix.near(rows, vector, DEPTH) is None
+    whole, vector = make_dense(rows), clustered(1, seed=4)[0]
+    assert whole.prefix.near(rows, vector, DEPTH) is None
     expected = top(rows.vectors.array @ vector, DEPTH).tolist()
-    assert sorted(best(dense, vector)[0]) == expected
+    assert sorted(best(whole, vector)[0]) == expected

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.index.top import least_of, top
+from irdaemon.index.dense import least_of, top
 
 
 def sorted_top(scores, depth, above=-np.inf):

@@ -1,7 +1,7 @@
 """Which of the entries that a scan found are read: none opted out, none outside the roots."""
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.optout import MARKER
+from irdaemon.ingest.scan import MARKER
 from irdaemon.source.files import Files
 from irdaemon.strategy import WholeText
 from irdaemon.types import Root

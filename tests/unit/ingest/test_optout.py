@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.ingest.optout import MARKER, OptOuts, about_directory
+from irdaemon.ingest.scan import MARKER, OptOuts, about_directory
 
 
 def test_a_marker_covers_its_directory_and_all_below_but_nothing_beside(tmp_path):

@@ -7,8 +7,8 @@ import stat
 import pytest
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.ingest.optout import MARKER, OptOuts
-from irdaemon.ingest.redact import redacted
+from irdaemon.ingest.read import redacted
+from irdaemon.ingest.scan import MARKER, OptOuts
 from irdaemon.ledger import Ledger, Secret
 from irdaemon.source.files import Files
 from irdaemon.source.sessions import Sessions

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.ledger import Ledger, vocabulary
-from irdaemon.ledger.vocabulary import PackedWords, Vocabulary
+from irdaemon.ledger import Ledger, terms
+from irdaemon.ledger.terms import PackedWords, Vocabulary
 
 words = st.lists(st.text(st.characters(exclude_characters="\n"), max_size=8), unique=True)
 
@@ -43,11 +43,11 @@ def test_packing_changes_nothing_that_is_found(before, added):
 
 
 def _pack(made):
-    worth, vocabulary._WORTH_PACKING = vocabulary._WORTH_PACKING, 0
+    worth, terms._WORTH_PACKING = terms._WORTH_PACKING, 0
     try:
         made.pack()
     finally:
-        vocabulary._WORTH_PACKING = worth
+        terms._WORTH_PACKING = worth
 
 
 def test_a_reader_finds_what_it_found_before_while_words_are_packed():

@@ -10,7 +10,7 @@ from irdaemon.source.skills import Skills
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import Root
 from irdaemon.watch import Settings
-from irdaemon.watch.recursive import RecursiveWatches
+from irdaemon.watch.inotify import RecursiveWatches
 
 
 def skill(directory):

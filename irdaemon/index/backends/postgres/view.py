@@ -16,8 +16,7 @@ from irdaemon.index.backends.postgres.coding import KIND
 from irdaemon.index.backends.postgres.connections import Connection
 from irdaemon.index.backends.postgres.packing import bytes_of, text_of, unpacked, unpacked_totals
 from irdaemon.index.backends.state import corpora_in_scope
-from irdaemon.index.columns import Column
-from irdaemon.index.conditions import column_mask
+from irdaemon.index.columns import Column, column_mask
 
 # Filters as conditions of SQL: on the codes of values, by the predicates of any other filter.
 #

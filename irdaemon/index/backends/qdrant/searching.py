@@ -28,8 +28,7 @@ from irdaemon.index.backends.qdrant.points import (
     word_id,
 )
 from irdaemon.index.backends.qdrant.server import BESIDE, QdrantServer, records
-from irdaemon.index.columns import MISSING, Column
-from irdaemon.index.conditions import column_mask
+from irdaemon.index.columns import MISSING, Column, column_mask
 from irdaemon.index.lexical import K1, B, Lexical
 from irdaemon.index.rows import Rows
 
