@@ -21,6 +21,7 @@ from irdaemon.engine.state import State
 from irdaemon.index import build_graph
 from irdaemon.ledger.corruption import corruption_of, first_problem
 from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient, without_text
+from irdaemon.ledger.store import READ_ONLY, is_read_only
 from irdaemon.runtime.memory import MB, resident, trim
 from irdaemon.runtime.tracebacks import where
 
@@ -176,7 +177,8 @@ class Repair:
         if is_transient(error):
             # A full disk, say. Compaction comes again by itself, and wants more room than others.
             if job.kind != "compact":
-                self._state.job_retries.note(job, str(error), self._state.clock())
+                why = f"; {READ_ONLY}" if is_read_only(self._state.ledger.path) else ""
+                self._state.job_retries.note(job, f"{error}{why}", self._state.clock())
             return True
         why = corruption_of(self._state.ledger.path, error) if self._state.host.writes else ""
         if why:

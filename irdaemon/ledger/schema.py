@@ -290,7 +290,8 @@ def migrate(connection: sqlite3.Connection) -> None:
         try:
             step(connection)
             connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # a full disk makes SQLite roll back by itself
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +17,7 @@ IN_MEMORY = ":memory:"
 # SQLite calls a full disk an I/O error where it needs a file of its own beside the ledger's.
 _LITTLE_ROOM = 512 * 1024
 _BUSY_MS = 5_000
+READ_ONLY = "its file system is read-only: make it writable; the kernel's log (dmesg) may say why"
 _ROWS_AT_ONCE = 2_000
 # Of SQLite's virtual machine, between two questions whether to go on: about a millisecond.
 _STEPS_BETWEEN = 10_000
@@ -31,7 +34,7 @@ class Store:
             self._db = _connect(path, read_only)
             if not read_only:
                 self._drop_dead_copies()
-                migrate(self._db)
+                _migrated(self._db)
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"{path}: {error}", advice(path)) from error
         self._file = _identity(path)
@@ -169,6 +172,15 @@ class Store:
             raise
 
 
+def _migrated(db: sqlite3.Connection) -> None:
+    """Bring an open ledger to the present format; one where that fails is closed."""
+    try:
+        migrate(db)
+    except BaseException:
+        db.close()
+        raise
+
+
 def _connect(path: str, read_only: bool) -> sqlite3.Connection:
     if path == IN_MEMORY:
         db = sqlite3.connect(path, isolation_level=None)
@@ -194,8 +206,22 @@ def advice(path: str) -> str:
         room = os.statvfs(os.path.dirname(os.path.abspath(path)))
     except OSError:
         return "check its directory"
+    if is_read_only(path):
+        return READ_ONLY
     full = room.f_bavail * room.f_frsize < _LITTLE_ROOM
     return "its disk is full: make room" if full else "check its disk, and who owns it"
+
+
+def is_read_only(path: str) -> bool:
+    """Return whether the file system that a file lies on takes no writes any more.
+
+    Only a try tells: one that was made so by an error of its disk does not say so.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=os.path.dirname(os.path.abspath(path))):
+            return False
+    except OSError as error:
+        return error.errno == errno.EROFS
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -1,6 +1,8 @@
 """A full disk: the last snapshot answers, the status says so, and it goes on when there is room."""
 
+import errno
 import sqlite3
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -77,6 +79,26 @@ def test_a_full_disk_leaves_the_answers_and_the_status_says_since_when(made, ite
     clock.now += 5
     look(made)
     assert problem(made)["since"] == 1000.0
+
+
+def test_a_file_system_that_turned_read_only_is_named_and_answers_go_on(
+    made, items, clock, monkeypatch
+):
+    def refusing(**how):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    grow(items)
+    with monkeypatch.context() as read_only:
+        read_only.setattr(tempfile, "TemporaryFile", refusing)
+        made.ledger._store.run("PRAGMA query_only = ON")
+        look(made)
+        assert "read-only: make it writable" in problem(made)["error"]
+        assert found(made, "thing number 3")
+        assert made.records("m/t3")
+    made.ledger._store.run("PRAGMA query_only = OFF")
+    clock.now += 5
+    made.drain()
+    assert (problem(made), found(made, "potatoes")) == (None, ["large"])
 
 
 def test_what_waits_for_room_is_pending_in_every_answer(made, items):

@@ -1,7 +1,8 @@
 """Ledgers of every format there ever was: new code opens each, answers, and brings it level."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from irdaemon.config.corpus import Corpus
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
 from irdaemon.engine.recovery import opened
-from irdaemon.ledger import Ledger
+from irdaemon.ledger import Ledger, LedgerError
 from irdaemon.ledger.files import kept_aside
 from irdaemon.ledger.schema import MIGRATIONS
 from irdaemon.source.mapping import InMemory
@@ -54,6 +55,36 @@ def first(made, text):
 def test_there_is_a_ledger_of_every_format_before_the_present_one():
     kept = {int(file.name[7]) for file in FORMATS}
     assert kept >= set(range(1, len(MIGRATIONS)))
+
+
+class FillingUp(sqlite3.Connection):
+    """A connection whose disk is full from the statement on that `left` comes down to."""
+
+    left = 0
+
+    def execute(self, *statement):
+        FillingUp.left -= 1
+        if FillingUp.left < 0 and statement != ("ROLLBACK",):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return super().execute(*statement)
+
+
+@pytest.mark.parametrize("file", [FORMATS[0], FORMATS[-1]], ids=lambda file: file.name)
+def test_a_disk_that_is_full_at_any_step_of_an_upgrade_costs_nothing(file, tmp_path, monkeypatch):
+    path = unpacked(file, tmp_path)
+    with monkeypatch.context() as filling:
+        filling.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=FillingUp))
+        for FillingUp.left in range(0, 200, 3):
+            with suppress(LedgerError):
+                Ledger(path).close()
+                break
+    assert FillingUp.left < 100
+    assert kept_aside(path) == []
+    made = level(started(path))
+    assert is_as_built_anew(made)
+    made.ledger.close()
 
 
 @pytest.mark.parametrize("file", FORMATS, ids=lambda file: file.name)
