@@ -126,9 +126,11 @@ _JSON_DATUM = re.compile(
     rf"{QUOTE}[\w.-]{{1,253}}{QUOTE}\s{{0,9}}:\s{{0,9}}{QUOTE}"
     r"(?P<value>(?:[^\"'`\\]|\\++[^\"'`\\]){3,})"
 )
-# What one place costs, in characters that are read. Few of many keys and logins are secret.
-_COST = 2_000
-_COSTS = {"key": 300, "login": 300}
+# What one place costs, in characters that are read: less where nothing is given to the word, as in
+# a log of tests that passed. Few of many keys and logins are secret.
+_COST, _COST_OF_WORD = 2_000, 300
+_CHEAP = frozenset(("key", "login"))
+_GIVEN_NOTHING = re.compile(r"[\w-]{0,60}+[ \t]?(?=[\w\s.,;)(]|\Z)")
 
 
 def assigned(text: str, possible: list[bool]) -> Iterator[Span]:
@@ -142,7 +144,8 @@ def assigned(text: str, possible: list[bool]) -> Iterator[Span]:
     for word, rule in (*_RULES, *compress(RARE_RULES, possible)):
         past, at = 0, lowered.find(word)
         while at >= 0:
-            effort.spend(_COSTS.get(word, _COST))
+            cheap = word in _CHEAP or _GIVEN_NOTHING.match(text, at)
+            effort.spend(_COST_OF_WORD if cheap else _COST)
             for span in rule(text, at):
                 yield span
                 past = span.end
@@ -388,11 +391,12 @@ def in_manifests(text: str) -> Iterator[Span]:
     They stand behind the kind of a manifest or before it, up to the kind of another.
     """
     for kind in _KIND_OF_SECRET.finditer(text) if "Secret" in text else ():
-        first, last = max(0, kind.start() - _MANIFEST), kind.end() + _MANIFEST
-        start = max(text.rfind(edge, first, kind.start()) for edge in _EDGES)
-        ends = [text.find(edge, kind.end(), last) for edge in _EDGES]
-        stop = min((end for end in ends if end >= 0), default=last)
-        for data in _DATA.finditer(text, max(first, start), stop):
+        start, stop = max(0, kind.start() - _MANIFEST), kind.end() + _MANIFEST
+        for edge in _EDGES:  # each within what the one before left
+            start = max(start, text.rfind(edge, start, kind.start()))
+            end = text.find(edge, kind.end(), stop)
+            stop = end if end >= 0 else stop
+        for data in _DATA.finditer(text, start, stop):
             group, pattern = ("lines", _DATUM) if data["lines"] else ("pairs", _JSON_DATUM)
             for value in pattern.finditer(text, *data.span(group)):
                 if not is_placeholder(value["value"]):

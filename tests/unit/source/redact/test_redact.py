@@ -290,6 +290,10 @@ def test_what_is_around_a_token_with_an_escape_inside_stays_as_it_was_written():
         assert [found.value for found in cleaner.found] == [written]
 
 
+def test_a_long_log_of_what_passed_is_no_such_text():
+    assert clean("test_a passed, the token is spent\n" * (EFFORT // 1_000))
+
+
 def test_a_long_text_that_names_what_tokens_are_for_is_no_such_text():
     assert clean("the aws cli, the aws console, twilio and discord\n" * 9_000, "tokens")
 
