@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 from irclient.cli import cases as files
 from irclient.cli import evaluation as shown
+from irclient.cli.cases import mined, mined_use, read_uses
 from irclient.cli.evaluation import EvaluationProgress
 from irclient.cli.evaluation_options import ACTIONS, add_actions
 from irclient.cli.follow import ended_jobs, exit_of
-from irclient.cli.mining import mined, mined_use, read_uses
 from irclient.cli.query import query
 from irclient.client import Client
 from irclient.counts import counted

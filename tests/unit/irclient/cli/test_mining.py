@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from irclient.cli.mining import mined, read_uses
+from irclient.cli.cases import mined, read_uses
 from irclient.errors import QueryError
 
 
