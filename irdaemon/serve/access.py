@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from irclient.errors import Denied
+from irclient.errors import Denied, NotFound
 from irclient.types import LEVELS
 from irdaemon.config.clients import ClientConfig
+from irdaemon.discovery.disclose import unknown_corpus
+from irdaemon.discovery.expand import parse_expand
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +81,205 @@ def scope_of(client: ClientConfig) -> Scope:
 def visible_corpora(scope: Scope, corpora: Collection[str]) -> list[str]:
     """Return those of the corpora that a client may see."""
     return [name for name in corpora if scope.corpora is None or name in scope.corpora]
+
+
+# Rules: how a limited client's requests are narrowed, and what of a result it is shown.
+#
+# A client that is limited to some corpora is answered as if there were no others. Each operation
+# has
+# a rule, which returns the arguments to run with or refuses (Denied, NotFound), and may have a
+# filter
+# for its plain result. irdaemon.serve.ops names them; a client without limits is subject to
+# neither.
+
+Args = Mapping[str, Any]
+# (scope, arguments, the corpora that the client may see) -> the arguments to run with
+Rule = Callable[[Scope, Args, list[str]], Args]
+# (scope, plain result) -> what of it the client may see
+Filter = Callable[[Scope, Any], Any]
+
+# The argument under which a handler finds the corpora that a limited client may see.
+VISIBLE = "visible"
+# The argument by which a handler knows that a limited client's evaluation is not to be kept.
+PASSING = "passing"
+# The kinds of surfaces that are made of an artifact's description, and not of its text.
+_DESCRIBING = ("capability", "description", "deps")
+
+
+def as_given(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow the request as it is."""
+    return args
+
+
+def query(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query over visible corpora, all of them where none is named, at an allowed level."""
+    _check_level(scope, args.get("level", "metadata"))
+    if parse_expand(args.get("expand", "none")) is not None:
+        _check_level(scope, "body")
+    corpora = args.get("corpora") or visible
+    for name in corpora:
+        _check_corpus(name, visible)
+    if not corpora:
+        raise NotFound("there is no corpus that this client may see", "its owner names them")
+    return {**args, "corpora": list(corpora)}
+
+
+def query_and_related(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query as `query` does; what belongs to a hit is looked for in visible corpora."""
+    return {**query(scope, args, visible), VISIBLE: visible}
+
+
+def query_and_item(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query as `query` does, about an item of a visible corpus."""
+    if item := args.get("item"):
+        _check_reference(item, visible)
+    return {**query(scope, args, visible), PASSING: True}
+
+
+def query_and_cases(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a query as `query` does, with cases of visible corpora."""
+    for case in args.get("cases", ()):
+        if isinstance(case, Mapping) and case.get("corpus"):
+            _check_corpus(case["corpus"], visible)
+    return {**query(scope, args, visible), PASSING: True}
+
+
+def owner_only(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Refuse: it belongs to the daemon's own user."""
+    raise Denied(f"the client {scope.client!r} may not ask for this", "its owner can")
+
+
+def disclosed(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow references to visible corpora, at an allowed level."""
+    _check_level(scope, args.get("level", "body"))
+    if parse_expand(args.get("expand", "none")) is not None:
+        _check_level(scope, "body")
+    for reference in args.get("references", ()):
+        _check_reference(str(reference), visible)
+    return args
+
+
+def recorded(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a reference to a visible corpus where the client may have bodies: records hold text."""
+    _check_level(scope, "body")
+    _check_reference(args.get("reference", ""), visible)
+    return args
+
+
+def listed_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow one visible corpus; all of them only where all are visible."""
+    if scope.corpora is not None and not args.get("corpus"):
+        raise Denied("this client must say which corpus to list", f"one of {', '.join(visible)}")
+    if args.get("corpus"):
+        _check_corpus(args["corpus"], visible)
+    return args
+
+
+def referenced(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow references to visible corpora."""
+    for reference in args.get("references", ()):
+        _check_reference(str(reference), visible)
+    return args
+
+
+def audited_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a visible corpus, or all, where the client may have bodies: a diff holds the text."""
+    _check_level(scope, "body")
+    return any_corpus(scope, args, visible)
+
+
+def no_hint(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Refuse: a limited client must not find out which corpora a path belongs to."""
+    raise Denied(f"the client {scope.client!r} may not give hints", "irc build CORPUS scans anew")
+
+
+def one_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a visible corpus."""
+    _check_corpus(args.get("corpus", ""), visible)
+    return args
+
+
+def any_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow a visible corpus, or all."""
+    if (name := args.get("corpus")) is not None:
+        _check_corpus(name, visible)
+    return args
+
+
+def built_corpus(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow one visible corpus where the client may write."""
+    if scope.read_only:
+        raise Denied(f"the client {scope.client!r} may only read", "its owner can build")
+    if scope.corpora is not None and not args.get("corpus"):
+        raise Denied("this client must say which corpus to build", f"one of {', '.join(visible)}")
+    if args.get("corpus"):
+        _check_corpus(args["corpus"], visible)
+    return args
+
+
+def written(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Allow documents to be written into visible corpora where the client may write."""
+    if scope.read_only:
+        raise Denied(f"the client {scope.client!r} may only read", "its owner can write documents")
+    return {**args, VISIBLE: visible}
+
+
+def no_configuration(scope: Scope, args: Args, visible: list[str]) -> Args:
+    """Refuse: what limits a client is part of the configuration."""
+    raise Denied(f"the client {scope.client!r} may not change the configuration")
+
+
+def _check_level(scope: Scope, level: Any) -> None:
+    if level in LEVELS and level not in scope.levels:
+        raise Denied(
+            f"the client {scope.client!r} may not be disclosed {level}",
+            f"levels: {', '.join(scope.levels) or 'none'}",
+        )
+
+
+def _check_corpus(name: Any, visible: Collection[str]) -> None:
+    if name not in visible:
+        raise unknown_corpus(str(name), visible)
+
+
+def _check_reference(reference: str, visible: Collection[str]) -> None:
+    _check_corpus(reference.partition("/")[0], visible)
+
+
+def own_status(scope: Scope, status: Any) -> Any:
+    """Return the jobs and corpora that are visible, and little of the process."""
+    kept = ("version", "pid", "uptime_s", "generation")
+    jobs = _of_visible(scope, status["jobs"], "corpus")
+    return {
+        **{name: status[name] for name in kept if name in status},
+        "queue": len(jobs),
+        "jobs": jobs,
+        "corpora": _of_visible(scope, status["corpora"], "name"),
+    }
+
+
+def own_hits(scope: Scope, answer: Any) -> Any:
+    """Leave out opening words of bodies, which a summary may be, where the client may have none."""
+    if "body" in scope.levels:
+        return answer
+    return {**answer, "results": [_without_text(hit) for hit in answer["results"]]}
+
+
+def _without_text(hit: Mapping[str, Any]) -> Mapping[str, Any]:
+    return hit if hit["kind"] in _DESCRIBING else {**hit, "summary": hit["name"]}
+
+
+def own_rows(scope: Scope, rows: Any) -> Any:
+    """Return the rows of visible corpora."""
+    return _of_visible(scope, rows, "corpus")
+
+
+def own_progress(scope: Scope, progress: Any) -> Any:
+    """Return the progress of a visible corpus' job; raise NotFound for another one's."""
+    if not _of_visible(scope, [progress], "corpus"):
+        raise NotFound(f"no job {progress['number']}", "the last few hundred are remembered")
+    return progress
+
+
+def _of_visible(scope: Scope, rows: list[Any], key: str) -> list[Any]:
+    return [row for row in rows if scope.corpora is None or row[key] in scope.corpora]

@@ -22,7 +22,7 @@ from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
 from irdaemon.embed import Embedder
-from irdaemon.embed.pool import Absent
+from irdaemon.embed.pool import ABSENT, Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.learning import effect
@@ -32,6 +32,7 @@ from irdaemon.ledger import ArtifactPage
 from irdaemon.library import analysed, inmemory
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import Laps, lapped
+from irdaemon.serve.access import PASSING, VISIBLE, Args
 from irdaemon.serve.documents import (
     ClientDocuments,
     DocumentLimits,
@@ -39,7 +40,6 @@ from irdaemon.serve.documents import (
     check_size,
     redacted,
 )
-from irdaemon.serve.rules import PASSING, VISIBLE, Args
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Query, Selection, Use
 from irdaemon.usage.gaps import LEAST
@@ -49,6 +49,7 @@ from irdaemon.usage.offers import NotedAnswer
 if TYPE_CHECKING:
     from irdaemon.engine.front import FrontEngine
     from irdaemon.evaluate import Case
+
 
 log = logging.getLogger(__name__)
 
@@ -411,3 +412,46 @@ def register_docs(engine: Engine | FrontEngine, args: Args) -> Any:
 def drop_docs(engine: Engine | FrontEngine, args: Args) -> Any:
     """Forget documents that were registered; return how many."""
     return _registered(args).drop(args.get("handle", ""))
+
+
+# Handlers of a front end, where they are not those of a daemon that has a ledger.
+
+
+def front_discover(engine: FrontEngine, args: Args) -> Any:
+    """Answer a query, without what its session was shown before by this process."""
+    query = query_of(args)
+    with lapped() as laps:
+        answer = watched(engine.discover(query), query, laps)
+    return engine.impressions.unseen(answer, session_of(args))
+
+
+def front_search(engine: FrontEngine, args: Args) -> Any:
+    """Return the ranked candidates of a query."""
+    query = query_of(args)
+    with lapped() as laps:
+        return watched(engine.search(query), query, laps)
+
+
+def front_explain(engine: FrontEngine, args: Args) -> Any:
+    """Return what each stage of a query did."""
+    with lapped() as laps:
+        explained = engine.explain(query_of(args), args.get("item", ""))
+    return {**explained, "stages": stages_of(laps)}
+
+
+def front_reload(engine: FrontEngine, args: Args) -> Any:
+    """Read again who may ask for what; there are no jobs."""
+    engine.host.reload()
+    return []
+
+
+def front_discover_in(engine: FrontEngine, args: Args) -> Any:
+    """Rank documents of the client's own: those it sends, or those it registered."""
+    return found_in(args, lambda: _usual_embedder(engine), engine.models)
+
+
+def _usual_embedder(engine: FrontEngine) -> Embedder:
+    """Return the embedder that most corpora have."""
+    ids = Counter(index.embedder for index in engine.snapshot.corpora.values())
+    usual = [each for each, _ in ids.most_common() if not each.startswith(ABSENT)]
+    return next((made for each in usual if (made := engine.embedder(each))), NO_EMBEDDER)

@@ -11,13 +11,13 @@ import contextlib
 import logging
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from irclient import ops, wire
-from irclient.errors import InternalError, IRError, NotFound, ProtocolError, QueryError
+from irclient.errors import InternalError, IRError, LimitError, NotFound, ProtocolError, QueryError
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.config import ServeConfig
@@ -25,14 +25,81 @@ from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve import directories, front, handlers, rules, writing
-from irdaemon.serve.access import Peer, Scope, Scopes, visible_corpora
+from irdaemon.serve import access, handlers, writing
+from irdaemon.serve.access import Args, Filter, Peer, Rule, Scope, Scopes, visible_corpora
 from irdaemon.serve.documents import ClientDocuments
-from irdaemon.serve.limits import check_reply, check_request, of_message
-from irdaemon.serve.rules import Args, Filter, Rule
 
 if TYPE_CHECKING:
     from irdaemon.engine.front import FrontEngine
+
+
+# Limits: the size of a request and its reply, and requests a second, by the [serve] section.
+
+# So much of a second's allowance may come at once.
+_BURST_S = 10.0
+_BUCKETS_KEPT = 4_096
+
+
+def of_message(serve: ServeConfig) -> wire.MessageLimits:
+    """Return what a message may measure."""
+    return wire.MessageLimits(serve.max_message_bytes, serve.max_depth, serve.max_items)
+
+
+def check_request(request: wire.Request, serve: ServeConfig) -> None:
+    """Raise LimitError, naming the limit, for a request that asks for too much at once."""
+    for arg, what, key, limit in (
+        ("text", "query has {:,} characters", "max_query_chars", serve.max_query_chars),
+        ("query", "query has {:,} characters", "max_query_chars", serve.max_query_chars),
+        ("references", "request has {:,} references", "max_references", serve.max_references),
+        ("cases", "request has {:,} cases", "max_cases", serve.max_cases),
+    ):
+        value = request.args.get(arg)
+        if isinstance(value, (str, list)) and 0 < limit < len(value):
+            raise LimitError(
+                f"the {what.format(len(value))}, the limit is {limit:,} ([serve] {key})",
+                "send less at once",
+            )
+
+
+def check_reply(reply: bytes, serve: ServeConfig) -> None:
+    """Raise LimitError, naming the limit, for a reply that is too large."""
+    if 0 < serve.max_reply_bytes < len(reply):
+        raise LimitError(
+            f"the reply has {len(reply):,} bytes, the limit is {serve.max_reply_bytes:,}"
+            " ([serve] max_reply_bytes)",
+            "ask for less at once",
+        )
+
+
+class Rates:
+    """A bucket of tokens for every connection: each request takes one, time gives them back."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[Hashable, tuple[float, float]] = {}
+
+    def check(self, connection: Hashable, per_second: float, now: float) -> None:
+        """Count a request at `now` (seconds). Raises LimitError beyond `per_second`; 0: any."""
+        if not per_second:
+            return
+        full = _BURST_S * per_second
+        left, at = self._buckets.get(connection, (full, now))
+        left = min(full, left + (now - at) * per_second)
+        if left < 1:
+            raise LimitError(
+                f"more than {per_second:,g} requests a second on one connection"
+                " ([serve] requests_per_second)",
+                "wait a moment",
+            )
+        self._buckets[connection] = (left - 1, now)
+        if len(self._buckets) > _BUCKETS_KEPT:
+            self._forget_idle(now)
+
+    def _forget_idle(self, now: float) -> None:
+        """Drop what is full again; of connections that all are busy, the half that came first."""
+        busy = {who: held for who, held in self._buckets.items() if now - held[1] < _BURST_S}
+        kept = list(busy.items())[-_BUCKETS_KEPT // 2 :]
+        self._buckets = dict(kept)
+
 
 log = logging.getLogger(__name__)
 
@@ -54,56 +121,68 @@ class ServedOp:
 
 
 OPS: Mapping[str, ServedOp] = {
-    "ping": ServedOp(handlers.ping, "quick", rules.as_given, front=handlers.ping),
+    "ping": ServedOp(handlers.ping, "quick", access.as_given, front=handlers.ping),
     "discover": ServedOp(
-        handlers.discover, "quick", rules.query_and_related, rules.own_hits, front=front.discover
+        handlers.discover,
+        "quick",
+        access.query_and_related,
+        access.own_hits,
+        front=handlers.front_discover,
     ),
-    "search": ServedOp(handlers.search, "quick", rules.query, rules.own_hits, front=front.search),
-    "explain": ServedOp(handlers.explain, "slow", rules.query_and_item, front=front.explain),
-    "eval": ServedOp(handlers.evaluate, "slow", rules.query_and_cases),
-    "evaluation": ServedOp(handlers.evaluation, "slow", rules.owner_only),
-    "calibrate": ServedOp(handlers.calibrate, "slow", rules.owner_only),
-    "disclose": ServedOp(handlers.disclose, "slow", rules.disclosed, front=handlers.disclose),
-    "records": ServedOp(handlers.records, "slow", rules.recorded, front=handlers.records),
-    "artifacts": ServedOp(handlers.artifacts, "slow", rules.listed_corpus),
+    "search": ServedOp(
+        handlers.search, "quick", access.query, access.own_hits, front=handlers.front_search
+    ),
+    "explain": ServedOp(
+        handlers.explain, "slow", access.query_and_item, front=handlers.front_explain
+    ),
+    "eval": ServedOp(handlers.evaluate, "slow", access.query_and_cases),
+    "evaluation": ServedOp(handlers.evaluation, "slow", access.owner_only),
+    "calibrate": ServedOp(handlers.calibrate, "slow", access.owner_only),
+    "disclose": ServedOp(handlers.disclose, "slow", access.disclosed, front=handlers.disclose),
+    "records": ServedOp(handlers.records, "slow", access.recorded, front=handlers.records),
+    "artifacts": ServedOp(handlers.artifacts, "slow", access.listed_corpus),
     "status": ServedOp(
-        handlers.status, "slow", rules.as_given, rules.own_status, front=handlers.status
+        handlers.status, "slow", access.as_given, access.own_status, front=handlers.status
     ),
-    "failures": ServedOp(handlers.failures, "slow", rules.any_corpus, rules.own_rows),
-    "secrets": ServedOp(handlers.secrets, "slow", rules.any_corpus, rules.own_rows),
-    "audit": ServedOp(handlers.audit, "slow", rules.audited_corpus, rules.own_rows),
-    "coverage": ServedOp(handlers.coverage, "walking", rules.listed_corpus, rules.own_rows),
-    "info": ServedOp(handlers.info, "slow", rules.one_corpus, front=handlers.info),
-    "build": ServedOp(handlers.build, "quick", rules.built_corpus),
-    "maintain": ServedOp(handlers.maintain, "slow", rules.built_corpus),
+    "failures": ServedOp(handlers.failures, "slow", access.any_corpus, access.own_rows),
+    "secrets": ServedOp(handlers.secrets, "slow", access.any_corpus, access.own_rows),
+    "audit": ServedOp(handlers.audit, "slow", access.audited_corpus, access.own_rows),
+    "coverage": ServedOp(handlers.coverage, "walking", access.listed_corpus, access.own_rows),
+    "info": ServedOp(handlers.info, "slow", access.one_corpus, front=handlers.info),
+    "build": ServedOp(handlers.build, "quick", access.built_corpus),
+    "maintain": ServedOp(handlers.maintain, "slow", access.built_corpus),
     # Resolving a path may touch a slow disk.
-    "hint": ServedOp(handlers.hint, "slow", rules.no_hint),
+    "hint": ServedOp(handlers.hint, "slow", access.no_hint),
     "impressions": ServedOp(
-        handlers.impressions, "quick", rules.referenced, front=handlers.impressions
+        handlers.impressions, "quick", access.referenced, front=handlers.impressions
     ),
-    "usage": ServedOp(handlers.usage, "slow", rules.owner_only),
-    "uses": ServedOp(handlers.uses, "slow", rules.owner_only),
-    "usage_forget": ServedOp(handlers.usage_forget, "slow", rules.owner_only),
-    "usage_import": ServedOp(handlers.usage_import, "slow", rules.owner_only),
-    "usage_rollback": ServedOp(handlers.usage_rollback, "quick", rules.owner_only),
-    "gaps": ServedOp(handlers.gaps, "slow", rules.owner_only),
-    "listing": ServedOp(handlers.listing, "slow", rules.owner_only),
-    "progress": ServedOp(handlers.progress, "quick", rules.as_given, rules.own_progress),
-    "add": ServedOp(handlers.add, "slow", rules.no_configuration),
-    "preview": ServedOp(directories.preview, "walking", rules.no_configuration),
-    "rm": ServedOp(handlers.rm, "slow", rules.no_configuration),
-    "reload": ServedOp(handlers.reload, "slow", rules.no_configuration, front=front.reload),
-    "wait": ServedOp(handlers.wait, "waiting", rules.as_given, front=handlers.wait),
+    "usage": ServedOp(handlers.usage, "slow", access.owner_only),
+    "uses": ServedOp(handlers.uses, "slow", access.owner_only),
+    "usage_forget": ServedOp(handlers.usage_forget, "slow", access.owner_only),
+    "usage_import": ServedOp(handlers.usage_import, "slow", access.owner_only),
+    "usage_rollback": ServedOp(handlers.usage_rollback, "quick", access.owner_only),
+    "gaps": ServedOp(handlers.gaps, "slow", access.owner_only),
+    "listing": ServedOp(handlers.listing, "slow", access.owner_only),
+    "progress": ServedOp(handlers.progress, "quick", access.as_given, access.own_progress),
+    "add": ServedOp(handlers.add, "slow", access.no_configuration),
+    "preview": ServedOp(writing.preview, "walking", access.no_configuration),
+    "rm": ServedOp(handlers.rm, "slow", access.no_configuration),
+    "reload": ServedOp(
+        handlers.reload, "slow", access.no_configuration, front=handlers.front_reload
+    ),
+    "wait": ServedOp(handlers.wait, "waiting", access.as_given, front=handlers.wait),
     # A client's own documents: what it may see of the corpora does not matter.
-    "discover_in": ServedOp(handlers.discover_in, "heavy", rules.as_given, front=front.discover_in),
-    "register_docs": ServedOp(
-        handlers.register_docs, "heavy", rules.as_given, front=handlers.register_docs
+    "discover_in": ServedOp(
+        handlers.discover_in, "heavy", access.as_given, front=handlers.front_discover_in
     ),
-    "drop_docs": ServedOp(handlers.drop_docs, "quick", rules.as_given, front=handlers.drop_docs),
-    "doc_add": ServedOp(writing.doc_add, "waiting", rules.written),
-    "doc_update": ServedOp(writing.doc_update, "waiting", rules.written),
-    "doc_remove": ServedOp(writing.doc_remove, "waiting", rules.written),
-    "doc_index": ServedOp(directories.doc_index, "slow", rules.no_configuration),
+    "register_docs": ServedOp(
+        handlers.register_docs, "heavy", access.as_given, front=handlers.register_docs
+    ),
+    "drop_docs": ServedOp(handlers.drop_docs, "quick", access.as_given, front=handlers.drop_docs),
+    "doc_add": ServedOp(writing.doc_add, "waiting", access.written),
+    "doc_update": ServedOp(writing.doc_update, "waiting", access.written),
+    "doc_remove": ServedOp(writing.doc_remove, "waiting", access.written),
+    "doc_index": ServedOp(writing.doc_index, "slow", access.no_configuration),
 }
 # Operations on what a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))
@@ -122,8 +201,8 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
 
     Raises LimitError, ProtocolError, Denied.
     """
-    request = wire.unpack_request(data, of_message(rules.serve))
-    return request, rules.scopes.of(peer, request.token)
+    request = wire.unpack_request(data, of_message(access.serve))
+    return request, access.scopes.of(peer, request.token)
 
 
 def handle(
@@ -142,7 +221,7 @@ def handle(
         op = _op(request.op)
         _check_args(request)
         check_request(request, serve)
-        given = {name: each for name, each in request.args.items() if name != rules.VISIBLE}
+        given = {name: each for name, each in request.args.items() if name != access.VISIBLE}
         run = _bound(engine, request.op, op)
         with _limited(scope, engine):
             args = narrowed(scope, op, given, engine.snapshot.corpora)

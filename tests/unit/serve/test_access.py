@@ -10,7 +10,7 @@ from irclient import wire
 from irclient.errors import Denied, NotFound
 from irdaemon.config.clients import ClientConfig
 from irdaemon.engine.queue import Job
-from irdaemon.serve import rules
+from irdaemon.serve import access
 from irdaemon.serve.access import WHOLE, Peer, Scope, Scopes, digest, scope_of
 from irdaemon.serve.ops import OPS, ServedOp, ServeRules, narrowed, shown
 from tests.support.corpora import engine, mapped
@@ -98,7 +98,7 @@ def test_every_operation_is_allowed_or_refused_by_a_rule_of_its_own(op):
 def test_an_operation_cannot_be_served_without_a_rule_which_a_whole_scope_never_meets():
     with pytest.raises(TypeError, match="rule"):
         ServedOp(lambda engine, args: None, "quick")
-    refused = ServedOp(lambda engine, args: None, "quick", rules.no_configuration)
+    refused = ServedOp(lambda engine, args: None, "quick", access.no_configuration)
     assert narrowed(WHOLE, refused, {"x": 1}, CORPORA) == {"x": 1}
     with pytest.raises(Denied):
         narrowed(LIMITED, refused, {"x": 1}, CORPORA)

@@ -6,8 +6,8 @@ from irclient.errors import Denied, NotFound, QueryError, Unavailable
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of
 from irdaemon.serve.access import Scope
-from irdaemon.serve.directories import doc_index, preview
 from irdaemon.serve.ops import OPS, narrowed
+from irdaemon.serve.writing import doc_index, preview
 from tests.support.corpora import engine, mapped
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from irclient.errors import LimitError, QueryError
-from irdaemon.serve.draft import Draft, checked, file_name, with_front
+from irdaemon.serve.document_files import Draft, checked, file_name, with_front
 from irdaemon.source.frontmatter import front
 
 NOON = 1_795_262_400.0

@@ -3,7 +3,7 @@
 import pytest
 
 from irclient.wire import Request
-from irdaemon.serve.workers import Task, WorkerPools
+from irdaemon.serve.loop import Task, WorkerPools
 
 
 def task(number, deadline=10.0):
