@@ -89,7 +89,7 @@ def visible_corpora(scope: Scope, corpora: Collection[str]) -> list[str]:
 # has
 # a rule, which returns the arguments to run with or refuses (Denied, NotFound), and may have a
 # filter
-# for its plain result. irdaemon.serve.ops names them; a client without limits is subject to
+# for its plain result. irdaemon.serve.operations names them; a client without limits is subject to
 # neither.
 
 Args = Mapping[str, Any]

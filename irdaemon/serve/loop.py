@@ -28,9 +28,9 @@ from irdaemon.runtime.deadline import too_late, until
 from irdaemon.serve.access import Scope
 from irdaemon.serve.documents import ClientDocuments, DocumentStore, Sender
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
+from irdaemon.serve.operations import Cost
 from irdaemon.serve.ops import (
     WITH_DOCUMENTS,
-    Cost,
     Rates,
     ServeRules,
     cost,

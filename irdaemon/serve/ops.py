@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from irclient import ops, wire
 from irclient.errors import InternalError, IRError, LimitError, NotFound, ProtocolError, QueryError
@@ -25,9 +25,10 @@ from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve import access, handlers, writing
-from irdaemon.serve.access import Args, Filter, Peer, Rule, Scope, Scopes, visible_corpora
+from irdaemon.serve import operations, writing  # noqa: F401 (writing adds its rows)
+from irdaemon.serve.access import VISIBLE, Args, Peer, Scope, Scopes, visible_corpora
 from irdaemon.serve.documents import ClientDocuments
+from irdaemon.serve.operations import SERVED, Cost, ServedOp
 
 if TYPE_CHECKING:
     from irdaemon.engine.front import FrontEngine
@@ -103,87 +104,8 @@ class Rates:
 
 log = logging.getLogger(__name__)
 
-# quick: answered by the loop. By workers: heavy may read all records or a client's documents, slow
-# reads files or the ledger, walking walks whole trees, waiting mostly waits for the writer, model
-# waits for a model's reply, remote for a backend.
-Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model", "remote"]
-
-
-@dataclass(frozen=True, slots=True)
-class ServedOp:
-    """What the daemon adds to an operation; `front` runs it in a front end, None: not there."""
-
-    run: Callable[[Engine, Args], Any]
-    cost: Cost
-    rule: Rule
-    filter: Filter | None = None
-    front: Callable[[FrontEngine, Args], Any] | None = None
-
-
-OPS: Mapping[str, ServedOp] = {
-    "ping": ServedOp(handlers.ping, "quick", access.as_given, front=handlers.ping),
-    "discover": ServedOp(
-        handlers.discover,
-        "quick",
-        access.query_and_related,
-        access.own_hits,
-        front=handlers.front_discover,
-    ),
-    "search": ServedOp(
-        handlers.search, "quick", access.query, access.own_hits, front=handlers.front_search
-    ),
-    "explain": ServedOp(
-        handlers.explain, "slow", access.query_and_item, front=handlers.front_explain
-    ),
-    "eval": ServedOp(handlers.evaluate, "slow", access.query_and_cases),
-    "evaluation": ServedOp(handlers.evaluation, "slow", access.owner_only),
-    "calibrate": ServedOp(handlers.calibrate, "slow", access.owner_only),
-    "disclose": ServedOp(handlers.disclose, "slow", access.disclosed, front=handlers.disclose),
-    "records": ServedOp(handlers.records, "slow", access.recorded, front=handlers.records),
-    "artifacts": ServedOp(handlers.artifacts, "slow", access.listed_corpus),
-    "status": ServedOp(
-        handlers.status, "slow", access.as_given, access.own_status, front=handlers.status
-    ),
-    "failures": ServedOp(handlers.failures, "slow", access.any_corpus, access.own_rows),
-    "secrets": ServedOp(handlers.secrets, "slow", access.any_corpus, access.own_rows),
-    "audit": ServedOp(handlers.audit, "slow", access.audited_corpus, access.own_rows),
-    "coverage": ServedOp(handlers.coverage, "walking", access.listed_corpus, access.own_rows),
-    "info": ServedOp(handlers.info, "slow", access.one_corpus, front=handlers.info),
-    "build": ServedOp(handlers.build, "quick", access.built_corpus),
-    "maintain": ServedOp(handlers.maintain, "slow", access.built_corpus),
-    # Resolving a path may touch a slow disk.
-    "hint": ServedOp(handlers.hint, "slow", access.no_hint),
-    "impressions": ServedOp(
-        handlers.impressions, "quick", access.referenced, front=handlers.impressions
-    ),
-    "usage": ServedOp(handlers.usage, "slow", access.owner_only),
-    "uses": ServedOp(handlers.uses, "slow", access.owner_only),
-    "usage_forget": ServedOp(handlers.usage_forget, "slow", access.owner_only),
-    "usage_import": ServedOp(handlers.usage_import, "slow", access.owner_only),
-    "usage_rollback": ServedOp(handlers.usage_rollback, "quick", access.owner_only),
-    "gaps": ServedOp(handlers.gaps, "slow", access.owner_only),
-    "listing": ServedOp(handlers.listing, "slow", access.owner_only),
-    "progress": ServedOp(handlers.progress, "quick", access.as_given, access.own_progress),
-    "add": ServedOp(handlers.add, "slow", access.no_configuration),
-    "preview": ServedOp(writing.preview, "walking", access.no_configuration),
-    "rm": ServedOp(handlers.rm, "slow", access.no_configuration),
-    "reload": ServedOp(
-        handlers.reload, "slow", access.no_configuration, front=handlers.front_reload
-    ),
-    "wait": ServedOp(handlers.wait, "waiting", access.as_given, front=handlers.wait),
-    # A client's own documents: what it may see of the corpora does not matter.
-    "discover_in": ServedOp(
-        handlers.discover_in, "heavy", access.as_given, front=handlers.front_discover_in
-    ),
-    "register_docs": ServedOp(
-        handlers.register_docs, "heavy", access.as_given, front=handlers.register_docs
-    ),
-    "drop_docs": ServedOp(handlers.drop_docs, "quick", access.as_given, front=handlers.drop_docs),
-    "doc_add": ServedOp(writing.doc_add, "waiting", access.written),
-    "doc_update": ServedOp(writing.doc_update, "waiting", access.written),
-    "doc_remove": ServedOp(writing.doc_remove, "waiting", access.written),
-    "doc_index": ServedOp(writing.doc_index, "slow", access.no_configuration),
-}
+# Those of irclient.ops, in its order.
+OPS: Mapping[str, ServedOp] = {name: SERVED[name] for name in ops.OPS}
 # Operations on what a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))
 
@@ -201,8 +123,8 @@ def read_request(data: bytes, rules: ServeRules, peer: Peer) -> tuple[wire.Reque
 
     Raises LimitError, ProtocolError, Denied.
     """
-    request = wire.unpack_request(data, of_message(access.serve))
-    return request, access.scopes.of(peer, request.token)
+    request = wire.unpack_request(data, of_message(rules.serve))
+    return request, rules.scopes.of(peer, request.token)
 
 
 def handle(
@@ -221,12 +143,12 @@ def handle(
         op = _op(request.op)
         _check_args(request)
         check_request(request, serve)
-        given = {name: each for name, each in request.args.items() if name != access.VISIBLE}
+        given = {name: each for name, each in request.args.items() if name != VISIBLE}
         run = _bound(engine, request.op, op)
         with _limited(scope, engine):
             args = narrowed(scope, op, given, engine.snapshot.corpora)
             # Whatever the request has there.
-            args = {**args, handlers.CLIENT: scope.client, handlers.DOCUMENTS: documents}
+            args = {**args, operations.CLIENT: scope.client, operations.DOCUMENTS: documents}
             check_clock()
             result = run(args)
         reply = wire.pack_result(request.id, shown(scope, op, result))

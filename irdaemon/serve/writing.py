@@ -23,6 +23,7 @@ from irdaemon.discovery.query import check_wait
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_changes
 from irdaemon.ledger import ArtifactPage
+from irdaemon.serve import access
 from irdaemon.serve.access import VISIBLE, Args
 from irdaemon.serve.document_files import (
     Claims,
@@ -34,6 +35,7 @@ from irdaemon.serve.document_files import (
     trash_beside,
     with_front,
 )
+from irdaemon.serve.operations import serves
 from irdaemon.source.asset_types import suffix_of
 from irdaemon.source.files import Files
 from irdaemon.source.files.document import MARKDOWN
@@ -52,6 +54,7 @@ _SHOWN = 20
 _NAME_CHARS = 60
 
 
+@serves("doc_index", "slow", access.no_configuration)
 def doc_index(engine: Engine, args: Args) -> IndexedDirectory:
     """Add a corpus of a directory's documents; with `dry_run` only say what would be in it."""
     directory = _allowed(args.get("directory", ""), engine.host.document_roots)
@@ -71,6 +74,7 @@ def doc_index(engine: Engine, args: Args) -> IndexedDirectory:
     )
 
 
+@serves("preview", "walking", access.no_configuration)
 def preview(engine: Engine, args: Args) -> CorpusPreview:
     """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
     roots = [str(root) for root in args.get("roots", ())]
@@ -138,6 +142,7 @@ _TRIES = 2
 _CLAIMS = Claims()
 
 
+@serves("doc_add", "waiting", access.written)
 def doc_add(engine: Engine, args: Args) -> WrittenDocument:
     """Write a new document; return where it is and how it is found."""
     wanted = args.get("directory", "")
@@ -156,6 +161,7 @@ def doc_add(engine: Engine, args: Args) -> WrittenDocument:
         return _stored(engine, corpus, files.path(place), data, args)
 
 
+@serves("doc_update", "waiting", access.written)
 def doc_update(engine: Engine, args: Args) -> WrittenDocument:
     """Write a document anew; of Markdown the front matter stays that the content leaves out."""
     target, place = _document(engine, args)
@@ -171,6 +177,7 @@ def doc_update(engine: Engine, args: Args) -> WrittenDocument:
         return _stored(engine, corpus, files.path(place), data, args)
 
 
+@serves("doc_remove", "waiting", access.written)
 def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
     """Take a document out of the index, and where that is wanted its file away."""
     target, place = _document(engine, args)

@@ -1,13 +1,16 @@
 """Operations: the client's table, the daemon's, both clients, `irc` and the documents agree."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import irclient
-from irclient import ops
+from irclient import Client, ops, wire
+from irdaemon.config.config import ServeConfig
 from irdaemon.engine.queue import Job
+from irdaemon.serve import access, operations
 from irdaemon.serve import ops as served
 from irdaemon.serve.access import WHOLE, Scope
 from irdaemon.serve.loop import _WORKERS
@@ -87,3 +90,30 @@ def test_a_limited_status_is_read_without_what_it_was_not_told():
     state = ops.OPS["status"].result({**plain, "version": "1", "pid": 1})
     assert state.health is None
     assert not state.to_dict().keys() & {"config", "socket", "watch", "profile", "ledger", "health"}
+
+
+def test_a_method_and_a_function_are_all_that_an_operation_is_made_of(monkeypatch):
+    class Greeter(Client):
+        @ops.operation()
+        def greet(self, names: "Sequence[str]", times: "int" = 1) -> "list[str]":
+            """Return greetings."""
+
+        def _ask(self, op, args, extra_s):
+            request = wire.Request(1, op.name, args)
+            made = engine(mapped({"a": "x"}))
+            return wire.read_reply(served.handle(made, request, WHOLE, ServeConfig())).value()
+
+    monkeypatch.setattr(operations, "SERVED", {})
+
+    @operations.serves("greet", "quick", access.owner_only)
+    def greet(made, args):
+        return [f"hello {name}" for name in args["names"] * args["times"]]
+
+    monkeypatch.setitem(ops.OPS, "greet", Greeter.greet.op)
+    monkeypatch.setattr(served, "OPS", operations.SERVED)
+    client = Greeter("/nowhere")
+    assert client.greet(("ann",), times=2) == ["hello ann", "hello ann"]
+    with pytest.raises(TypeError, match="name"):
+        client.greet()
+    with pytest.raises(irclient.QueryError, match="times is of the wrong type"):
+        client.greet(["ann"], times="2")

@@ -2,7 +2,7 @@ import logging
 
 from irclient import wire
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve import access, handlers
+from irdaemon.serve import access, operations
 from irdaemon.serve import ops as serve
 from irdaemon.serve.ops import ServedOp
 from tests.support.corpora import engine, mapped
@@ -31,7 +31,7 @@ def test_a_fault_is_told_by_its_kinds_and_places_without_its_words():
 
 def test_neither_a_fault_nor_a_slow_query_brings_words_into_the_log(monkeypatch, caplog):
     made = engine(mapped({"a": SAID}))
-    monkeypatch.setattr(handlers, "_SLOW_MS", 0.0)
+    monkeypatch.setattr(operations, "_SLOW_MS", 0.0)
     broken = ServedOp(lambda engine, args: failing(), "quick", access.as_given)
     monkeypatch.setattr(serve, "OPS", {**serve.OPS, "ping": broken})
     with caplog.at_level(logging.DEBUG):

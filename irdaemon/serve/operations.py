@@ -1,7 +1,8 @@
-"""Handlers: one function for each operation, from the arguments of a request to its result.
+"""The operations: a function each, from the arguments of a request to its result.
 
-A result is plain data or types of irclient. Arguments have the types of irclient.ops, and those
-that were left out have their defaults here.
+`serves` says by name what one costs, who may ask for it and what of its result a limited client is
+shown: the daemon's half of the rows of irclient.ops, which have the types of the arguments. Those
+that were left out have their defaults here. A result is plain data or types of irclient.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from irclient import wire
 from irclient.errors import QueryError, Unavailable
@@ -32,7 +33,8 @@ from irdaemon.ledger import ArtifactPage
 from irdaemon.library import analysed, inmemory
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import Laps, lapped
-from irdaemon.serve.access import PASSING, VISIBLE, Args
+from irdaemon.serve import access
+from irdaemon.serve.access import PASSING, VISIBLE, Args, Filter, Rule
 from irdaemon.serve.documents import (
     ClientDocuments,
     DocumentLimits,
@@ -65,6 +67,88 @@ _MOST_TOKENS = 100_000_000
 _SLOW_MS = 200.0
 
 
+# quick: answered by the loop. By workers: heavy may read all records or a client's documents, slow
+# reads files or the ledger, walking walks whole trees, waiting mostly waits for the writer, model
+# waits for a model's reply, remote for a backend.
+Cost = Literal["quick", "heavy", "slow", "walking", "waiting", "model", "remote"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOp:
+    """What the daemon adds to an operation; `front` runs it in a front end, None: not there."""
+
+    run: Callable[[Engine, Args], Any]
+    cost: Cost
+    rule: Rule
+    filter: Filter | None = None
+    front: Callable[[FrontEngine, Args], Any] | None = None
+
+
+# By name, as `serves` adds them.
+SERVED: dict[str, ServedOp] = {}
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+def serves(
+    name: str,
+    cost: Cost,
+    rule: Rule,
+    filter: Filter | None = None,
+    front: Callable[[FrontEngine, Args], Any] | bool = False,
+) -> Callable[[Handler], Handler]:
+    """Make a function run an operation; `front` does in a front end, True: the function itself."""
+
+    def add(run: Handler) -> Handler:
+        SERVED[name] = ServedOp(run, cost, rule, filter, run if front is True else front or None)
+        return run
+
+    return add
+
+
+# Handlers of a front end, where they are not those of a daemon that has a ledger.
+
+
+def front_discover(engine: FrontEngine, args: Args) -> Any:
+    """Answer a query, without what its session was shown before by this process."""
+    query = query_of(args)
+    with lapped() as laps:
+        answer = watched(engine.discover(query), query, laps)
+    return engine.impressions.unseen(answer, session_of(args))
+
+
+def front_search(engine: FrontEngine, args: Args) -> Any:
+    """Return the ranked candidates of a query."""
+    query = query_of(args)
+    with lapped() as laps:
+        return watched(engine.search(query), query, laps)
+
+
+def front_explain(engine: FrontEngine, args: Args) -> Any:
+    """Return what each stage of a query did."""
+    with lapped() as laps:
+        explained = engine.explain(query_of(args), args.get("item", ""))
+    return {**explained, "stages": stages_of(laps)}
+
+
+def front_reload(engine: FrontEngine, args: Args) -> Any:
+    """Read again who may ask for what; there are no jobs."""
+    engine.host.reload()
+    return []
+
+
+def front_discover_in(engine: FrontEngine, args: Args) -> Any:
+    """Rank documents of the client's own: those it sends, or those it registered."""
+    return found_in(args, lambda: _usual_embedder(engine), engine.models)
+
+
+def _usual_embedder(engine: FrontEngine) -> Embedder:
+    """Return the embedder that most corpora have."""
+    ids = Counter(index.embedder for index in engine.snapshot.corpora.values())
+    usual = [each for each, _ in ids.most_common() if not each.startswith(ABSENT)]
+    return next((made for each in usual if (made := engine.embedder(each))), NO_EMBEDDER)
+
+
+@serves("ping", "quick", access.as_given, front=True)
 def ping(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return who answers."""
     return PingReply(__version__, wire.PROTOCOL, os.getpid())
@@ -78,6 +162,7 @@ def query_of(args: Args) -> Query:
         raise QueryError(f"not a query: {error}", "see docs/protocol.md") from error
 
 
+@serves("discover", "quick", access.query_and_related, access.own_hits, front=front_discover)
 def discover(engine: Engine, args: Args) -> Any:
     """Answer a query, without what its session was shown before."""
     query, traces, session = query_of(args), list[Trace](), session_of(args)
@@ -91,6 +176,7 @@ def discover(engine: Engine, args: Args) -> Any:
     return answer
 
 
+@serves("search", "quick", access.query, access.own_hits, front=front_search)
 def search(engine: Engine, args: Args) -> Any:
     """Return the ranked candidates of a query."""
     query, traces = query_of(args), list[Trace]()
@@ -125,6 +211,7 @@ def watched(answer: Selection, query: Query, laps: Laps) -> Selection:
     return answer
 
 
+@serves("explain", "slow", access.query_and_item, front=front_explain)
 def explain(engine: Engine, args: Args) -> Any:
     """Return what each stage of a query did, and to its owner what was learned of an item."""
     with lapped() as laps:
@@ -145,6 +232,7 @@ def stages_of(laps: Laps) -> list[dict[str, Any]]:
     ]
 
 
+@serves("eval", "slow", access.query_and_cases)
 def evaluate(engine: Engine, args: Args) -> Any:
     """Return how good the answers to cases are; keep it, but for limited clients."""
     from irdaemon.engine.evaluation import EvaluationRequest
@@ -161,11 +249,13 @@ def evaluate(engine: Engine, args: Args) -> Any:
     return measured
 
 
+@serves("evaluation", "slow", access.owner_only)
 def evaluation(engine: Engine, args: Args) -> Any:
     """Return the last evaluation of a corpus."""
     return engine.last_evaluation(args.get("corpus", ""))
 
 
+@serves("calibrate", "slow", access.owner_only)
 def calibrate(engine: Engine, args: Args) -> Any:
     """Request the floors of a corpus, by labelled cases."""
     return [engine.calibrate(args.get("corpus", ""), _cases(args))]
@@ -180,6 +270,7 @@ def _cases(args: Args) -> list[Case]:
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 
+@serves("disclose", "slow", access.disclosed, front=True)
 def disclose(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return the payload of artifacts."""
     references = [str(each) for each in args.get("references", ())]
@@ -187,11 +278,13 @@ def disclose(engine: Engine | FrontEngine, args: Args) -> Any:
     return engine.disclose(references, level, expand)
 
 
+@serves("records", "slow", access.recorded, front=True)
 def records(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return the records of an artifact."""
     return engine.records(args.get("reference", ""))
 
 
+@serves("artifacts", "slow", access.listed_corpus)
 def artifacts(engine: Engine, args: Args) -> Any:
     """Return a page of what is held."""
     corpus, _, artifact_id = args.get("after", "").partition("/")
@@ -205,36 +298,43 @@ def artifacts(engine: Engine, args: Args) -> Any:
     )
 
 
+@serves("status", "slow", access.as_given, access.own_status, front=True)
 def status(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return how the daemon and its corpora are."""
     return engine.status(args.get("profile", False))
 
 
+@serves("failures", "slow", access.any_corpus, access.own_rows)
 def failures(engine: Engine, args: Args) -> Any:
     """Return what could not be read."""
     return engine.failures(args.get("corpus"))
 
 
+@serves("secrets", "slow", access.any_corpus, access.own_rows)
 def secrets(engine: Engine, args: Args) -> Any:
     """Return where secrets lie."""
     return engine.secrets(args.get("corpus"))
 
 
+@serves("audit", "slow", access.audited_corpus, access.own_rows)
 def audit(engine: Engine, args: Args) -> Any:
     """Return what changed since it was disclosed."""
     return engine.audit(args.get("corpus"))
 
 
+@serves("coverage", "walking", access.listed_corpus, access.own_rows)
 def coverage(engine: Engine, args: Args) -> Any:
     """Return how much of what lies below the roots of a corpus, or of all, is indexed."""
     return engine.coverage(args.get("corpus"))
 
 
+@serves("info", "slow", access.one_corpus, front=True)
 def info(engine: Engine | FrontEngine, args: Args) -> Any:
     """Return what is known of a corpus."""
     return engine.info(args.get("corpus", ""))
 
 
+@serves("build", "quick", access.built_corpus)
 def build(engine: Engine, args: Args) -> Any:
     """Request a scan of a corpus or of all; return the numbers of the jobs."""
     scan = ScanRequest(full=args.get("full", False), prune=args.get("prune", False))
@@ -242,11 +342,14 @@ def build(engine: Engine, args: Args) -> Any:
     return [engine.request(Job("reconcile", name, scan)) for name in names]
 
 
+@serves("maintain", "slow", access.built_corpus)
 def maintain(engine: Engine, args: Args) -> Any:
     """Request the upkeep of a corpus, or of all, that is due; return all that was considered."""
     return engine.maintain(args.get("corpus"), args.get("dry_run", False))
 
 
+# Resolving a path may touch a slow disk.
+@serves("hint", "slow", access.no_hint)
 def hint(engine: Engine, args: Args) -> Any:
     """Request a scan of a path in every corpus that it may belong to; return the numbers."""
     jobs = jobs_for_hint(args.get("path", ""), tuple(engine.corpora.values()))
@@ -258,6 +361,7 @@ def session_of(args: Args) -> ClientSession:
     return ClientSession(args.get(CLIENT, ""), args.get("session", ""))
 
 
+@serves("impressions", "quick", access.referenced, front=True)
 def impressions(engine: Engine | FrontEngine, args: Args) -> Any:
     """Note what a session was shown; return all that it was."""
     session, references = session_of(args), [str(each) for each in args.get("references", ())]
@@ -267,17 +371,20 @@ def impressions(engine: Engine | FrontEngine, args: Args) -> Any:
     return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
 
 
+@serves("usage", "slow", access.owner_only)
 def usage(engine: Engine, args: Args) -> Any:
     """Return what was offered, and used."""
     return engine.use.usage(args.get("item", ""))
 
 
+@serves("uses", "slow", access.owner_only)
 def uses(engine: Engine, args: Args) -> Any:
     """Return the uses known of a corpus' items."""
     engine.state.check_known(args.get("corpus", ""))
     return [use.to_dict() for use in engine.use.of_corpus(args.get("corpus", ""))]
 
 
+@serves("usage_forget", "slow", access.owner_only)
 def usage_forget(engine: Engine, args: Args) -> Any:
     """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
     return engine.use.forget(
@@ -285,6 +392,7 @@ def usage_forget(engine: Engine, args: Args) -> Any:
     )
 
 
+@serves("usage_import", "slow", access.owner_only)
 def usage_import(engine: Engine, args: Args) -> Any:
     """Have uses from elsewhere learned from; return the numbers of the jobs."""
     redact = Redactor("all").text
@@ -301,6 +409,7 @@ def usage_import(engine: Engine, args: Args) -> Any:
     return [engine.state.learn_from(corpus, of) for corpus, of in uses.items()]
 
 
+@serves("usage_rollback", "quick", access.owner_only)
 def usage_rollback(engine: Engine, args: Args) -> Any:
     """Request what was served before the last learning; return the numbers of the jobs."""
     name = args.get("corpus")
@@ -308,6 +417,7 @@ def usage_rollback(engine: Engine, args: Args) -> Any:
     return [engine.request(Job("roll_back", each)) for each in ([name] if name else engine.corpora)]
 
 
+@serves("gaps", "slow", access.owner_only)
 def gaps(engine: Engine, args: Args) -> Any:
     """Return what was needed and not found."""
     least = args.get("least", LEAST)
@@ -316,6 +426,7 @@ def gaps(engine: Engine, args: Args) -> Any:
     return engine.use.gaps(least)
 
 
+@serves("listing", "slow", access.owner_only)
 def listing(engine: Engine, args: Args) -> Any:
     """Return what an agent's own listing of skills has no room for."""
     tokens = args.get("context_tokens", 0)
@@ -324,27 +435,32 @@ def listing(engine: Engine, args: Args) -> Any:
     return engine.use.listing(tokens)
 
 
+@serves("progress", "quick", access.as_given, access.own_progress)
 def progress(engine: Engine, args: Args) -> Any:
     """Return how far a job is."""
     return engine.progress(args.get("job", 0)).to_dict()
 
 
+@serves("add", "slow", access.no_configuration)
 def add(engine: Engine, args: Args) -> Any:
     """Add a corpus to the configuration; return the numbers of the jobs."""
     roots = [str(root) for root in args.get("roots", ())]
     return engine.host.add(args.get("name", ""), args.get("kind", ""), roots)
 
 
+@serves("rm", "slow", access.no_configuration)
 def rm(engine: Engine, args: Args) -> Any:
     """Take a corpus out of the configuration; return the numbers of the jobs."""
     return engine.host.remove(args.get("name", ""))
 
 
+@serves("reload", "slow", access.no_configuration, front=front_reload)
 def reload(engine: Engine, args: Args) -> Any:
     """Read the configuration again; return the numbers of the jobs."""
     return engine.host.reload()
 
 
+@serves("wait", "waiting", access.as_given, front=True)
 def wait(engine: Engine | FrontEngine, args: Args) -> Any:
     """Wait for a generation; return the one there is, and whether that was reached."""
     wait_ms = args.get("wait_ms", 1000.0)
@@ -360,6 +476,8 @@ _CONTRACTS = ("bm25", "full")
 NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
 
 
+# A client's own documents: what it may see of the corpora does not matter.
+@serves("discover_in", "heavy", access.as_given, front=front_discover_in)
 def discover_in(engine: Engine, args: Args) -> Any:
     """Rank documents of the client's own: those it sends, or those it registered."""
     return found_in(args, lambda: _embedder(engine), engine.state.models)
@@ -404,54 +522,13 @@ def _embedder(engine: Engine) -> Embedder:
     return engine.state.embedders.named(names[0][0]) if names else NO_EMBEDDER
 
 
+@serves("register_docs", "heavy", access.as_given, front=True)
 def register_docs(engine: Engine | FrontEngine, args: Args) -> Any:
     """Keep documents for as long as the client's connection lives; return their handle."""
     return _registered(args).register(_document_set(args.get("docs", [])))
 
 
+@serves("drop_docs", "quick", access.as_given, front=True)
 def drop_docs(engine: Engine | FrontEngine, args: Args) -> Any:
     """Forget documents that were registered; return how many."""
     return _registered(args).drop(args.get("handle", ""))
-
-
-# Handlers of a front end, where they are not those of a daemon that has a ledger.
-
-
-def front_discover(engine: FrontEngine, args: Args) -> Any:
-    """Answer a query, without what its session was shown before by this process."""
-    query = query_of(args)
-    with lapped() as laps:
-        answer = watched(engine.discover(query), query, laps)
-    return engine.impressions.unseen(answer, session_of(args))
-
-
-def front_search(engine: FrontEngine, args: Args) -> Any:
-    """Return the ranked candidates of a query."""
-    query = query_of(args)
-    with lapped() as laps:
-        return watched(engine.search(query), query, laps)
-
-
-def front_explain(engine: FrontEngine, args: Args) -> Any:
-    """Return what each stage of a query did."""
-    with lapped() as laps:
-        explained = engine.explain(query_of(args), args.get("item", ""))
-    return {**explained, "stages": stages_of(laps)}
-
-
-def front_reload(engine: FrontEngine, args: Args) -> Any:
-    """Read again who may ask for what; there are no jobs."""
-    engine.host.reload()
-    return []
-
-
-def front_discover_in(engine: FrontEngine, args: Args) -> Any:
-    """Rank documents of the client's own: those it sends, or those it registered."""
-    return found_in(args, lambda: _usual_embedder(engine), engine.models)
-
-
-def _usual_embedder(engine: FrontEngine) -> Embedder:
-    """Return the embedder that most corpora have."""
-    ids = Counter(index.embedder for index in engine.snapshot.corpora.values())
-    usual = [each for each, _ in ids.most_common() if not each.startswith(ABSENT)]
-    return next((made for each in usual if (made := engine.embedder(each))), NO_EMBEDDER)
