@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     )
     from irdaemon.library.built import Built, build, open_corpus
     from irdaemon.library.corpus_source import CorpusSource
-    from irdaemon.library.dependencies import dependency_evidence_boost
-    from irdaemon.library.docs_tool import DocsTool, docs_tool
-    from irdaemon.library.floors import calibrate
+    from irdaemon.library.federate import fuse_hits
     from irdaemon.library.functions import (
         DiscoveryResult,
         as_retriever,
@@ -42,17 +40,20 @@ if TYPE_CHECKING:
         search,
         select,
     )
-    from irdaemon.library.fuse import fuse_hits
-    from irdaemon.library.graph import CorpusGraph, GraphStore, canonical_node_id
-    from irdaemon.library.learning import learn, roll_back
+    from irdaemon.library.inmemory import DocsTool, docs_tool
+    from irdaemon.library.learning import calibrate, learn, roll_back
     from irdaemon.library.models import (
         make_llm_formulator,
         make_llm_selector,
         make_llm_synthesizer,
         with_synopsis,
     )
+    from irdaemon.library.reranking import dependency_evidence_boost
     from irdaemon.library.tools import make_search, search_tool
     from irdaemon.library.walks import (
+        CorpusGraph,
+        GraphStore,
+        canonical_node_id,
         collapsed_tree_policy,
         reverse_dependency_policy,
         traverse,
@@ -95,26 +96,30 @@ _HOMES = {
         "disclose",
         "discover",
         "records_for_artifact",
-        "roll_back",
         "retrievers",
         "search",
         "select",
     ),
-    "irdaemon.library.fuse": ("fuse_hits",),
+    "irdaemon.library.federate": ("fuse_hits",),
     "irdaemon.library.tools": ("make_search", "search_tool"),
-    "irdaemon.library.graph": ("CorpusGraph", "GraphStore", "canonical_node_id"),
-    "irdaemon.library.walks": ("collapsed_tree_policy", "reverse_dependency_policy", "traverse"),
-    "irdaemon.library.dependencies": ("dependency_evidence_boost",),
+    "irdaemon.library.walks": (
+        "CorpusGraph",
+        "GraphStore",
+        "canonical_node_id",
+        "collapsed_tree_policy",
+        "reverse_dependency_policy",
+        "traverse",
+    ),
+    "irdaemon.library.reranking": ("dependency_evidence_boost",),
     "irdaemon.strategy.edges": ("EdgeExtractor", "default_edge_extractor"),
-    "irdaemon.library.learning": ("learn", "roll_back"),
+    "irdaemon.library.learning": ("calibrate", "learn", "roll_back"),
     "irdaemon.library.agentic": (
         "AgenticRetrieval",
         "AgenticRetrievalPipeline",
         "OnInsufficientPolicy",
         "RetrievalResult",
     ),
-    "irdaemon.library.docs_tool": ("DocsTool", "docs_tool"),
-    "irdaemon.library.floors": ("calibrate",),
+    "irdaemon.library.inmemory": ("DocsTool", "docs_tool"),
     "irdaemon.library.models": (
         "make_llm_formulator",
         "make_llm_selector",
@@ -145,7 +150,7 @@ _HOMES = {
 }
 _MODULES = {
     "eval": "irdaemon.library.evaluation",
-    "eval_gen": "irdaemon.library.case_generation",
+    "eval_gen": "irdaemon.library.evaluation",
     "inmemory": "irdaemon.library.inmemory",
     "tools": "irdaemon.library.tools",
 }

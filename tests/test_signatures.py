@@ -12,7 +12,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # here under their names, with their keywords.
 EXEMPT = {
     "irdaemon.library.functions.discover": "ir.discover",
-    "irdaemon.library.bound_search.search_daemon": "ir.search",
+    "irdaemon.library.functions.search_daemon": "ir.search",
     "irdaemon.library.functions.search": "ir.search",
     "irdaemon.library.functions.select": "ir.select",
     "irdaemon.library.tools.make_search": "ir.make_search",
@@ -24,8 +24,8 @@ EXEMPT = {
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.strategy.package.Package.__init__": "ir.Package, whose parameters are in recipes",
     "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
-    "irdaemon.library.case_generation.build_eval_set": "ir.eval_gen.build_eval_set",
-    "irdaemon.library.case_generation.generate_cases": "ir.eval_gen.generate_cases",
+    "irdaemon.library.evaluation.build_eval_set": "ir.eval_gen.build_eval_set",
+    "irdaemon.library.evaluation.generate_cases": "ir.eval_gen.generate_cases",
     "irdaemon.library.evaluation.calibrate_min_score": "ir.eval.calibrate_min_score",
     "irdaemon.library.evaluation.distractor_robustness_curve": "the same in the library",
     "irdaemon.library.evaluation.evaluate_discovery": "ir.eval.evaluate_discovery",

@@ -18,8 +18,14 @@ from irclient.terminal.exits import COMMITTED, exit_of_error
 from irclient.terminal.output import note, print_json, print_line
 from irclient.terminal.progress import ProgressLine
 from irdaemon.evaluate import Case, corpus_signature, save_cases
-from irdaemon.evaluate.asking import ask_endpoint, host_of
-from irdaemon.evaluate.generate import CaseMaking, MadeCases, generate_abstentions, made_cases
+from irdaemon.evaluate.generate import (
+    CaseMaking,
+    MadeCases,
+    ask_endpoint,
+    generate_abstentions,
+    host_of,
+    made_cases,
+)
 
 _ABOUT_NAMES = 20
 

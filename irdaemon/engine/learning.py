@@ -24,18 +24,23 @@ from irdaemon.ingest.reconcile import embed
 from irdaemon.ledger import Learned
 from irdaemon.ledger.learned import common_of
 from irdaemon.types import LearnReport, Query, Use
-from irdaemon.usage.gate import MOST_ASKED, Asked, Gain, gain, ndcg_of_each, weights_of
 from irdaemon.usage.names import ItemNames
 from irdaemon.usage.taught import (
+    MOST_ASKED,
     RATES,
+    Asked,
+    Gain,
     Prompts,
     attested,
+    gain,
     learned,
+    ndcg_of_each,
     newest_fifth,
     newest_of_each,
+    of_corpus,
     taught,
+    weights_of,
 )
-from irdaemon.usage.uses import of_corpus
 
 # A corpus of sessions is where uses are read from; nothing is learned of its turns.
 _NOT_LEARNED = ("sessions",)

@@ -16,16 +16,13 @@ from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import State
 from irdaemon.ledger import Ledger
 from irdaemon.types import Query, SelectSpec, Use
-from irdaemon.usage.adoption import adoption
+from irdaemon.usage.adoption import adoption, listing
 from irdaemon.usage.gaps import LEAST, GapWorld, gaps, reported
-from irdaemon.usage.joined import JoinedLog
-from irdaemon.usage.listing import listing
-from irdaemon.usage.names import Item, ItemNames
+from irdaemon.usage.names import Item, ItemNames, JoinedLog
 from irdaemon.usage.notes import UsageNotes
 from irdaemon.usage.offers import ConsideredItem, NotedAnswer
-from irdaemon.usage.rows import Offer
-from irdaemon.usage.store import KEPT_DAYS, UsageStore
-from irdaemon.usage.uses import of_corpus
+from irdaemon.usage.store import KEPT_DAYS, Offer, UsageStore
+from irdaemon.usage.taught import of_corpus
 
 _DAY = 24 * 60 * 60
 # As the prompt hook asks.

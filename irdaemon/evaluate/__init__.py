@@ -6,10 +6,9 @@ evaluate_discovery(runs); evaluate_selection(runs); sweep_selector(runs).best()
 
 from __future__ import annotations
 
-from irdaemon.evaluate.baseline import plain_bm25
-from irdaemon.evaluate.calibrate import Calibration, calibrate_min_score, floor_of
 from irdaemon.evaluate.cases import (
     Case,
+    Catalogue,
     corpus_signature,
     load_cases,
     parse_cases,
@@ -17,26 +16,32 @@ from irdaemon.evaluate.cases import (
     save_cases,
     validate_cases,
 )
-from irdaemon.evaluate.choice import SelectionReport, evaluate_selection
-from irdaemon.evaluate.compare import Comparison, compare, compare_values
-from irdaemon.evaluate.curve import curve_of_ranks, distractor_robustness_curve
+from irdaemon.evaluate.choice import (
+    Calibration,
+    Cell,
+    Grid,
+    SelectionReport,
+    Sweep,
+    calibrate_min_score,
+    evaluate_selection,
+    floor_of,
+    sweep_selector,
+)
+from irdaemon.evaluate.curve import curve_of_ranks, distractor_robustness_curve, plain_bm25
 from irdaemon.evaluate.generate import (
     CaseMaking,
     build_eval_set,
     generate_abstentions,
     generate_cases,
 )
-from irdaemon.evaluate.gold import Catalogue
 from irdaemon.evaluate.graded import (
+    GradedCase,
     GradedMeasures,
     GradedQuery,
     IndexingComparison,
     RankHits,
     compare_indexings,
     graded_ndcg,
-)
-from irdaemon.evaluate.graded_cases import (
-    GradedCase,
     graded_queries,
     graded_query,
     level_histogram,
@@ -44,18 +49,22 @@ from irdaemon.evaluate.graded_cases import (
     read_graded_meta,
     save_graded_cases,
 )
-from irdaemon.evaluate.ranking import DiscoveryReport, evaluate_discovery, outcome
-from irdaemon.evaluate.report import Evaluating, report
-from irdaemon.evaluate.runs import Run, Searcher, answered, drift_of
-from irdaemon.evaluate.sweep import Cell, Grid, Sweep, sweep_selector
-from irdaemon.evaluate.trec import (
+from irdaemon.evaluate.ranking import (
+    DiscoveryReport,
+    Run,
+    Searcher,
+    answered,
     cases_of,
+    drift_of,
+    evaluate_discovery,
+    outcome,
     read_qrels,
     read_run,
     runs_of,
     write_qrels,
     write_run,
 )
+from irdaemon.evaluate.report import Comparison, Evaluating, compare, compare_values, report
 
 __all__ = [
     "Calibration",

@@ -12,10 +12,11 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from irclient.errors import QueryError
+from irdaemon.index import CorpusIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +136,64 @@ def validate_cases(cases: Sequence[Case], ids: Iterable[str]) -> dict[int, list[
 def corpus_signature(ids: Iterable[str]) -> str:
     """Return 16 hex digits that change when the set of artifacts does."""
     return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
+
+
+# Gold as people write it: an id, or a name or the end of a path where that is one artifact's.
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The artifacts there are, by every way to refer to them: copies of one count as one."""
+
+    ids: set[str] = field(default_factory=set)
+    _called: dict[str, set[str]] = field(default_factory=dict)
+    _content: dict[str, str] = field(default_factory=dict)
+    _corpora: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, indexes: Iterable[CorpusIndex]) -> Catalogue:
+        """Return the artifacts of some corpora."""
+        made = cls()
+        for index in indexes:
+            cards = [index.rows.cards[owner] for owner in index.rows.owners()]
+            made.add(((card.artifact_id, card.name) for card in cards), index.corpus)
+            made._content.update((card.artifact_id, card.content) for card in cards)
+        return made
+
+    def add(self, artifacts: Iterable[tuple[str, str]], corpus: str = "") -> None:
+        """Take in (id, name) pairs, of a corpus by whose name they may be referred to."""
+        if corpus:
+            self._corpora.add(corpus)
+        for artifact_id, name in artifacts:
+            self.ids.add(artifact_id)
+            for reference in (name, artifact_id.rpartition("/")[2]):
+                self._called.setdefault(reference, set()).add(artifact_id)
+
+    def resolved(self, case: Case) -> Case:
+        """Return the case with ids for gold; what is ambiguous or unknown stays as written."""
+        gold = tuple(map(self.id_of, case.gold))
+        grades = {self.id_of(each): grade for each, grade in case.grades.items()}
+        return replace(case, gold=gold, grades=grades)
+
+    def id_of(self, reference: str) -> str:
+        """Return the id that a reference means, itself where it is ambiguous or unknown."""
+        if reference in self.ids:
+            return reference
+        meant = self._meant(reference)
+        if len({self._content.get(each, each) for each in meant}) == 1:
+            return min(meant)
+        corpus, _, rest = reference.partition("/")
+        if rest and corpus in self._corpora and (found := self.id_of(rest)) in self.ids:
+            return found
+        return reference
+
+    def _meant(self, reference: str) -> set[str]:
+        """Return the artifacts of a name, else those whose ids end with a path."""
+        if called := self._called.get(reference):
+            return called
+        alike = self._called.get(reference.rpartition("/")[2], ())
+        return {each for each in alike if each.endswith(f"/{reference}")}
+
+    def unknown(self, references: Iterable[str]) -> tuple[str, ...]:
+        """Return what no artifact has for an id: drift."""
+        return tuple(each for each in references if each not in self.ids)

@@ -1,8 +1,8 @@
 """Make cases by back-translation: a model is asked for queries that each artifact would answer.
 
 The model is the caller's: `ask` takes a prompt and returns text, one query a line, or a list;
-`irdaemon.evaluate.asking` makes one of an endpoint. The artifact's name is masked, and queries that
-give it away are dropped, so that a case tests finding and not spelling.
+`ask_endpoint` makes one. The artifact's name is masked, and queries that give it away are dropped,
+so that a case tests finding and not spelling.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from irclient.counts import counted
 from irclient.errors import QueryError
 from irdaemon.evaluate.cases import Case
+from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 Ask = Callable[[str], str | Sequence[str]]
 
@@ -232,3 +234,28 @@ def _lines(reply: str | Iterable[str]) -> list[str]:
     lines = reply.splitlines() if isinstance(reply, str) else reply
     cleaned = (_BULLET.sub("", line).strip().strip('"') for line in lines)
     return list(dict.fromkeys(line for line in cleaned if line))
+
+
+# Ask a language model behind an OpenAI-compatible endpoint: BASE_URL#MODEL.
+#
+# What is asked leaves this machine where the address lies beyond it.
+
+_TIMEOUT_S = 60.0
+
+
+def ask_endpoint(address: str, timeout_s: float = _TIMEOUT_S) -> Ask:
+    """Return a function that sends a prompt to a model and returns its text.
+
+    Raises QueryError for what is no such address; the function raises Unavailable.
+    """
+    model = ModelEndpoint.at(address)
+
+    def ask(prompt: str) -> str:
+        return model.completed(prompt, timeout_s)
+
+    return ask
+
+
+def host_of(address: str) -> str:
+    """Return where what is asked goes to."""
+    return urlsplit(address.partition("#")[0]).netloc.rpartition("@")[2]

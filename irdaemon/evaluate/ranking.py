@@ -2,19 +2,220 @@
 
 from __future__ import annotations
 
+import math
+import os
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from irclient.counts import counted
 from irclient.errors import QueryError
-from irdaemon.evaluate.cases import query_id
-from irdaemon.evaluate.intervals import Interval, intervals
-from irdaemon.evaluate.measures import MEASURES
-from irdaemon.evaluate.runs import Run, drift_of
+from irdaemon.evaluate.cases import Case, Catalogue, query_id
 from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.types import Hit, Query, Selection
+
+# A run: what a searcher answered to each case. Every report is a function of runs.
+
+
+class Searcher(Protocol):
+    """What answers queries: an Engine, a Client, a built corpus."""
+
+    def search(self, query: Query) -> Selection:
+        """Return ranked candidates."""
+        ...
+
+    def discover(self, query: Query) -> Selection:
+        """Return the few that are committed, or an abstention."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One case, its candidates best first, and what was committed.
+
+    `unknown` is gold that was no artifact's when the case was asked: it counts as missed.
+    """
+
+    case: Case
+    hits: tuple[Hit, ...]
+    committed: tuple[str, ...]
+    abstained: bool
+    confidence: float | None
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def ranked(self) -> list[str]:
+        """Return the ids of the candidates."""
+        return ids_of(self.hits, self.case.gold)
+
+    @property
+    def top_score(self) -> float | None:
+        """Return the evidence of the first candidate, None without any."""
+        return self.hits[0].score if self.hits else None
+
+    @property
+    def rank(self) -> int | None:
+        """Return the rank of the first gold among the candidates, from 1; None for none."""
+        return next((at for at, i in enumerate(self.ranked, 1) if i in self.case.gold), None)
+
+
+def answered(
+    searcher: Searcher,
+    cases: Iterable[Case],
+    template: Query,
+    tell: Callable[[int], None] = lambda done: None,
+    catalogue: Catalogue | None = None,
+) -> list[Run]:
+    """Ask every case, shaped as `template` is: once for the candidates, once for the answer.
+
+    `tell` is told how many were asked, after each. The gold is what the `catalogue` says that it
+    means; without one it is ids.
+    """
+    runs = []
+    for case in cases:
+        if catalogue is None:
+            runs.append(_answered(searcher, case, template))
+        else:
+            run = _answered(searcher, catalogue.resolved(case), template)
+            runs.append(replace(run, unknown=catalogue.unknown(run.case.gold)))
+        tell(len(runs))
+    return runs
+
+
+def drift_of(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the gold of runs that no artifact was, sorted."""
+    return tuple(sorted({gold for run in runs for gold in run.unknown}))
+
+
+def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
+    corpora = (case.corpus,) if case.corpus else template.corpora
+    query = replace(template, text=case.query, corpora=corpora)
+    candidates, answer = searcher.search(query), searcher.discover(query)
+    sources = answer.signals.get("per_source", {}).values()
+    known = [each["confidence"] for each in sources if "confidence" in each]
+    return Run(
+        case,
+        candidates.results,
+        tuple(ids_of(answer.results, case.gold)),
+        answer.abstained,
+        max(known, default=None),
+    )
+
+
+def ids_of(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
+    """Return the ids of hits, that of the gold for a hit that it is a duplicate of."""
+    return [next((g for g in gold if g in _places(hit)), hit.artifact_id) for hit in hits]
+
+
+def _places(hit: Hit) -> set[str]:
+    return {hit.artifact_id, *(each.partition("/")[2] for each in hit.duplicates)}
+
+
+# Measures of one ranking against its gold, each from 0 to 1, as TREC defines them.
+#
+# `ranked` are ids, best first, each once; `gold` the relevant ones, never empty: ids, or ids with
+# grades above 0. Only `ndcg` counts grades; to the others what has one is relevant.
+
+Gold = Collection[str] | Mapping[str, float]
+Measure = Callable[[Sequence[str], Gold, int], float]
+
+
+def ndcg(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return normalised discounted cumulative gain: gain is the grade, discount log2(rank + 1)."""
+    grades = gold if isinstance(gold, Mapping) else dict.fromkeys(gold, 1.0)
+    ideal = sorted(grades.values(), reverse=True)
+    return _discounted(grades.get(each, 0.0) for each in ranked[:k]) / _discounted(ideal[:k])
+
+
+def _discounted(gains: Iterable[float]) -> float:
+    return sum(gain / math.log2(at + 2) for at, gain in enumerate(gains))
+
+
+def recall(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return the share of the gold among the first k."""
+    return len(set(ranked[:k]) & set(gold)) / len(gold)
+
+
+def completeness(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return 1 where all the gold is among the first k, else 0."""
+    return float(set(gold) <= set(ranked[:k]))
+
+
+def precision(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return the share of gold in k places, empty ones included."""
+    return len(set(ranked[:k]) & set(gold)) / k
+
+
+def reciprocal_rank(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return 1 / the rank of the first gold among the first k, else 0."""
+    return next((1 / (at + 1) for at, each in enumerate(ranked[:k]) if each in gold), 0.0)
+
+
+def average_precision(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return the mean, over all the gold, of the precision at each rank where one is found.
+
+    Gold that lies beyond the first k counts as not found, as in trec_eval's map_cut.
+    """
+    found, total = 0, 0.0
+    for at, each in enumerate(ranked[:k], start=1):
+        if each in gold:
+            found += 1
+            total += found / at
+    return total / len(gold)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "ndcg": ndcg,
+    "recall": recall,
+    "completeness": completeness,
+    "precision": precision,
+    "mrr": reciprocal_rank,
+    "map": average_precision,
+}
+
+
+def f1(precision: float, recall: float) -> float:
+    """Return the harmonic mean."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+# Intervals: how far a mean could lie off by the choice of queries alone.
+
+_RESAMPLES = 1_000
+_TAILS = (2.5, 97.5)
+
+Interval = tuple[float, float]
+
+
+def intervals(values: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
+    """Return the 95% interval of the mean of each series, by a bootstrap over its queries; seeded.
+
+    Series of equal length are resampled alike. One of fewer than two values has none.
+    """
+    by_length: dict[int, list[str]] = {}
+    for name, series in values.items():
+        by_length.setdefault(len(series), []).append(name)
+    found: dict[str, Interval] = {}
+    for length, names in by_length.items():
+        if length > 1:
+            found |= _of_equal_length({name: values[name] for name in names}, length)
+    return {name: found[name] for name in values if name in found}
+
+
+def _of_equal_length(values: Mapping[str, Sequence[float]], length: int) -> dict[str, Interval]:
+    table = np.array(list(values.values()), np.float64).T
+    chance = np.random.default_rng(0)
+    draws = (chance.integers(0, length, length) for _ in range(_RESAMPLES))
+    means = np.array([table[drawn].mean(axis=0) for drawn in draws])
+    low, high = np.percentile(means, _TAILS, axis=0)
+    pairs = zip(values, low, high, strict=True)
+    return {name: (round(float(a), 4), round(float(b), 4)) for name, a, b in pairs}
+
 
 K_VALUES = (1, 5, 10)
 PRIMARY_K = 10
@@ -151,3 +352,107 @@ def outcome(run: Run, primary_k: int = PRIMARY_K, threshold: float | None = None
         return "abstention_unscored"
     below = run.top_score is None or run.top_score < threshold
     return "abstention_ok" if below else "false_action"
+
+
+# TREC's files: qrels (`query 0 id grade`) and runs (`query Q0 id rank score tag`), in and out.
+# White space in an id is written as in a URL, since it separates the fields. Scores are places
+# counted from the end, so that other programs, which sort by score alone, keep the order.
+
+_TAG = "irdaemon"
+_WRITTEN = re.compile(r"%(20|09|0A|0D|25)")
+
+Path = str | os.PathLike[str]
+
+
+def write_qrels(path: Path, cases: Sequence[Case]) -> None:
+    """Write the gold of cases, its grades rounded up to whole ones."""
+    rows = (
+        f"{query_id(number)} 0 {_escaped(each)} {-int(-grade // 1)}\n"
+        for number, case in enumerate(cases)
+        for each, grade in case.relevance.items()
+    )
+    _write(path, rows)
+
+
+def write_run(path: Path, runs: Sequence[Run], tag: str = _TAG) -> None:
+    """Write the candidates of runs, best first."""
+    rows = (
+        f"{query_id(number)} Q0 {_escaped(each)} {rank} {len(run.ranked) - rank + 1} {tag}\n"
+        for number, run in enumerate(runs)
+        for rank, each in enumerate(run.ranked, start=1)
+    )
+    _write(path, rows)
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, float]]:
+    """Return the grades by query and id. Raises QueryError naming the file and the line."""
+    found: dict[str, dict[str, float]] = {}
+    for where, (query, _, artifact_id, grade) in _rows(path, 4):
+        found.setdefault(query, {})[_read(artifact_id)] = _number(grade, where)
+    return found
+
+
+def read_run(path: Path) -> dict[str, list[str]]:
+    """Return the ids by query, by falling score; of equals the better rank comes first.
+
+    Raises QueryError naming the file and the line.
+    """
+    found: dict[str, list[tuple[float, float, str]]] = {}
+    for where, (query, _, artifact_id, rank, score, _) in _rows(path, 6):
+        place = (-_number(score, where), _number(rank, where), _read(artifact_id))
+        found.setdefault(query, []).append(place)
+    return {query: [each for *_, each in sorted(places)] for query, places in found.items()}
+
+
+def cases_of(topics: Mapping[str, str], qrels: Mapping[str, Mapping[str, float]]) -> list[Case]:
+    """Return a case for each topic {query id: text}, with the grades that are above 0."""
+    judged = ((text, qrels.get(query, {})) for query, text in topics.items())
+    return [Case.from_dict({"query": text, "gold": dict(grades)}) for text, grades in judged]
+
+
+def runs_of(run: Mapping[str, Sequence[str]], cases: Sequence[Case]) -> list[Run]:
+    """Return what another program ranked for cases, by `query_id`, as runs that commit nothing."""
+    empty = Hit("", "", "", "", 0.0, {}, "", "", {})
+    made = []
+    for number, case in enumerate(cases):
+        ranked = run.get(query_id(number), ())
+        hits = [
+            replace(empty, artifact_id=each, name=each, score=1 / at)
+            for at, each in enumerate(ranked, start=1)
+        ]
+        made.append(Run(case, tuple(hits), (), True, None))
+    return made
+
+
+def _rows(path: Path, columns: int) -> Iterator[tuple[str, list[str]]]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"{os.fspath(path)}: {error}", "check the file") from error
+    for number, line in enumerate(lines, start=1):
+        where, fields = f"{os.fspath(path)}:{number}", line.split()
+        if fields and len(fields) != columns:
+            raise QueryError(f"{where}: {len(fields)} fields, not {columns}", "is it of this form?")
+        if fields:
+            yield where, fields
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise QueryError(f"{where}: {text!r:.40} is no number") from error
+
+
+def _write(path: Path, rows: Iterator[str]) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(rows)
+
+
+def _escaped(artifact_id: str) -> str:
+    return re.sub(r"[%\s]", lambda found: f"%{ord(found[0]):02X}", artifact_id)
+
+
+def _read(text: str) -> str:
+    return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), text)

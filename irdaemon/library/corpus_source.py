@@ -11,14 +11,117 @@ from typing import Any, ClassVar, Protocol
 from irclient.errors import QueryError
 from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import DEFAULT_STRATEGIES, known_roots
-from irdaemon.library.adjusted import Adjusted, ChangeSignal, MetadataOf
-from irdaemon.library.listed import by_id
 from irdaemon.runtime.plugins import load
 from irdaemon.source import SOURCES, Source
+from irdaemon.source.mapping import content_stamp, plain
 from irdaemon.source.records import Fetcher
 from irdaemon.source.tool import as_definition, is_tool
 from irdaemon.strategy import ClaudeTurn, IndexingStrategy, Skill, WholeText, strategy_from_spec
-from irdaemon.types import Root, SourceError
+from irdaemon.types import Artifact, Entry, Reading, Root, Scan, SourceError
+
+# A source with functions of its owner's: further fields, and what counts as a change.
+
+# From an artifact's id and raw content: its further filter fields.
+MetadataOf = Callable[[str, Any], Mapping[str, Any]]
+# From an artifact's id and raw content: a text that is equal as long as nothing changed.
+ChangeSignal = Callable[[str, Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """Serve another source's entries, with fields by `metadata_of`, stamped by `change_signal`.
+
+    With a `change_signal` a scan reads every entry, to ask it; without, stamps are the source's.
+    """
+
+    inner: Source
+    metadata_of: MetadataOf | None = None
+    change_signal: ChangeSignal | None = None
+    limits: ClassVar[tuple[str, ...]] = ()
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the source's roots."""
+        return self.inner.roots()
+
+    def scan(self, under: str | None = None) -> Scan:
+        """Enumerate the source's entries."""
+        found = self.inner.scan(under)
+        if self.change_signal is None:
+            return found
+        return replace(found, entries=tuple(map(self._stamped, found.entries)))
+
+    def read(self, entry: Entry, cursor: bytes | None = None) -> Reading:
+        """Read one entry, with its further fields."""
+        reading = self.inner.read(entry, cursor)
+        if self.metadata_of is None:
+            return reading
+        return replace(reading, artifacts=tuple(map(self._with_fields, reading.artifacts)))
+
+    def _stamped(self, entry: Entry) -> Entry:
+        assert self.change_signal is not None
+        try:
+            artifacts = self.inner.read(entry).artifacts
+        except (OSError, SourceError):
+            return entry  # it fails again where it is read, and is listed there
+        signals = [str(self.change_signal(each.artifact_id, each.raw)) for each in artifacts]
+        return replace(entry, stamp=content_stamp(signals), mtime_ns=0)
+
+    def _with_fields(self, artifact: Artifact) -> Artifact:
+        assert self.metadata_of is not None
+        try:
+            fields = dict(self.metadata_of(artifact.artifact_id, artifact.raw))
+        except Exception as error:  # the owner's code may raise anything
+            reason = f"metadata_of: {type(error).__name__}: {error}"
+            raise SourceError(f"{artifact.artifact_id}: {reason}") from error
+        further = {str(name): plain(value) for name, value in fields.items()}
+        return replace(artifact, metadata={**artifact.metadata, **further})
+
+
+# Lists of documents as the mapping by id that a source serves.
+
+# What a source reads as parts of an artifact, and no field may be called.
+_PARTS = ("name", "description", "text")
+_BESIDE = ("id", "meta")
+
+
+def by_id(items: Sequence[str | Mapping[str, Any]]) -> dict[str, str | dict[str, Any]]:
+    """Return texts, or mappings of id, text, meta and further parts, by their ids.
+
+    An item without an id has its place, from 0. Raises QueryError, naming the place from 1.
+    """
+    if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
+        kind = type(items).__name__
+        raise QueryError(f"documents are a mapping or a list, not a {kind}", "put it into a list")
+    found: dict[str, str | dict[str, Any]] = {}
+    for at, item in enumerate(items):
+        where = f"document {at + 1} of {len(items)}"
+        id = _id(item, at, where)
+        if id in found:
+            raise QueryError(f"{where} has the id {id!r} of another one", "give each its own")
+        found[id] = item if isinstance(item, str) else _parts(item, where)
+    return found
+
+
+def _id(item: object, at: int, where: str) -> str:
+    if not isinstance(item, (str, Mapping)):
+        kind = type(item).__name__
+        raise QueryError(f"{where} is neither a text nor a mapping: it is a {kind}")
+    id = item.get("id", str(at)) if isinstance(item, Mapping) else str(at)
+    if not isinstance(id, str) or not id:
+        raise QueryError(f"{where}: its id is no text: {id!r:.60}")
+    return id
+
+
+def _parts(item: Mapping[str, Any], where: str) -> dict[str, Any]:
+    meta = item.get("meta") or {}
+    if not isinstance(meta, Mapping):
+        raise QueryError(f"{where}: its meta is no mapping but a {type(meta).__name__}")
+    if taken := [key for key in _PARTS if key in meta]:
+        raise QueryError(f"{where}: its meta has {taken[0]!r}", f"give {taken[0]} beside the text")
+    if not any(item.get(part) for part in _PARTS):
+        raise QueryError(f"{where} has no text")
+    return {**meta, **{key: value for key, value in item.items() if key not in _BESIDE}}
+
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 

@@ -1,4 +1,4 @@
-"""`ir.eval`: how good the answers of corpora are, by labelled cases.
+"""`ir.eval` and `ir.eval_gen`: how good the answers of corpora are, by labelled cases.
 
 `evaluate_discovery(tools, load_cases("cases.jsonl"))` asks a corpus every case, once; given a list
 of `Run`, which `answered` makes, it asks nothing: many reports can be made of one pass. A corpus is
@@ -7,12 +7,14 @@ a handle, its name, a list of them, or anything with `search` and `discover`, su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from irclient.errors import QueryError
+from irclient.errors import IRError, QueryError
+from irclient.results import IndexedArtifact
 from irclient.types import MODES
 from irdaemon import evaluate
 from irdaemon.config.corpus import Corpus
@@ -31,6 +33,7 @@ from irdaemon.evaluate import (
     GradedCase,
     GradedQuery,
     IndexingComparison,
+    RankHits,
     Run,
     Searcher,
     SelectionReport,
@@ -40,6 +43,7 @@ from irdaemon.evaluate import (
     corpus_signature,
     curve_of_ranks,
     floor_of,
+    generate,
     graded_queries,
     graded_query,
     level_histogram,
@@ -57,14 +61,28 @@ from irdaemon.evaluate import (
     write_qrels,
     write_run,
 )
+from irdaemon.evaluate.choice import MAX_K, OBJECTIVE, REL
 from irdaemon.evaluate.curve import SIZES, Ranker
+from irdaemon.evaluate.generate import (
+    ABSTENTION_SHARE,
+    QUERIES_EACH,
+    Ask,
+    CaseMaking,
+    Itemised,
+    ask_endpoint,
+    generate_abstentions,
+    gives_away,
+    mask_name,
+)
+from irdaemon.evaluate.graded import DEPTH
 from irdaemon.evaluate.ranking import K_VALUES, METRICS, PRIMARY_K
-from irdaemon.evaluate.sweep import MAX_K, OBJECTIVE, REL
+from irdaemon.index import CorpusIndex
 from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.library.built import Built, open_corpus
 from irdaemon.library.corpus_source import CorpusSource
 from irdaemon.library.federate import SeveralCorpora
-from irdaemon.library.indexings import catalogue_of, compare_indexings, warn_of_drift
+from irdaemon.library.functions import BoundSearch, as_retriever
+from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import Skill, WholeText
 from irdaemon.types import Floor, Query, Selection, SelectSpec
@@ -84,6 +102,8 @@ __all__ = [
     "SelectionReport",
     "Sweep",
     "answered",
+    "ask_endpoint",
+    "build_eval_set",
     "calibrate_min_score",
     "cases_of",
     "compare",
@@ -94,12 +114,16 @@ __all__ = [
     "evaluate_discovery",
     "evaluate_selection",
     "floor_of",
+    "generate_abstentions",
+    "generate_cases",
+    "gives_away",
     "graded_queries",
     "graded_query",
     "level_histogram",
     "load_calibration",
     "load_cases",
     "load_graded_cases",
+    "mask_name",
     "outcome",
     "parse_cases",
     "query_id",
@@ -115,6 +139,161 @@ __all__ = [
     "write_qrels",
     "write_run",
 ]
+
+
+def generate_cases(
+    source_or_corpus: Itemised | str,
+    k: int = QUERIES_EACH,
+    *,
+    ask: Ask | str | None = None,
+    mask_names: bool = True,
+    max_artifacts: int | None = None,
+    corpus_name: str = "",
+) -> list[Case]:
+    """Return up to `k` cases for each artifact of a source, a corpus or its name, or a mapping.
+
+    `ask` takes a prompt and returns text, or is the `URL#MODEL` of an OpenAI-compatible endpoint,
+    to which the text of the artifacts is then sent. With `max_artifacts` the first by id. What was
+    left out is warned of: artifacts with too little text, and those for which the model failed.
+    Raises QueryError without `ask`.
+    """
+    made = CaseMaking(mask_names, max_artifacts, corpus_name)
+    return generate.generate_cases(_items(source_or_corpus), _asking(ask), k, made)
+
+
+def build_eval_set(
+    source_or_corpus: Itemised | str,
+    k: int = QUERIES_EACH,
+    *,
+    ask: Ask | str | None = None,
+    abstention_share: float = ABSTENTION_SHARE,
+    mask_names: bool = True,
+    max_artifacts: int | None = None,
+    corpus_name: str = "",
+) -> list[Case]:
+    """Return cases as `generate_cases` does, and such that nothing answers: a share of them all."""
+    made = CaseMaking(mask_names, max_artifacts, corpus_name)
+    items, asking = _items(source_or_corpus), _asking(ask)
+    return generate.build_eval_set(items, asking, k, abstention_share, made)
+
+
+def _items(given: Itemised | str) -> Itemised:
+    return open_corpus(given) if isinstance(given, str) else given
+
+
+def _asking(ask: Ask | str | None) -> Ask:
+    if ask is None:
+        raise QueryError(
+            "no model is named that writes the cases",
+            'give ask=, a function from a prompt to text, or "http://HOST/v1#MODEL", to which the'
+            " text of the artifacts is then sent",
+        )
+    return ask_endpoint(ask) if isinstance(ask, str) else ask
+
+
+# Comparison of corpora, or of ways to search one, on queries of which the answers are graded.
+
+_OURS = ("k", "per_artifact")
+_PAGE = 1_000
+_DRIFT_SHOWN = 5
+
+
+def compare_indexings(
+    corpora: Mapping[str, Built | str | Searcher | RankHits],
+    queries: Sequence[GradedQuery],
+    *,
+    k: int = 20,
+    rank_depth: int = DEPTH,
+    search_by_label: Mapping[str, Mapping[str, Any]] | None = None,
+) -> IndexingComparison:
+    """Ask corpora built in several ways the same queries, and measure each ranking at k.
+
+    `corpora` are by label, the baseline first: a handle, a name, what has `search`, such as a
+    `Client`, or a function (text, k=number) -> hits, of which the first `rank_depth` count.
+    `search_by_label` gives keywords of `search` for a label, so that one corpus may stand under
+    several. What a query names that no corpus holds is warned of. Raises QueryError for an unknown
+    label, for keywords of what is no built corpus, and for those that a comparison sets itself.
+    """
+    given = search_by_label or {}
+    for label in given:
+        if label not in corpora:
+            near = did_you_mean(label, corpora)
+            raise QueryError(f"search_by_label names an unknown label {label!r}{near}")
+    arms = {label: _arm(label, each, given.get(label)) for label, each in corpora.items()}
+    catalogue = catalogue_of(arms.values())
+    if catalogue is None:
+        return evaluate.compare_indexings(arms, queries, k, rank_depth)
+    meant = [query.resolved(catalogue) for query in queries]
+    drift = sorted({each for query in meant for each in catalogue.unknown(query.named)})
+    warn_of_drift(drift)
+    found = evaluate.compare_indexings(arms, meant, k, rank_depth)
+    return replace(found, drift=tuple(drift))
+
+
+def catalogue_of(searchers: Iterable[object]) -> Catalogue | None:
+    """Return what searchers hold, as far as it is known; None where it is of none of them.
+
+    Known are engines, corpora built here or their retrievers, and clients.
+    """
+    indexes: list[CorpusIndex] = []
+    served: list[IndexedArtifact] = []
+    for each in searchers:
+        searched = each.corpus if isinstance(each, BoundSearch) else each
+        if isinstance(searched, Built):
+            indexes.append(searched.engine.snapshot.corpora[searched.name])
+        elif isinstance(searched, Engine):
+            indexes += searched.snapshot.corpora.values()
+        elif hasattr(searched, "artifacts"):
+            served += _served(searched)
+    if not indexes and not served:
+        return None
+    made = Catalogue.of(indexes)
+    for each in served:
+        made.add([(each.artifact_id, each.name)], each.corpus)
+    return made
+
+
+def _served(client: Any) -> Iterator[IndexedArtifact]:
+    """Yield what a daemon holds, page by page; where it does not say, warn and yield nothing."""
+    after = ""
+    try:
+        while page := client.artifacts(after=after, limit=_PAGE):
+            yield from page
+            after = f"{page[-1].corpus}/{page[-1].artifact_id}"
+    except IRError as error:
+        warnings.warn(f"gold counts as ids, since names cannot be asked: {error}", stacklevel=5)
+
+
+def warn_of_drift(drift: Sequence[str]) -> None:
+    """Warn of gold that no artifact is."""
+    if drift:
+        more = f" and {len(drift) - _DRIFT_SHOWN} more" if len(drift) > _DRIFT_SHOWN else ""
+        shown = ", ".join(map(repr, drift[:_DRIFT_SHOWN]))
+        warnings.warn(
+            f"{shown}{more}: no artifact has this id, and it is no one artifact's name; it counts"
+            " as missed. The report's `drift` lists all",
+            stacklevel=5,
+        )
+
+
+def _arm(
+    label: str, corpus: Built | str | Searcher | RankHits, keywords: Mapping[str, Any] | None
+) -> Searcher | RankHits:
+    if isinstance(corpus, (Built, str)):
+        for name in _OURS:
+            if name in (keywords or {}):
+                raise QueryError(
+                    f"search_by_label sets {name} of {label!r}",
+                    "each ranking is of artifacts, to rank_depth",
+                )
+        return as_retriever(corpus, **(keywords or {}))
+    if keywords is not None:
+        raise QueryError(
+            f"{label!r} is no corpus built here, and takes no keywords of search",
+            "give a function that searches as it should",
+        )
+    return corpus
+
 
 Asked = Built | str | Sequence[Built | str] | Searcher
 Evaluated = Asked | Sequence[Run]

@@ -7,27 +7,210 @@ caller's thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 from typing import Any, TypeGuard
 
-from irclient.errors import QueryError
+from irclient.errors import QueryError, Unreachable
 from irclient.results import CorpusCoverage
 from irdaemon.discovery import decide as selection
 from irdaemon.discovery.decide import Choice, Selector
 from irdaemon.discovery.disclose import with_passage, with_symbol
 from irdaemon.discovery.expand import Expand, Policy, by_policy, expanded, parse_expand
-from irdaemon.discovery.merge import DEFAULT_OPTIONS, MergeHits, SelectionOptions
+from irdaemon.discovery.merge import (
+    DEFAULT_OPTIONS,
+    MergeHits,
+    SelectionOptions,
+    check_rrf_k,
+    is_number,
+    is_share,
+)
 from irdaemon.discovery.rerank import ScoreBoost
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.discovery.wordings import Formulator
-from irdaemon.library.bound_search import BoundSearch, BoundSearches, kinds_of, passages_of
-from irdaemon.library.built import Built, HitCorpus, built_of, open_corpus
+from irdaemon.library.built import Built, HitCorpus, built_of, names_built, open_corpus
 from irdaemon.library.federate import SeveralCorpora, floors_of
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
-from irdaemon.library.tuning import check_used, tuned
+from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit, Query, Selection, SelectSpec, Tuning
+
+# Functions from a query to hits, each bound to one corpus: one built here, or the daemon's.
+
+# Takes a corpus, a query and keywords, and returns hits.
+SearchCorpus = Callable[..., tuple[Hit, ...]]
+# To list what a daemon has. One that does not answer within this has nothing to offer here.
+_LISTING_S = 1.0
+
+
+class BoundSearch:
+    """Search one corpus: `retrieve(query, **overrides)` gives hits, best first.
+
+    `corpus` is what it searches; `defaults` are keywords of the search, which a call may override.
+    Raises QueryError for one that the search does not take.
+    """
+
+    def __init__(self, search: SearchCorpus, corpus: Any, defaults: Mapping[str, Any]):
+        self._search = search
+        self._known = tuple(signature(search).parameters)[2:]
+        self.corpus = corpus
+        self.defaults = self._checked(defaults)
+
+    def __call__(self, query: str, **overrides: Any) -> tuple[Hit, ...]:
+        """Return the hits of a query."""
+        return self._search(self.corpus, query, **{**self.defaults, **self._checked(overrides)})
+
+    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        for name in given:
+            if name not in self._known:
+                raise QueryError(
+                    f"search takes no {name!r}{did_you_mean(name, self._known)}",
+                    f"it takes: {', '.join(self._known)}",
+                )
+        return dict(given)
+
+
+class BoundSearches(Mapping[str, BoundSearch]):
+    """A retriever by the name of each corpus: those built by this user, and those of the daemon.
+
+    Names are looked up when they are asked for. A corpus is opened when its retriever is; of one
+    name the corpus that was built here counts. Raises KeyError for another name.
+    """
+
+    def __init__(self, search: SearchCorpus, defaults: Mapping[str, Any]):
+        self._search = search
+        self._defaults = defaults
+
+    def __getitem__(self, name: str) -> BoundSearch:
+        if name in names_built():
+            return BoundSearch(self._search, open_corpus(name), self._defaults)
+        if name in _names_served():
+            return BoundSearch(search_daemon, name, self._defaults)
+        raise KeyError(f"no corpus {name!r} is built here or in the daemon")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*names_built(), *_names_served()}))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def search_daemon(
+    corpus: str,
+    query: str,
+    *,
+    k: int = 10,
+    mode: str = "hybrid",
+    filter: Mapping[str, Any] | None = None,
+    surfaces: Iterable[str] = (),
+    fusion: str = "standard",
+    surface_weights: Mapping[str, float] | None = None,
+    per_artifact: bool = True,
+) -> tuple[Hit, ...]:
+    """Return the `k` best artifacts of a corpus of the daemon; see `ir.search`."""
+    asked = Query(
+        query,
+        corpora=(corpus,),
+        k=k,
+        mode=mode,
+        where=filter or {},
+        surfaces=kinds_of(surfaces),
+        fusion=fusion,
+        weights=surface_weights or {},
+        passages=passages_of(per_artifact, k),
+    )
+    from irclient.client import Client  # what asks no daemon loads no ZeroMQ
+
+    with Client() as client:
+        return client.search(asked).results
+
+
+def passages_of(per_artifact: bool, k: int) -> int:
+    """Return how many passages of an artifact `k` hits may hold. Raises QueryError."""
+    if not isinstance(per_artifact, bool):
+        raise QueryError(f"per_artifact must be True or False, not {per_artifact!r:.60}")
+    return 1 if per_artifact else k
+
+
+def kinds_of(surfaces: Iterable[str] | None) -> tuple[str, ...]:
+    """Return kinds of surfaces, none for all. Raises QueryError for what is no list of them."""
+    if isinstance(surfaces, str) or not isinstance(surfaces, Iterable | None):
+        raise QueryError(
+            f"surfaces must be a list of texts, not {surfaces!r:.60}", 'surfaces=["description"]'
+        )
+    return tuple(surfaces or ())
+
+
+def _names_served() -> list[str]:
+    """Return the names of the daemon's corpora, none where there is no daemon."""
+    from irclient.client import Client
+
+    try:
+        with Client(timeout=_LISTING_S) as client:
+            return [corpus.name for corpus in client.status().corpora]
+    except Unreachable:
+        return []
+
+
+# The numbers that one call ranks with, checked.
+
+MOST_FETCHED = 10_000
+_OKAPI = ("k1", "b")
+# The fusions that a number counts in.
+_FUSIONS = {"alpha": ("alpha", "alpha+mmr"), "mmr_lambda": ("mmr", "alpha+mmr"), "rrf_k": ("rrf",)}
+
+
+def tuned(
+    alpha: float,
+    mmr_lambda: float,
+    rrf_k: float,
+    bm25: Mapping[str, float] | None = None,
+    fetch_k: int | None = None,
+) -> Tuning:
+    """Return the numbers of a ranking. Raises QueryError for one that is none."""
+    for name, value in (("alpha", alpha), ("mmr_lambda", mmr_lambda)):
+        if not is_share(value):
+            raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
+    check_rrf_k(rrf_k)
+    _check_fetch(fetch_k)
+    k1, b = _okapi({} if bm25 is None else bm25)
+    return Tuning(alpha=alpha, mmr_lambda=mmr_lambda, rrf_k=rrf_k, k1=k1, b=b, fetch_k=fetch_k)
+
+
+def check_used(tuning: Tuning, fusion: str) -> None:
+    """Raise QueryError for a number that a fusion would not look at."""
+    for name, fusions in _FUSIONS.items():
+        if fusion not in fusions and getattr(tuning, name) != getattr(UNTUNED, name):
+            raise QueryError(
+                f"{name} says nothing of the fusion {fusion!r}",
+                f"it is of {' and '.join(fusions)}: add fusion={fusions[0]!r}",
+            )
+
+
+def _okapi(given: Any) -> tuple[float, float]:
+    """Return k1 and b, the usual ones where they are left out."""
+    if not isinstance(given, Mapping):
+        raise QueryError(f"bm25 must be a mapping of k1 and b, not {given!r:.60}")
+    for name in given:
+        if name not in _OKAPI:
+            near = did_you_mean(str(name), _OKAPI)
+            raise QueryError(f"bm25 has no {name!r}{near}", "it takes: k1, b")
+    k1, b = given.get("k1", UNTUNED.k1), given.get("b", UNTUNED.b)
+    if not is_number(k1) or not 0 <= k1 < float("inf"):
+        raise QueryError(f"k1 of bm25 must be a number from 0 up, not {k1!r}")
+    if not is_share(b):
+        raise QueryError(f"b of bm25 must be a number from 0 to 1, not {b!r}")
+    return float(k1), float(b)
+
+
+def _check_fetch(fetch_k: Any) -> None:
+    whole = isinstance(fetch_k, int) and not isinstance(fetch_k, bool)
+    if fetch_k is not None and not (whole and 1 <= fetch_k <= MOST_FETCHED):
+        raise QueryError(
+            f"fetch_k must be a whole number from 1 to {MOST_FETCHED:,} or None, not {fetch_k!r}"
+        )
+
 
 UNREADABLE = "pointer_unreadable"
 

@@ -2,14 +2,67 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from irclient.errors import Unavailable
+from irclient.errors import QueryError, Unavailable
+from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, reread_floor, try_rereading
+from irdaemon.embed import QueryVector
 from irdaemon.engine.learning import Learning
 from irdaemon.library.built import Built, open_corpus
-from irdaemon.types import LearnReport, Use
-from irdaemon.usage.given import given_uses
+from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
+from irdaemon.types import Floor, LearnReport, Use
+from irdaemon.usage.taught import given_uses
+
+# Floors for reranked answers, found and kept where a program asks for it.
+
+
+def calibrate(
+    corpus: Built | str,
+    rerank: ScoreTexts | str,
+    *,
+    rerank_text: str | TextOfHit = "surface",
+    rerank_max_chars: int = RERANK_CHARS,
+) -> Floor:
+    """Find the floor for a corpus' answers as this reranker scores them, and keep it.
+
+    `discover` applies it, with `min_score="auto"`, to queries that are reranked in just this way,
+    until the corpus is calibrated anew. Its `j` says how well it separates.
+
+    Raises QueryError for a reranker without a name to keep it by and for a corpus that is too
+    small, Unavailable where the corpus is open for reading only or a model is missing.
+    """
+    built = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    engine, configured = built.engine, built.engine.corpora[built.name]
+    if engine.ledger.read_only:
+        raise Unavailable(f"corpus {built.name!r} is open for reading only", "build it here")
+    rereading = Reranking(rerank, rerank_text, rerank_max_chars).checked().of({built.name: built})
+    if not rereading.key:
+        raise QueryError(
+            "a floor is kept by the name of what reads, and this has none that lasts",
+            'give the function an attribute: rerank.rerank_id = "NAME"',
+        )
+    index = engine.snapshot.corpora[built.name]
+
+    def vector(text: str) -> QueryVector | None:
+        return engine.state.embedders.fresh_vector(text, index.embedder)
+
+    trial = try_rereading(engine.snapshot, built.name, vector, _no_pause, rereading)
+    if trial is None:
+        raise QueryError(
+            f"corpus {built.name!r} is too small to calibrate",
+            f"it takes {FEWEST_ARTIFACTS} artifacts",
+        )
+    floor = reread_floor(trial, index, configured.recipe, time.time())
+    kept = engine.ledger.corpora.floors_of(built.name)
+    engine.ledger.corpora.put_floors(built.name, {**kept, floor.mode: floor})
+    engine.writer.publisher.publish(configured)
+    return floor
+
+
+def _no_pause() -> None:
+    """Go on: nothing waits for the caller's thread."""
 
 
 def learn(corpus: Built | str, uses: Iterable[Use | Mapping[str, Any]]) -> LearnReport:

@@ -7,7 +7,8 @@ anew each time (a lambda, a closure, a bound method, a partial) has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import ismethod
@@ -18,12 +19,43 @@ from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.discovery.expand import stitched
-from irdaemon.discovery.rerank import Rereading, floor_key, surface_text
+from irdaemon.discovery.merge import is_number
+from irdaemon.discovery.rerank import Rereading, ScoreBoost, floor_key, surface_text
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker, check_reranker, make_reranker
 from irdaemon.library.built import Built
 from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.strategy.edges import link_name
 from irdaemon.types import Hit
+
+# Dependencies as evidence: what a package is built on says what it is for, whatever its prose.
+
+
+def dependency_evidence_boost(
+    relevant_libs: Iterable[str], *, weight: float, saturate: int = 1, deps_field: str = "deps"
+) -> ScoreBoost:
+    """Return a `dep_boost` for `search` that rewards dependencies on some libraries.
+
+    It adds `weight` * min(n, saturate) / saturate, where n is how many of `relevant_libs` a hit's
+    `deps_field` names. Scores lie between 0 and 1, so a weight of .02 to .05 is much. Raises
+    TypeError for a bare text, QueryError for a weight that is no number from 0.
+    """
+    if isinstance(relevant_libs, str):
+        raise TypeError(f"relevant_libs is a collection of names, not the text {relevant_libs!r}")
+    if not is_number(weight) or not math.isfinite(weight) or weight < 0:
+        raise QueryError(f"weight must be a finite number from 0, not {weight!r:.60}")
+    if not isinstance(saturate, int) or isinstance(saturate, bool) or saturate < 1:
+        raise QueryError(f"saturate must be a whole number from 1, not {saturate!r:.60}")
+    wanted = frozenset(link_name(name) for name in relevant_libs)
+
+    def boost(hit: Hit) -> float:
+        listed = hit.fields.get(deps_field) or ()
+        deps = [listed] if isinstance(listed, str) else listed
+        found = len(wanted & {link_name(str(dep)) for dep in deps})
+        return weight * min(found, saturate) / saturate
+
+    return boost
+
 
 # From a query and texts: for each how well it answers, from 0 to 1.
 ScoreTexts = Callable[[str, Sequence[str]], Sequence[float]]

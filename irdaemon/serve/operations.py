@@ -45,8 +45,8 @@ from irdaemon.serve.documents import (
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Query, Selection, Use
 from irdaemon.usage.gaps import LEAST
-from irdaemon.usage.given import given_uses
 from irdaemon.usage.offers import NotedAnswer
+from irdaemon.usage.taught import given_uses
 
 if TYPE_CHECKING:
     from irdaemon.engine.front import FrontEngine

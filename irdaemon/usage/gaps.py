@@ -17,10 +17,9 @@ from irdaemon.discovery.discover import NO_TASK
 from irdaemon.ledger import Ledger
 from irdaemon.text import tokenize
 from irdaemon.text.tasks import has_task
-from irdaemon.usage.joined import MISSED, JoinedLog, JoinedUse, missed_by
-from irdaemon.usage.names import Item, ItemNames
+from irdaemon.usage.names import MISSED, Item, ItemNames, JoinedLog, JoinedUse, missed_by
 from irdaemon.usage.offers import ConsideredItem
-from irdaemon.usage.rows import KeptTurn, Offer
+from irdaemon.usage.store import KeptTurn, Offer
 
 # What an answer given now considers for a prompt.
 Ask = Callable[[str], Sequence[ConsideredItem]]

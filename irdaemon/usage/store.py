@@ -9,14 +9,124 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from irdaemon.ledger.files import drop_log
+import msgpack
+
+from irdaemon.ledger.backups import BackupError
+from irdaemon.ledger.files import copied, drop_log, moved_into_place, replaced
 from irdaemon.ledger.store import opened_to_read
-from irdaemon.usage.rows import FORMAT, TABLES, KeptTurn, Offer, offer_of, offer_row, packed_items
+from irdaemon.usage.offers import ConsideredItem
+
+# The tables of the log of use, and their rows as values.
+
+FORMAT = 1
+TABLES = """
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+BEGIN;
+CREATE TABLE offers (
+    id INTEGER PRIMARY KEY, at REAL NOT NULL, op TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, digest BLOB NOT NULL, generation INTEGER NOT NULL,
+    variant TEXT NOT NULL, reason TEXT NOT NULL, floors TEXT NOT NULL, items BLOB NOT NULL,
+    text TEXT
+);
+CREATE INDEX offers_by_time ON offers(at);
+CREATE INDEX offers_by_session ON offers(session);
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY, corpus TEXT NOT NULL, entry TEXT NOT NULL, turn_id TEXT NOT NULL,
+    session TEXT NOT NULL, at REAL NOT NULL, UNIQUE (corpus, turn_id)
+);
+CREATE INDEX turns_by_entry ON turns(corpus, entry);
+CREATE INDEX turns_by_session ON turns(session);
+CREATE TABLE asked (
+    turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, digest BLOB NOT NULL,
+    own INTEGER NOT NULL, PRIMARY KEY (turn, digest)
+) WITHOUT ROWID;
+CREATE TABLE uses (
+    turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, how TEXT NOT NULL,
+    what TEXT NOT NULL, PRIMARY KEY (turn, how, what)
+) WITHOUT ROWID;
+CREATE TABLE whole (corpus TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE forgotten (kind TEXT, value TEXT, at REAL NOT NULL, PRIMARY KEY (kind, value));
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One answer as it is kept. `session` is AGENT:ID, "" where the asker has none."""
+
+    at: float
+    op: str
+    client: str
+    session: str
+    digest: bytes
+    generation: int
+    variant: str
+    reason: str
+    floors: dict[str, Any]
+    items: tuple[ConsideredItem, ...]
+    text: str | None = None
+    id: int = 0
+
+    @property
+    def abstained(self) -> bool:
+        """Return whether nothing was offered."""
+        return not any(each.verdict == "offered" for each in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTurn:
+    """One turn as it is kept: digests of what was asked in it, and its uses as (how, what).
+
+    `own` are the digests of prompts, `asked` of what the agent itself asked this daemon.
+    """
+
+    corpus: str
+    entry: str
+    turn_id: str
+    session: str
+    at: float
+    own: frozenset[bytes] = frozenset()
+    asked: frozenset[bytes] = frozenset()
+    uses: tuple[tuple[str, str], ...] = ()
+
+
+def offer_row(offer: Offer) -> tuple[Any, ...]:
+    """Return an answer as the values of its columns, but for its number."""
+    return (
+        offer.at,
+        offer.op,
+        offer.client,
+        offer.session,
+        offer.digest,
+        offer.generation,
+        offer.variant,
+        offer.reason,
+        json.dumps(offer.floors),
+        packed_items(offer.items),
+        offer.text,
+    )
+
+
+def packed_items(items: Iterable[ConsideredItem]) -> bytes:
+    """Return items as one value, compressed: ids are paths, and much alike."""
+    return zlib.compress(msgpack.packb([list(each) for each in items]), 1)
+
+
+def offer_of(row: tuple[Any, ...]) -> Offer:
+    """Return the answer in a row."""
+    at, op, client, session, digest, generation, variant, reason, floors, items, text, id = row
+    considered = tuple(ConsideredItem(*each) for each in msgpack.unpackb(zlib.decompress(items)))
+    about = at, op, client, session, digest, generation, variant, reason, json.loads(floors)
+    return Offer(*about, items=considered, text=text, id=id)
+
 
 KEPT_DAYS = 90
 KEPT_BYTES = 50 * 1024 * 1024
@@ -327,3 +437,55 @@ def read_usage(path: str) -> Iterator[UsageStore]:
     """Open the file for reading only, for as long as the block lasts; any thread may."""
     with closing(UsageStore(path, read_only=True)) as store:
         yield store
+
+
+# Backups of the log of use: a file beside the backup of the ledger, and back.
+#
+# The key of its digests is not among them. On another machine what is noted stays joined as it was;
+# prompts that are read anew there join nothing of before.
+
+_NOTHING = "the ledger's part is done"
+
+
+def saved_beside(file: str) -> str:
+    """Return the path of the log of use that belongs to a ledger's backup."""
+    return f"{file}.usage"
+
+
+def save_usage(usage_path: str, file: str, *, replace: bool = False) -> int:
+    """Write the log of use beside a ledger's backup; return its size, 0 where there is none.
+
+    Raises BackupError for one that exists, unless it may be replaced, and where it cannot be
+    written.
+    """
+    if not os.path.exists(usage_path):
+        return 0
+    target = os.path.abspath(saved_beside(file))
+    if os.path.isdir(target) or (os.path.lexists(target) and not replace):
+        raise BackupError(f"{target} exists already", "--force replaces a file, not a directory")
+    try:
+        beside = os.path.dirname(target)
+        with closing(opened_to_read(usage_path)) as source, copied(source, beside) as copy:
+            moved_into_place(copy, target, replace=replace)
+    except (sqlite3.Error, OSError) as error:
+        raise BackupError(f"{usage_path} cannot be copied: {error}", _NOTHING) from error
+    return os.path.getsize(target)
+
+
+def restore_usage(file: str, usage_path: str) -> str | None:
+    """Put the log of use that lies beside a ledger's backup in its place.
+
+    Returns where the one before lies now, None where there was none, or none beside the backup. No
+    process may have it open. Raises BackupError for a file that is none.
+    """
+    kept = os.path.abspath(saved_beside(file))
+    if not os.path.exists(kept):
+        return None
+    try:
+        with read_usage(kept):
+            pass
+        beside = os.path.dirname(usage_path)
+        with closing(opened_to_read(kept)) as source, copied(source, beside) as copy:
+            return replaced(usage_path, copy)
+    except (sqlite3.Error, OSError) as error:
+        raise BackupError(f"{kept} is no log of use: {error}", _NOTHING) from error

@@ -3,7 +3,7 @@
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.types import Hit, Selection
 from irdaemon.usage.offers import ConsideredItem, NotedAnswer
-from irdaemon.usage.rows import KeptTurn, Offer
+from irdaemon.usage.store import KeptTurn, Offer
 
 NOW = 1_800_000_000.0
 

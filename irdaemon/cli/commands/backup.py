@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the backup and print its size."""
     from irdaemon.config.config import load_config
     from irdaemon.ledger.backups import back_up
-    from irdaemon.usage.saved import save_usage, saved_beside
+    from irdaemon.usage.store import save_usage, saved_beside
 
     config = load_config()
     path = config.ledger_path

@@ -5,8 +5,7 @@ import socket
 import pytest
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.evaluate.asking import ask_endpoint, host_of
-from irdaemon.evaluate.generate import generate_abstentions, generate_cases
+from irdaemon.evaluate.generate import ask_endpoint, generate_abstentions, generate_cases, host_of
 from tests.support.chat import chatting
 
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from irdaemon.evaluate import figures
+from irdaemon.evaluate import page
 
 CELLS = [
     {"max_k": 1, "rel": 0.9, "recall": 0.4, "precision": 1.0},
@@ -19,10 +19,10 @@ CASES = [
     {"gold": {}, "rank": None, "top_score": None},
 ]
 DRAWN = {
-    "frontier": lambda: figures.frontier(CELLS),
-    "scores": lambda: figures.scores(CASES, 0.4),
-    "curve": lambda: figures.curve([{"size": 1, "first": 1.0}, {"size": 8, "first": 0.5}]),
-    "differences": lambda: figures.differences([0.5, -0.2, 0.0], "ndcg@10"),
+    "frontier": lambda: page.draw_frontier(CELLS),
+    "scores": lambda: page.draw_scores(CASES, 0.4),
+    "curve": lambda: page.draw_curve([{"size": 1, "first": 1.0}, {"size": 8, "first": 0.5}]),
+    "differences": lambda: page.draw_differences([0.5, -0.2, 0.0], "ndcg@10"),
 }
 
 
@@ -30,7 +30,7 @@ DRAWN = {
 def test_a_figure_is_an_element_whose_colours_are_variables_of_the_page(name):
     drawn = DRAWN[name]()
     assert ElementTree.fromstring(drawn).tag.endswith("svg")
-    assert set(re.findall(r"var\(--(\w+)\)", drawn)) <= set(figures.VARIABLES)
+    assert set(re.findall(r"var\(--(\w+)\)", drawn)) <= set(page.VARIABLES)
     assert "var(--ink)" in drawn
     assert re.findall(r"#[0-9a-f]{6}\b", drawn) == []
 
@@ -58,11 +58,11 @@ def test_only_the_selectors_that_none_beats_are_named():
 
 def test_a_case_whose_gold_was_not_found_says_nothing_about_the_floor():
     missed = {"gold": {"z": 1.0}, "rank": None, "top_score": 0.05}
-    assert figures.scores([*CASES, missed], 0.4) == figures.scores(CASES, 0.4)
+    assert page.draw_scores([*CASES, missed], 0.4) == page.draw_scores(CASES, 0.4)
 
 
 def test_a_class_without_cases_and_a_missing_floor_leave_the_rest():
-    drawn = figures.scores(CASES[:1], None)
+    drawn = page.draw_scores(CASES[:1], None)
     assert "gold found" in drawn
     assert "no gold" not in drawn
     assert "best floor" not in drawn

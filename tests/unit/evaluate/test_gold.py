@@ -1,7 +1,6 @@
 """Gold as people write it, and the artifacts that it means."""
 
-from irdaemon.evaluate.cases import Case
-from irdaemon.evaluate.gold import Catalogue
+from irdaemon.evaluate.cases import Case, Catalogue
 from tests.support.searching import engine_of
 
 

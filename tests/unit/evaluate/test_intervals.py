@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.evaluate.intervals import intervals
+from irdaemon.evaluate.ranking import intervals
 
 
 def test_an_interval_holds_the_mean_and_narrows_with_more_queries():

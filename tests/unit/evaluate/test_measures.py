@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, R, nDCG
 
-from irdaemon.evaluate.measures import (
+from irdaemon.evaluate.ranking import (
     MEASURES,
     average_precision,
     completeness,

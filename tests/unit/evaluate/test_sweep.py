@@ -5,7 +5,7 @@ import json
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.evaluate.sweep import Grid, sweep_selector
+from irdaemon.evaluate.choice import Grid, sweep_selector
 from tests.support.evaluation import hit, run
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import irdaemon as ir
-from irdaemon.library.stages import evaluator_of, retriever_of, selector_of
+from irdaemon.library.agentic import evaluator_of, retriever_of, selector_of
 from irdaemon.types import Query
 
 

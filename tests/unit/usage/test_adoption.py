@@ -1,8 +1,7 @@
 """The report on what was offered and used."""
 
 from irdaemon.usage.adoption import adoption
-from irdaemon.usage.joined import JoinedLog
-from irdaemon.usage.names import NamedItem
+from irdaemon.usage.names import JoinedLog, NamedItem
 from tests.support.usage import NOW, considered, offer, turn
 
 PDF = ("skill", "pdf")

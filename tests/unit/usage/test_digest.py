@@ -3,7 +3,7 @@
 import os
 import stat
 
-from irdaemon.usage.digest import DigestKey
+from irdaemon.usage.notes import DigestKey
 
 
 def test_the_key_is_made_once_and_private(tmp_path):

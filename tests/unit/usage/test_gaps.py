@@ -1,7 +1,7 @@
 """What was needed and not found."""
 
 from irdaemon.usage.gaps import LEAST, GapWorld, gaps, reported
-from irdaemon.usage.joined import JoinedLog
+from irdaemon.usage.names import JoinedLog
 from tests.support.usage import considered, offer, turn
 
 PDF = ("skill", "pdf")

@@ -1,4 +1,4 @@
-from irdaemon.usage.gate import Asked, gain, ndcg_of_each, weights_of
+from irdaemon.usage.taught import Asked, gain, ndcg_of_each, weights_of
 
 
 def test_what_ranks_better_in_the_mean_is_better():

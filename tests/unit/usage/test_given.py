@@ -2,7 +2,7 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.types import Use
-from irdaemon.usage.given import given_uses, read_uses
+from irdaemon.usage.taught import given_uses, read_uses
 
 
 def test_uses_come_as_objects_and_as_records(tmp_path):

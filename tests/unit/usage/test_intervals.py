@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.usage.intervals import interval, share_of
+from irdaemon.usage.adoption import interval, share_of
 
 
 @pytest.mark.parametrize(

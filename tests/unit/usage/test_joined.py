@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.usage.joined import JoinedLog
+from irdaemon.usage.names import JoinedLog
 from tests.support.usage import NOW, considered, offer, turn
 
 PDF = ("skill", "pdf")

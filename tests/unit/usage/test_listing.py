@@ -1,6 +1,6 @@
 """The estimate of an agent's own listing of skills."""
 
-from irdaemon.usage.listing import listing
+from irdaemon.usage.adoption import listing
 from irdaemon.usage.names import NamedItem
 
 

@@ -6,8 +6,7 @@ import stat
 import pytest
 
 from irdaemon.ledger.backups import BackupError
-from irdaemon.usage.saved import restore_usage, save_usage, saved_beside
-from irdaemon.usage.store import UsageStore, read_usage
+from irdaemon.usage.store import UsageStore, read_usage, restore_usage, save_usage, saved_beside
 from tests.support.usage import offer
 
 

@@ -12,8 +12,7 @@ from irdaemon.strategy import ClaudeTurn
 from irdaemon.types import Root
 from irdaemon.usage.names import ItemNames
 from irdaemon.usage.notes import UsageOptions
-from irdaemon.usage.taught import taught
-from irdaemon.usage.uses import of_corpus
+from irdaemon.usage.taught import of_corpus, taught
 from tests.support.claude_session import Session
 from tests.support.corpora import engine, skills, write_skill
 
