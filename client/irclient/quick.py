@@ -1,8 +1,8 @@
 """The entry point of `irc`: `hook` and a plain `discover`, without heavy imports.
 
 Neither argparse nor pyzmq is loaded for those, which take longer than the request. A plain
-`discover` (words, `-c CORPUS`, `--json`) is answered right here; everything else (other commands,
-keys, a token, an error in the command line) is left to `irclient.cli.main`.
+`discover` (words, `-c CORPUS`, `-k N`, `-n N`, `--json`) is answered right here; everything else
+(other commands, keys, a token, an error in the command line) is left to `irclient.cli.main`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TIMEOUT_S = 10.0
+_NUMBERS = {"-k": "k", "-n": "max_k", "--max-k": "max_k"}
 
 
 def main() -> int:
@@ -59,11 +60,17 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
         return None
     query: list[str] = []
     corpora: list[str] = []
+    numbers: dict[str, int] = {}
     as_json = False
     rest = iter(words[1:])
     for word in rest:
         if word in ("-c", "--corpus"):
             corpora.append(next(rest, "-"))
+        elif word in _NUMBERS:
+            number = next(rest, "")
+            if not (number.isascii() and number.isdigit() and len(number) < 5):
+                return None
+            numbers[_NUMBERS[word]] = int(number)
         elif word == "--json":
             as_json = True
         else:
@@ -72,7 +79,8 @@ def plain_discover(words: list[str]) -> dict[str, Any] | None:
         return None
     if len(query) == 2 and " " in query[1] and not corpora:  # the first may be a corpus' name
         return None
-    return {"text": " ".join(query), "words": query, "corpora": corpora, "json": as_json}
+    asked = {"text": " ".join(query), "words": query, "corpora": corpora, "json": as_json}
+    return {**asked, "numbers": numbers}
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
@@ -84,6 +92,10 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any] | None:
     if os.environ.get("IRDAEMON_TOKEN"):
         return None
     args = {"text": asked["text"], "corpora": asked["corpora"], "noted": may_be_noted()}
+    numbers = dict(asked["numbers"])
+    if "max_k" in numbers:
+        args["select"] = {"max_k": numbers.pop("max_k")}
+    args.update(numbers)
     request = {"v": PROTOCOL, "id": 1, "op": "discover", "args": args}
     request["timeout_ms"] = int(1000 * _TIMEOUT_S)
     try:

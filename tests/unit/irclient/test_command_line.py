@@ -84,7 +84,7 @@ def test_a_remote_daemon_is_for_clients_and_for_the_whole_command_line(nowhere):
     assert places.endpoint() == "tcp://127.0.0.1:1"
     with pytest.raises(Unavailable, match="is for clients"):
         places.socket_path()
-    assert quick._answer({"text": "x", "corpora": []}) is None
+    assert quick._answer({"text": "x", "corpora": [], "numbers": {}}) is None
 
 
 def test_who_asks_with_a_token_takes_the_whole_command_line(nowhere, tmp_path):
@@ -92,7 +92,7 @@ def test_who_asks_with_a_token_takes_the_whole_command_line(nowhere, tmp_path):
     nowhere.setattr(
         "irclient.fast.zmtp.exchange", lambda *_: pytest.fail("it asked without the token")
     )
-    assert quick._answer({"text": "x", "corpora": []}) is None
+    assert quick._answer({"text": "x", "corpora": [], "numbers": {}}) is None
 
 
 def test_without_a_runtime_directory_the_socket_is_in_a_private_one_of_ours(nowhere, tmp_path):
@@ -198,7 +198,9 @@ def test_an_answer_of_a_corpus_that_is_building_is_not_shown_as_a_verdict():
         (["discover", "fill", "a", "pdf"], (["fill", "a", "pdf"], [], False)),
         (["discover", "-c", "s", "x", "--json"], (["x"], ["s"], True)),
         (["discover", "x", "--corpus", "s"], (["x"], ["s"], False)),
-        (["discover", "x", "-k", "3"], None),
+        (["discover", "x", "-k", "3", "-n", "1"], (["x"], [], False)),
+        (["discover", "x", "-k", "three"], None),
+        (["discover", "x", "-k"], None),
         (["discover", "x", "--rounds", "3"], None),
         (["discover", "x", "--related"], None),
         (["discover", "--", "x"], None),
@@ -214,6 +216,12 @@ def test_only_a_plain_discover_takes_the_short_way(words, asked):
     found = plain_discover(words)
     assert (found and (found["words"], found["corpora"], found["json"])) == asked
     assert found is None or found["text"] == " ".join(found["words"])
+
+
+def test_numbers_on_the_short_way_ask_what_they_ask_on_the_long_one():
+    words = ["discover", "x", "-k", "7", "--max-k", "2"]
+    found, whole = plain_discover(words), query(program(words).parse_args(words))
+    assert found["numbers"] == {"k": whole.k, "max_k": whole.select.max_k}
 
 
 @pytest.mark.parametrize(("more", "asked"), [([], 1), (["--passages", "4"], 4)])
