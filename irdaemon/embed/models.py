@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import os
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError, Unavailable
 from irdaemon.embed import Adapted, Embedder
+from irdaemon.embed.missing import import_optional, missing_model, short_name
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 
@@ -121,36 +119,6 @@ def given_embedder(given: object) -> Embedder:
         return FromFunction(embed, id, int(getattr(given, "dim", 0)))
     own: Any = given
     return own if hasattr(own, "read") else Adapted(own)
-
-
-def import_optional(module: str, extra: str, wanted: object) -> ModuleType:
-    """Import an optional package. Raises Unavailable with the command that brings it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        from irclient.installation import extra_command
-
-        raise Unavailable(
-            f"{type(wanted).__name__} needs the package {module!r}: {error}",
-            extra_command(extra),
-        ) from error
-
-
-def short_name(model: str) -> str:
-    """Return a model's short name, for a folder with a digest of its path."""
-    name = os.path.basename(model.rstrip("/"))
-    if not os.path.isdir(model):
-        return name
-    place = hashlib.sha256(os.path.realpath(model).encode()).hexdigest()[:8]
-    return f"{name}-{place}"
-
-
-def missing_model(family: str, model: str, error: Exception) -> Unavailable:
-    """Return the error for a model that is not on this machine."""
-    return Unavailable(
-        f"the model {model!r} of {family} is not on this machine: {str(error)[:200]}",
-        f"irdaemon fetch {family}:{model} downloads it",
-    )
 
 
 # Contextual embedders of the sentence-transformers library. Extra: `sentence-transformers`.

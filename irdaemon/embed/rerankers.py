@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from irclient.errors import Unavailable
-from irdaemon.embed.models import import_optional, missing_model, short_name
+from irdaemon.embed.missing import import_optional, missing_model, short_name
 from irdaemon.runtime.plugins import load
 
 if TYPE_CHECKING:

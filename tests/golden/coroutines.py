@@ -18,7 +18,9 @@ def stub():
     (guard,) = (node for node in tree.body if isinstance(node, ast.If))
     (operations,) = (n for n in tree.body if getattr(n, "name", "") == "Operations")
     methods = [each for each in operations.body if hasattr(each, "args") and each.name[0] != "_"]
-    imports = [node for node in guard.body if isinstance(node, ast.ImportFrom)]
+    of_types = ("collections.abc", "typing")
+    plain = [node for node in tree.body if getattr(node, "module", "") in of_types]
+    imports = [*plain, *(node for node in guard.body if isinstance(node, ast.ImportFrom))]
     bare = {"body": dots(), "decorator_list": []}
     declared = [ast.AsyncFunctionDef(**{**vars(each), **bare}) for each in methods]
     made = ast.ClassDef("Coroutines", [], [], declared, [])

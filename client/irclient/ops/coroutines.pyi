@@ -1,6 +1,6 @@
 # Made of `Operations` by `python -m tests.golden.coroutines`.
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from irclient.results import ChangedArtifact, CorpusCoverage, CorpusInfo, CorpusPreview, EntryFailure, Evaluation, Explanation, FoundDocument, GapReport, IndexedArtifact, IndexedDirectory, JobProgress, KnownUse, ListingReport, MaintenanceTask, PingReply, SecretLocation, ShownItem, Status, StoredRecord, UsageReport, WaitResult, WrittenDocument
 from irclient.types import Disclosure, Query, Selection
 

@@ -17,7 +17,7 @@ from irdaemon.source.opening import at_or_under
 from irdaemon.source.symlinks import Symlinks
 from irdaemon.types import Root
 from irdaemon.watch import RootWatch, Settings, Watcher, watcher
-from irdaemon.watch.backend import ObserverBackend, native
+from irdaemon.watch.backend import native
 from irdaemon.watch.limits import (
     Mount,
     Unwatchable,
@@ -26,6 +26,7 @@ from irdaemon.watch.limits import (
     too_many_directories,
     watch_budget,
 )
+from irdaemon.watch.portable import ObserverBackend
 from irdaemon.watch.watcher import MountTable, RootLocation, unwatchable_paths
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
@@ -546,8 +547,8 @@ class Staged:
         self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
     ) -> dict[str, Unwatchable]:
         self.stale = False
-        self.synced.append(tuple(watcher))
-        return {path: Unwatchable("full") for path in watcher if path in self.trouble}
+        self.synced.append(tuple(roots))
+        return {path: Unwatchable("full") for path in roots if path in self.trouble}
 
     def forget(self, root: str) -> None:
         pass

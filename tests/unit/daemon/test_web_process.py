@@ -30,7 +30,7 @@ def started(monkeypatch):
         child.returncode = child.returncode or -9
 
     monkeypatch.setattr(web_process, "start_answering", start)
-    monkeypatch.setattr(web_process, "end", end)
+    monkeypatch.setattr(web_process, "end_child", end)
     return commands, children
 
 

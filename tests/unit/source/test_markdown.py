@@ -124,5 +124,5 @@ def test_a_parser_that_exceeds_its_limits_is_told_with_the_limit(monkeypatch):
 
 
 def test_a_short_text_is_parsed_here(monkeypatch):
-    monkeypatch.setattr(markdown, "answered", None)
+    monkeypatch.setattr(markdown, "run_program", None)
     assert section_headings("x", "# a\n" + "b\n" * 10_000) == [(0, "a")]

@@ -1,0 +1,127 @@
+"""Watching where there is no inotify: watchdog's own observer, one recursive watch per tree.
+
+The system's recursive watches (FSEvents) cost nothing per directory, so pruned directories are
+only left out of the hints. Symlinked directories are watched at their real path; a change of a
+symlinked file's target outside the trees waits for the next scheduled scan.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
+
+from irdaemon.source.symlinks import Symlinks
+from irdaemon.source.tree import Walk, at_or_under
+from irdaemon.types import WatchMode
+from irdaemon.watch.limits import Report, Settings, Unwatchable
+
+COUNTED = frozenset({"created", "modified", "deleted", "moved", "closed"})
+
+
+class ObserverBackend(FileSystemEventHandler):
+    """Watch directory trees through a watchdog observer."""
+
+    mode: WatchMode = "observer"
+
+    def __init__(self, report: Report, settings: Settings):
+        self.stale = False
+        self._report = report
+        self._settings = settings
+        self._scheduled: dict[str, ObservedWatch] = {}
+        self._root_of: dict[str, str] = {}
+
+    def start(self) -> None:
+        """Start the observer. Raises OSError if the system allows none."""
+        self._scheduled = {}
+        self._observer: BaseObserver = Observer()
+        self._observer.start()
+
+    def stop(self) -> None:
+        """Stop the observer and its threads."""
+        self._observer.stop()
+        if self._observer.is_alive():
+            self._observer.join()
+
+    def alive(self) -> bool:
+        """Return whether the observer and every emitter run."""
+        emitters = list(self._observer.emitters)
+        return self._observer.is_alive() and all(emitter.is_alive() for emitter in emitters)
+
+    def directories(self, root: str) -> int:
+        """Return 0: the system watches whole trees."""
+        return 0
+
+    def links(self) -> None:
+        """Return None: which links led to a tree is not kept."""
+
+    def receives_events(self, timeout: float) -> bool:
+        """Return True: this backend cannot be probed."""
+        return True
+
+    def caught_up(self, timeout: float) -> bool:
+        """Return False: this backend cannot show how far its events have been read."""
+        return False
+
+    def forget(self, root: str) -> None:
+        """Drop the watch on a path that now holds something else."""
+        for top in [top for top in self._scheduled if at_or_under(top, root)]:
+            self._observer.unschedule(self._scheduled.pop(top))
+
+    def sync(
+        self, roots: Mapping[str, Symlinks], excluded: frozenset[str]
+    ) -> dict[str, Unwatchable]:
+        """Watch exactly these real paths and what they link to; return those that cannot be."""
+        self.stale = False
+        tops = dict(self._tops(roots))
+        for gone in self._scheduled.keys() - tops.keys():
+            self._observer.unschedule(self._scheduled.pop(gone))
+        self._root_of = tops
+        unwatched: dict[str, Unwatchable] = {}
+        for top in sorted(tops.keys() - self._scheduled.keys()):
+            try:
+                self._scheduled[top] = self._observer.schedule(self, top, recursive=True)
+            except OSError as error:
+                unwatched[tops[top]] = Unwatchable(error.strerror or str(error))
+        return unwatched
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Turn one event into hints for its source and its destination."""
+        # A directory is "modified" whenever a child is, and the child has its own event.
+        if event.event_type not in COUNTED or (
+            event.is_directory and event.event_type == "modified"
+        ):
+            return
+        for path in (os.fsdecode(event.src_path), os.fsdecode(event.dest_path)):
+            top = self._top_of(path)
+            if path and top and not self._left_out(path, top, event):
+                self._report(path, top, self._root_of[top])
+
+    def _tops(self, roots: Mapping[str, Symlinks]) -> Iterator[tuple[str, str]]:
+        """Yield (tree to watch, its root): outermost roots, and link targets outside them."""
+        tops: list[str] = []
+        seen: set[str] = set()
+        for root in sorted(roots):
+            walk = Walk(roots[root], seen=seen)
+            for directory, _ in walk.directories(root, self._descend):
+                if not any(at_or_under(directory, top) for top in tops):
+                    tops.append(directory)
+                    yield directory, root
+
+    def _descend(self, entry: os.DirEntry[str]) -> bool:
+        return entry.name not in self._settings.pruned and not self._ignored(entry.path)
+
+    def _ignored(self, path: str) -> bool:
+        return any(at_or_under(path, top) for top in self._settings.ignored)
+
+    def _left_out(self, path: str, top: str, event: FileSystemEvent) -> bool:
+        directory = path if event.is_directory else os.path.dirname(path)
+        names = directory[len(top) :].split(os.sep)
+        return self._ignored(path) or not self._settings.pruned.isdisjoint(names)
+
+    def _top_of(self, path: str) -> str:
+        tops = [top for top in self._root_of if at_or_under(path, top)]
+        return max(tops, key=len, default="")
