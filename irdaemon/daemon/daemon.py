@@ -46,9 +46,9 @@ from irdaemon.engine.recovery import opened
 from irdaemon.ledger import Ledger
 from irdaemon.runtime.memory import settle
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve.endpoints import AlreadyRunning
 from irdaemon.serve.listen import Listener
 from irdaemon.serve.loop import RequestLoop
+from irdaemon.serve.sockets import AlreadyRunning
 from irdaemon.watch import Watcher
 
 log = logging.getLogger(__name__)

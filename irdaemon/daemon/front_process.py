@@ -26,9 +26,9 @@ from irdaemon.engine.front import FrontEngine
 from irdaemon.index.backend import IndexBackend
 from irdaemon.index.backends import make_backend
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve.endpoints import AlreadyRunning
 from irdaemon.serve.listen import Listener, rules_of
 from irdaemon.serve.loop import RequestLoop
+from irdaemon.serve.sockets import AlreadyRunning
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from irclient.errors import IRError, Unavailable
 from irclient.places import check_private
-from irdaemon.serve.endpoints import AlreadyRunning
+from irdaemon.serve.sockets import AlreadyRunning
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import os
 
 from irclient.errors import IRError
 from irdaemon.daemon.lock import Lock
-from irdaemon.serve.endpoints import AlreadyRunning
 from irdaemon.serve.listen import Listener
+from irdaemon.serve.sockets import AlreadyRunning
 
 log = logging.getLogger(__name__)
 

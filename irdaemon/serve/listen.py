@@ -19,13 +19,13 @@ from irdaemon.serve.endpoints import (
     allow_descriptors,
     check_shared,
     check_tcp,
-    clear_socket,
     private_endpoint,
     shared_endpoint,
     tcp_endpoint,
 )
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.ops import ServeRules
+from irdaemon.serve.sockets import clear_socket
 
 log = logging.getLogger(__name__)
 

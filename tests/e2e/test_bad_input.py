@@ -92,7 +92,9 @@ def test_no_file_keeps_the_rest_from_being_served_or_takes_the_memory(home):
     assert int(peak) < 500 * 1024
     reasons = {failure["path"].rsplit("/", 1)[-1]: failure["reason"] for failure in failures}
     for name in ("headings.md", "titles.md", "lists.md"):
-        assert "its Markdown has more than 200,000 parts" in reasons[name]
+        # The one or the other comes first, by how busy the machine is.
+        parts, time = "has more than 200,000 parts", "was killed after 10 s"
+        assert parts in reasons[name] or time in reasons[name]
         assert "split the file, or exclude it" in reasons[name]
 
 

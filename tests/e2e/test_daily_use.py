@@ -3,8 +3,10 @@
 import mmap
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 from irclient import Query
 from tests.support.running import Running, finds, knows, until
@@ -265,16 +267,22 @@ def test_what_failed_is_quarantined_with_how_often_it_was_tried(home, daemon):
     assert "quarantined: skills: 1 failed" in home.irc("status").stdout
 
 
+# An event of a change comes sooner than that after it.
+LONG_AGO_S = 12.0
+
+
 def test_a_change_that_no_event_told_of_is_found_by_routine_and_said(home):
     home.config.write_text('embedder = "hashing"\n[schedule]\nreconcile_minutes = 0.02\n')
     path = home.skill("silent", "Peel a pomelo", "a body")
     with Running(home) as running:
         until(lambda: running.wait_idle()["watch"] and finds(home, "pomelo", "silent"))
         with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+            # Stopped, so that the scan comes when an event would have been there for long.
+            running.process.send_signal(signal.SIGSTOP)
             mapped[-7:-1] = b"jackal"  # written through memory: inotify is not told
             mapped.flush()
-            for each in (path, path.parent):
-                os.utime(each, (1e9, 1e9))
+            time.sleep(LONG_AGO_S)
+            running.process.send_signal(signal.SIGCONT)
             until(lambda: home.answer("status")["health"]["corpora"][0]["missed_events"] == 1)
             assert finds(home, "jackal", "silent")
             until(lambda: home.irc("status").returncode == 0)

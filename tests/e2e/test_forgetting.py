@@ -10,9 +10,9 @@ from tests.support.running import until
 # A daemon in more of a hurry, so that no test has to wait for a minute.
 HURRIED = """
 import sys
-from irdaemon.engine import erase
-erase._FOLDED_WITHIN_S = (0.5, 1.0)
-erase._FORGOTTEN_WITHIN_S = (1.0, 2.0)
+from irdaemon.engine import upkeep
+upkeep._FOLDED_WITHIN_S = (0.5, 1.0)
+upkeep._FORGOTTEN_WITHIN_S = (1.0, 2.0)
 from irdaemon.cli.main import main
 sys.exit(main(["start"]))
 """

@@ -10,7 +10,7 @@ from irclient.errors import Unavailable
 from irdaemon.daemon import lock as ownership
 from irdaemon.daemon import sdnotify, service
 from irdaemon.daemon.lock import Lock, holder, make_private
-from irdaemon.serve.endpoints import AlreadyRunning, clear_socket
+from irdaemon.serve.sockets import AlreadyRunning, clear_socket
 
 
 def test_a_lock_names_its_holder_and_keeps_a_second_one_out(tmp_path):
