@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -56,8 +57,9 @@ def main() -> None:
 
 def run_once(python: str, skills: int) -> dict[str, float]:
     """Return the figures of one run of a version."""
-    command = [python, __file__, "-", "--once", "--skills", str(skills)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+    command = [python, os.path.abspath(__file__), "-", "--once", "--skills", str(skills)]
+    # Not here: a checkout in the working directory would come before the installed version.
+    done = subprocess.run(command, cwd="/", stdout=subprocess.PIPE, check=True, text=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
