@@ -44,7 +44,7 @@ def test_what_is_imported_is_declared(package):
         assert distributions & known, f"{path.relative_to(ROOT)} imports {name}"
 
 
-# Neither is on an index: whoever took the name there would be installed.
+# Neither is on an index: a package of that name there would be another project.
 BARE = re.compile(r"""(?:pip|pip3|pipx|uv tool) install (?:-\S+ )*['"]?(?:irdaemon|irclient)\b""")
 
 

@@ -152,7 +152,7 @@ class ConfigFile:
             for part in above:
                 if part not in table:
                     table[part] = tomlkit.table()
-                table = _below(table, part, key)
+                table = _step_into(table, part, key)
             table[last] = _value(value)
 
         return self._edit(edit)
@@ -164,7 +164,7 @@ class ConfigFile:
         def edit(document: TOMLDocument) -> None:
             table: Any = document
             for part in above:
-                table = _below(table, part, key) if part in table else {}
+                table = _step_into(table, part, key) if part in table else {}
             if last not in table:
                 near = did_you_mean(key, dict(_flat("", document.unwrap())))
                 message = f"{self.path} does not set {key!r}{near}"
@@ -179,7 +179,7 @@ class ConfigFile:
             if os.path.lexists(self.path) and not replace:
                 return False
             with _nothing_written():
-                self._checked(text)
+                self._check_text(text)
             write_privately(self.path, text)
         return True
 
@@ -187,7 +187,7 @@ class ConfigFile:
         """Write the whole file anew, unless it holds another text than `before`."""
         with _locked(self.path):
             with _nothing_written():
-                self._checked(after)
+                self._check_text(after)
             if (read_text(self.path) or "") != before:
                 message = f"{self.path} was changed meanwhile, and stays as it is now"
                 raise ConfigError(message, "irdaemon config edit begins with what it holds now")
@@ -214,7 +214,7 @@ class ConfigFile:
         edit(document)
         text = tomlkit.dumps(document)
         try:
-            changed = self._checked(text)
+            changed = self._check_text(text)
         except ConfigError as error:
             raise self._by_its_line(before, error) from error
         self._check_problems(before, changed)
@@ -223,13 +223,13 @@ class ConfigFile:
     def _by_its_line(self, before: str, error: ConfigError) -> ConfigError:
         """Return an error with the line where it is in the file, if what is wrong was so before."""
         try:
-            self._checked(before)
+            self._check_text(before)
         except ConfigError as known:
             if _LINE.sub(":", known.message, 1) == _LINE.sub(":", error.message, 1):
                 return known
         return error
 
-    def _checked(self, text: str) -> Config:
+    def _check_text(self, text: str) -> Config:
         """Return the configuration of a text. Raises what a start with it would."""
         config = parse_config(text, self.path)
         self.check(config)
@@ -263,7 +263,7 @@ def _kind_of(name: str) -> str:
     )
 
 
-def _below(table: Any, part: str, key: str) -> Any:
+def _step_into(table: Any, part: str, key: str) -> Any:
     """Return the table of a name in another. Raises QueryError where that is no table."""
     found = table[part]
     if not isinstance(found, (Table, OutOfOrderTableProxy, InlineTable)):

@@ -135,7 +135,7 @@ def discover(
     if not asks:
         query = replace(query, select=replace(query.select, min_score=_WITHOUT_TASK))
     run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
-    trace = _discovered(run, asks)
+    trace = _trace_discovery(run, asks)
     # A selector of a program's own may count its calls.
     own = choosing.selector is not None and not isinstance(choosing.selector, ReasonedSelector)
     if asks and not own and not trace.merged.found:
@@ -150,14 +150,14 @@ def _respelled(run: _Run) -> Trace | None:
     if not words:
         return None
     again = replace(run, query=replace(run.query, text=in_words(run.query.text, words)))
-    trace = _discovered(again, True)
+    trace = _trace_discovery(again, True)
     if trace.selection.abstained:
         return None
     signals = {**trace.selection.signals, "respelled": words}
     return replace(trace, selection=replace(trace.selection, query=run.query.text, signals=signals))
 
 
-def _discovered(run: _Run, asks: bool) -> Trace:
+def _trace_discovery(run: _Run, asks: bool) -> Trace:
     """Ask the corpora once, and select."""
     query = run.query
     # A reranked order, and one of another selector, are those of the whole query.

@@ -62,7 +62,7 @@ class BulkReader:
         self._replies: dict[int, bytes | None] = {}
         self._at = self._next = 0
         self._optouts = OptOuts()
-        self._parallel = _idle.pop() if _idle else _started(workers)
+        self._parallel = _idle.pop() if _idle else _start_readers(workers)
         self._parallel.count = workers
 
     def read(self) -> list[tuple[Entry, Read]]:
@@ -117,7 +117,7 @@ class BulkReader:
         return read
 
 
-def _started(workers: int) -> Parallel:
+def _start_readers(workers: int) -> Parallel:
     """Return new processes, the first of which is asked nothing, to see that it answers."""
     parallel = Parallel(COMMAND, workers)
     parallel.ask(next(_numbers), pickle.dumps(ReadRequest(0, b"", ())))

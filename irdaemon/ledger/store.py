@@ -34,7 +34,7 @@ class Store:
             self._db = _connect(path, read_only)
             if not read_only:
                 self._drop_dead_copies()
-                _migrated(self._db)
+                _migrate(self._db)
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"{path}: {error}", advice(path)) from error
         self._file = _identity(path)
@@ -172,7 +172,7 @@ class Store:
             raise
 
 
-def _migrated(db: sqlite3.Connection) -> None:
+def _migrate(db: sqlite3.Connection) -> None:
     """Bring an open ledger to the present format; one where that fails is closed."""
     try:
         migrate(db)

@@ -296,7 +296,7 @@ def build(
     number = engine.request(Job("reconcile", source.name, ScanRequest(full=full, prune=prune)))
     engine.drain()
     done, problems = engine.progress(number), _problems(engine, source.name)
-    held, failed = engine.snapshot.corpora[source.name].rows.n_artifacts, _failed(engine)
+    held, failed = engine.snapshot.corpora[source.name].rows.n_artifacts, _describe_failures(engine)
     if done.state == "failed" or ((problems or (failed and not before)) and not held):
         engine.ledger.close()
         why = problems or failed or done.report
@@ -330,7 +330,7 @@ def _problems(engine: Engine, name: str) -> str:
     return "; ".join([*shown, *([f"and {more} more"] if more else [])])
 
 
-def _failed(engine: Engine) -> str:
+def _describe_failures(engine: Engine) -> str:
     """Return how many entries could not be indexed and why the first could not; "" for none."""
     failures = engine.ledger.failures.all()
     first = f"{failures[0].path}: {failures[0].reason}" if failures else ""

@@ -244,7 +244,7 @@ def catalogue_of(searchers: Iterable[object]) -> Catalogue | None:
         elif isinstance(searched, Engine):
             indexes += searched.snapshot.corpora.values()
         elif hasattr(searched, "artifacts"):
-            served += _served(searched)
+            served += _list_artifacts(searched)
     if not indexes and not served:
         return None
     made = Catalogue.of(indexes)
@@ -253,7 +253,7 @@ def catalogue_of(searchers: Iterable[object]) -> Catalogue | None:
     return made
 
 
-def _served(client: Any) -> Iterator[IndexedArtifact]:
+def _list_artifacts(client: Any) -> Iterator[IndexedArtifact]:
     """Yield what a daemon holds, page by page; where it does not say, warn and yield nothing."""
     after = ""
     try:

@@ -1,4 +1,4 @@
-"""Commands that act, with nobody who reads what they print: each does all that it was asked to."""
+"""Commands that act while their output is closed: each does all that it was asked to."""
 
 import json
 import os

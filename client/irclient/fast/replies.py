@@ -20,17 +20,6 @@ UPDATE_CLIENT = "install the irclient of the daemon's version, from where irdaem
 RESTART_DAEMON = "irdaemon restart"
 
 
-def result_of(message: Mapping[str, Any]) -> Any:
-    """Return the result that a reply holds, or raise its error.
-
-    Raises ProtocolError for a reply of another protocol, or with neither.
-    """
-    check_reply_protocol(message.get("v"))
-    if message.get("ok") is True:
-        return message.get("result")
-    raise error_of(message)
-
-
 def check_reply_protocol(version: Any) -> None:
     """Raise ProtocolError, with what to do, for a reply of another protocol than ours."""
     if not same_protocol(version):

@@ -104,7 +104,7 @@ def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     if argv is not None and not argv:  # the name alone asks what there is
         program.print_help()
         program.exit()
-    if misplaced := _misplaced(program, argv or ()):
+    if misplaced := _find_misplaced(program, argv or ()):
         program.error(misplaced)
     options, unknown = program.parse_known_args(argv)
     if unknown:
@@ -113,7 +113,7 @@ def parsed(program: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _misplaced(program: Parser, argv: Sequence[str]) -> str:
+def _find_misplaced(program: Parser, argv: Sequence[str]) -> str:
     """Return what is wrong with an option of a command that stands before it; "" for nothing."""
     option = argv[0].partition("=")[0] if argv else ""
     if not option.startswith("-") or option in program._option_string_actions:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Below this many cells bars and indents are shorter.
 _NARROW = 60
+# Other places of a hit that a person is shown; --json has all.
+_MOST_PLACES = 5
 _SUMMARY_LINES = 3
 _FOOTER_CELLS = 100
 # What a shell takes as it is, besides letters and digits.
@@ -109,7 +111,9 @@ def hit_lines(
     if hit.get("hidden"):
         yield f"{indent}hidden characters: {', '.join(hit['hidden'])}"
     if duplicates := hit.get("duplicates"):
-        yield f"{indent}also: {', '.join(duplicates)}"
+        more = len(duplicates) - _MOST_PLACES
+        rest = f", and {more:,} more" if more > 0 else ""
+        yield f"{indent}also: {', '.join(duplicates[:_MOST_PLACES])}{rest}"
     yield from (indent + line for line in _related_lines(hit.get("related"), room, to))
     if disclosed := hit.get("disclosure"):
         yield from ("", *disclosure_lines(disclosed), "")

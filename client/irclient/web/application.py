@@ -79,11 +79,11 @@ class OneTimeTokens:
 
     def link(self, now: float) -> str:
         """Return a token for a link, valid for a minute."""
-        return self._signed(self._key, self._link, now + VALID_S)
+        return self._sign(self._key, self._link, now + VALID_S)
 
     def cookie(self, now: float) -> str:
         """Return the value of a cookie."""
-        return self._signed(self._own_key, "cookie", now + _COOKIE_S)
+        return self._sign(self._own_key, "cookie", now + _COOKIE_S)
 
     def knows(self, cookie: str, now: float) -> bool:
         """Say whether a cookie was made here, by this process, and is not too old."""
@@ -107,7 +107,7 @@ class OneTimeTokens:
         return True
 
     @staticmethod
-    def _signed(key: bytes, use: str, ends: float) -> str:
+    def _sign(key: bytes, use: str, ends: float) -> str:
         told = f"{int(ends)}.{secrets.token_urlsafe(16)}"
         return f"{told}.{_signature(key, use, told)}"
 
@@ -345,7 +345,7 @@ class PageGuard:
     def _let_in(self, scope: Scope) -> Response | None:
         """Return None for a request that may go on, else what it is answered."""
         if token := _token(scope):
-            return self._exchanged(token)
+            return self._exchange_token(token)
         path = scope["path"]
         if path in self._open or path.startswith("/static/"):
             return None
@@ -356,7 +356,7 @@ class PageGuard:
             scope["path"] = path.removeprefix(self._tokens.path)
         return None
 
-    def _exchanged(self, token: str) -> Response:
+    def _exchange_token(self, token: str) -> Response:
         now = time.time()
         if self._tokens.take(token, now):
             path = self._tokens.path

@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Have the file read, and say what came of it."""
     with Client() as client:
-        ended = [_ended(client, job) for job in client.reload()]
+        ended = [_wait_for_job(client, job) for job in client.reload()]
         state = client.status()
     print_text("\n".join([f"{state.config}: taken", *(each.report for each in ended)]))
     if state.next_start:
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     return UNHEALTHY if any(each.state == "failed" for each in ended) else DONE
 
 
-def _ended(client: Client, job: int) -> JobProgress:
+def _wait_for_job(client: Client, job: int) -> JobProgress:
     while (progress := client.progress(job)).state in ("queued", "running"):
         time.sleep(_POLL_S)
     return progress

@@ -100,7 +100,7 @@ def _signal(held: Locks, *signals: signal.Signals) -> None:
 
 
 def _are_free(held: Locks) -> bool:
-    """Return whether nobody holds the locks any more; wait for it."""
+    """Wait until the locks are free; return whether they are."""
     deadline = time.monotonic() + _STOPPED_WITHIN_S
     while any(_holds(*each) for each in held):
         if time.monotonic() > deadline:

@@ -39,7 +39,7 @@ METADATA = ("METADATA", "PKG-INFO")
 BESIDE = ("entry_points.txt", "direct_url.json")
 
 
-def _read_beside(path: str) -> Manifest:
+def _read_sibling_manifest(path: str) -> Manifest:
     """Read the programs a distribution installs and where it was installed from.
 
     A file that cannot be parsed flags the result `broken_manifest`.
@@ -94,7 +94,7 @@ def metadata_file(path: str) -> str:
 def load(path: str, source: str) -> Manifest:
     """Read the distribution in `path` from the text of its metadata file."""
     message = Parser(policy=compat32).parsestr(source)
-    return merge_manifests((_manifest(message), _read_beside(path)))
+    return merge_manifests((_manifest(message), _read_sibling_manifest(path)))
 
 
 def name_in(path: str) -> str:

@@ -161,11 +161,11 @@ def in_pgpass(text: str, at: int) -> Iterator[Span]:
 def stored_login(text: str, at: int) -> Iterator[Span]:
     """Yield a name and a password that Docker or npm keep in base64."""
     match = _STORED_LOGIN.match(text, at)
-    if match and b":" in _decoded(match["value"]):
+    if match and b":" in _decode_base64(match["value"]):
         yield _span(match, KEYWORD)
 
 
-def _decoded(value: str) -> bytes:
+def _decode_base64(value: str) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except ValueError:

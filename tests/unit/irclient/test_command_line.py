@@ -173,6 +173,13 @@ def test_an_abstention_is_said_in_words():
     assert "also: c/b" in lines[-1]
 
 
+def test_of_many_other_places_a_person_is_shown_the_first_and_their_number():
+    places = tuple(f"c/{number}" for number in range(200))
+    hit = Hit("c", "a", "name", "k", 0.5, {}, "sum", "/p", {}, places)
+    *_, last = hit_lines(hit.to_dict(), Terminal(80))
+    assert last.strip() == "also: c/0, c/1, c/2, c/3, c/4, and 195 more"
+
+
 def test_a_query_that_was_cut_is_told_before_what_it_found():
     cut = {"cut": {"characters": 8_000, "of": 20_000}}
     none = Selection("q", "hybrid", (), True, "below_floor", cut, 0, 0, 1, {}, 0.1)

@@ -269,7 +269,7 @@ def missing_hooks() -> list[MissingHook]:
 def _missing(machine: Machine, project: bool) -> Iterator[MissingHook]:
     for agent, files in SETTINGS_FILES.items():
         for path in (file.path for file in files(machine, project) if file.hooks):
-            named = {name for command in _commands(path) for name in _named(command)}
+            named = {name for command in _commands(path) for name in _list_named_files(command)}
             fix = f"irc install {agent} --hooks{' --project' * project}"
             for name in sorted(named):
                 if not os.path.exists(name):
@@ -288,7 +288,7 @@ def _commands(path: str) -> list[str]:
         return []
 
 
-def _named(command: str) -> Iterator[str]:
+def _list_named_files(command: str) -> Iterator[str]:
     """Yield the files that a command starts by their paths."""
     with contextlib.suppress(ValueError):  # no shell could read it either
         for word in takewhile(lambda word: word != "--agent", shlex.split(command)):

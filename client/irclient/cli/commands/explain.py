@@ -55,7 +55,11 @@ def explanation(explained: Mapping[str, Any], width: int = UNCUT) -> str:
     lines = [*_verdict(explained["selection"])]
     if "item" in explained:
         lines += _item(explained["item"])
-    lines += [_asked(explained["analysis"]), *_cut(explained), *_floors(explained["corpora"])]
+    lines += [
+        _describe_query(explained["analysis"]),
+        *_cut(explained),
+        *_floors(explained["corpora"]),
+    ]
     lines += [*_next(explained["corpora"]), "--all shows every corpus, candidate and score"]
     shown = _fold(lines, width)
     if explained["selection"].get("rounds"):
@@ -72,7 +76,7 @@ def _verdict(selection: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{_INDENT}{reference}" for reference in selection["results"])
 
 
-def _asked(analysis: Mapping[str, Any]) -> str:
+def _describe_query(analysis: Mapping[str, Any]) -> str:
     unknown = set(analysis["unknown"])
     words = " ".join(f"{each}{'?' if each in unknown else ''}" for each in analysis["tokens"])
     return f"asked: {words or 'no word'}{' (?: no corpus holds it)' if unknown else ''}"

@@ -94,13 +94,13 @@ class _ServedPage:
 
         nonce = secrets.token_urlsafe(16)
         proof = OneTimeTokens(self.key, self.port).proof(self.endpoint, nonce)
-        return proof.encode() in self._asked(f"nonce={nonce}")
+        return proof.encode() in self._ask_proof(f"nonce={nonce}")
 
     def has_taken(self, link: str) -> bool:
         """Say whether the page, which is ours, was opened with a link."""
-        return b'"used":true' in self._asked(f"link={link.rpartition('=')[2]}")
+        return b'"used":true' in self._ask_proof(f"link={link.rpartition('=')[2]}")
 
-    def _asked(self, question: str) -> bytes:
+    def _ask_proof(self, question: str) -> bytes:
         from irclient.web.application import PROOF
 
         ends, got = time.monotonic() + _ASKS_S, b""
