@@ -37,10 +37,12 @@ EXEMPT = {
     "irclient.mcp.documents.places.DirectoryTools.index": "an MCP tool, whose schema it is",
     "irclient.mcp.documents.LibraryTools.search": "an MCP tool, whose parameters are its schema",
 }
-# What may take keywords that it does not name: those of `search`, which are checked by name.
+# What may take keywords that it does not name: those of `search`, which are checked
+# by name, and argparse's.
 KEYWORDS = {
     "irdaemon.library.functions.as_retriever": "ir.as_retriever",
     "irdaemon.library.functions.retrievers": "ir.retrievers",
+    "irclient.terminal.help.argument": "argparse's add_argument",
 }
 
 

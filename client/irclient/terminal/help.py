@@ -7,11 +7,17 @@ its actions. What is private of it is used in this module and nowhere else in `t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from textwrap import dedent
 from types import MappingProxyType, ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from irclient.invisible import spelled
+
+# What adds arguments to a parser.
+Add = Callable[[Any], object]
+Run = TypeVar("Run", bound=Callable[..., int])
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -81,12 +87,100 @@ def needed(words: Sequence[str], commands: Sequence[str]) -> Sequence[str]:
     return words[:1] if alone else commands
 
 
-def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
-    """Add a command to those of a program; return its parser, with the command's own options.
+class Command:
+    """A command of a program: `run`, whose docstring is its page, and what adds its arguments.
 
-    The file of a command has HELP, a phrase for the list of commands; ABOUT, a paragraph for its
-    own page; EXAMPLES, lines for a shell under comments; `add_options` and `run`.
+    The first line of the docstring is the command's phrase in the list of them all; a description
+    follows, and lines for a shell below `examples:`. Where there are actions (`action`), `run` is
+    called with the chosen one as `options.act`; with `unless`, which says what happens without one,
+    none need be chosen.
     """
+
+    def __init__(self, run: Callable[..., int], options: tuple[Add, ...], unless: str):
+        self.run = run
+        self.phrase, _, page = _dedented(run.__doc__ or "").partition("\n\n")
+        self.about, _, self.examples = page.partition("\n\nexamples:\n")
+        self._options = options
+        self._unless = unless
+        self._actions: dict[str, tuple[Callable[..., int], tuple[Add, ...]]] = {}
+
+    def action(self, name: str, *options: Add) -> Callable[[Run], Run]:
+        """Have a function be an action of this command; its docstring is the action's phrase."""
+
+        def add(act: Run) -> Run:
+            self._actions[name] = act, options
+            return act
+
+        return add
+
+    def add_to(self, commands: Any, name: str) -> Parser:
+        """Add this command to those of a program; return its parser."""
+        page: Parser = commands.add_parser(
+            name,
+            help=_phrase(self.phrase),
+            description=self.about,
+            epilog=f"examples:\n{_indented(self.examples)}",
+            formatter_class=_Formatter,
+        )
+        page.set_defaults(run=self.run, page=page)
+        for add in self._options:
+            add(page)
+        if self._actions:
+            actions = page.add_subparsers(
+                dest="action",
+                required=not self._unless,
+                metavar="ACTION",
+                help=self._unless or "what to do",
+            )
+            for action, (act, options) in self._actions.items():
+                parser = actions.add_parser(action, help=_phrase(act.__doc__ or ""))
+                parser.set_defaults(act=act)
+                for add in options:
+                    add(parser)
+        return page
+
+
+def command(*options: Add, unless: str = "") -> Callable[[Callable[..., int]], Command]:
+    """Make a function a command; `options` add its arguments to a parser. See `Command`."""
+    return lambda run: Command(run, options, unless)
+
+
+def argument(*names: str, **details: Any) -> Add:
+    """Return what adds an argument, of `add_argument`, to a parser."""
+    return lambda parser: parser.add_argument(*names, **details)
+
+
+def one_of(*options: Add, required: bool = False) -> Add:
+    """Return what adds arguments to a parser of which only one may be given."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        group = parser.add_mutually_exclusive_group(required=required)
+        for each in options:
+            each(group)
+
+    return add
+
+
+def load_command(place: str) -> Command:
+    """Return the command at MODULE:ATTRIBUTE."""
+    module, _, name = place.partition(":")
+    found: Command = getattr(import_module(module), name)
+    return found
+
+
+def _dedented(text: str) -> str:
+    first, _, rest = text.partition("\n")
+    return f"{first}\n{dedent(rest).rstrip()}" if rest else first
+
+
+def _phrase(line: str) -> str:
+    """Return the first line of a docstring as it stands in a list."""
+    first = line.partition("\n")[0].rstrip(".")
+    return first[:1].lower() + first[1:]
+
+
+def add_command(commands: Any, name: str, command: ModuleType) -> Parser:
+    """Add a command that is a module, as all were."""
     page: Parser = commands.add_parser(
         name,
         help=command.HELP,
