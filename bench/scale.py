@@ -176,7 +176,7 @@ def _recall(exact: CorpusIndex, approximate: CorpusIndex, vectors: dict[str, Any
     for vector in vectors.values():
         wanted = set(np.argsort(-exact.dense.scores(vector))[:10].tolist())
         found = approximate.dense.candidates(vector, 100)
-        best = found[np.argsort(-approximate.dense.scores_of(vector, found))[:10]]
+        best = found[np.argsort(-approximate.dense.score_at(vector, found))[:10]]
         shares.append(len(wanted & set(best.tolist())) / 10)
     return round(float(np.mean(shares)), 4)
 

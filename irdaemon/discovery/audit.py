@@ -20,7 +20,7 @@ _DIFF_LINES = 400
 _COMPARED_LINES = 2_000
 
 
-def pin_of(found: Disclosure, now: float) -> Pin | None:
+def make_pin(found: Disclosure, now: float) -> Pin | None:
     """Return what to keep of a disclosure; None where no file was read for it."""
     if not found.current_digest:
         return None

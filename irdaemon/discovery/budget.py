@@ -21,12 +21,12 @@ _TRIED_EVERY = 20
 _ANSWERS_REMEMBERED = 256
 
 
-def tier_of(query: Query) -> str:
+def name_tier(query: Query) -> str:
     """Return the tier that a query asks for."""
     return "rerank" if query.rerank else query.mode
 
 
-def lower(query: Query) -> Query | None:
+def lower_tier(query: Query) -> Query | None:
     """Return the query one tier below; None where there is none."""
     if query.rerank:
         return replace(query, rerank=False)
@@ -34,7 +34,7 @@ def lower(query: Query) -> Query | None:
 
 
 def _lowest(query: Query) -> Query:
-    while (below := lower(query)) is not None:
+    while (below := lower_tier(query)) is not None:
         query = below
     return query
 
@@ -51,7 +51,7 @@ class TierTimes:
 
     def fits(self, query: Query) -> bool:
         """Return whether a query is usually answered within its budget; true if none was yet."""
-        took = sorted(list(self._took[tier_of(query)]))
+        took = sorted(list(self._took[name_tier(query)]))
         at = min(len(took) - 1, int(len(took) * _SHARE))
         return not took or took[at] <= query.budget_ms
 
@@ -59,7 +59,7 @@ class TierTimes:
         """Return the query at the best tier that fits its budget; None where none does."""
         tier: Query | None = query
         while tier is not None and not self.fits(tier):
-            tier = lower(tier)
+            tier = lower_tier(tier)
         return tier
 
 

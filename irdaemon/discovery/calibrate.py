@@ -1,6 +1,6 @@
 """Calibration: find a corpus' floor without labels.
 
-Unanswerable queries are ordinary requests (`negatives`) and sentences out of other corpora.
+Unanswerable queries are ordinary requests (`list_negatives`) and sentences out of other corpora.
 Answerable ones are made from the corpus' own surfaces: some words of a sentence ask, the words left
 answer. The surface is held out of matching itself: its own score is that of the words left, and its
 duplicates and the rest of its artifact take no part. A corpus of sessions is also asked the prompts
@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError
 from irclient.types import MODES
-from irdaemon.discovery.decide import FORMULA, Strength, confidence_of, reranked_mode, trusted
+from irdaemon.discovery.decide import (
+    FORMULA,
+    Strength,
+    compute_confidence,
+    is_trusted,
+    name_reranked_mode,
+)
 from irdaemon.discovery.rerank import Rereading
 from irdaemon.discovery.retrieve import Candidate, Question, retrieve
 from irdaemon.embed import QueryVector
@@ -147,7 +153,7 @@ hello there""".splitlines()
 )
 
 
-def negatives() -> Iterator[str]:
+def list_negatives() -> Iterator[str]:
     """Yield the requests alone, then in twos and fours: long queries are negatives too."""
     yield from REQUESTS
     for together, step in ((2, 2), (4, 3)):
@@ -177,7 +183,7 @@ class TypedPrompt:
     elsewhere: NDArray[np.bool_]
 
 
-def typed_prompts(index: CorpusIndex) -> Iterator[TypedPrompt]:
+def draw_prompts(index: CorpusIndex) -> Iterator[TypedPrompt]:
     """Yield up to 200 distinct prompts of a corpus, none where it holds too few.
 
     Those that only continue a conversation do not count: they never reach a floor. The order
@@ -251,7 +257,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What answerable and unanswerable queries find in a corpus; `negatives` is of the latter.
+    """What answerable and unanswerable queries find in a corpus; `list_negatives` is of the latter.
 
     `prompts` is what those typed in its sessions find in others, `reread` what is found with the
     best read again by what `reread_by` names. With `labelled`, `inside` and
@@ -269,7 +275,7 @@ class Trial:
     labels: str = ""
 
 
-def try_out(
+def run_trial(
     snapshot: Snapshot,
     name: str,
     embed: EmbedText,
@@ -287,33 +293,33 @@ def try_out(
     asker = _Asker(snapshot, index, embed)
     reread = None
     if rereading is not None:
-        reread = try_rereading(snapshot, name, embed, pause, rereading)
+        reread = run_reread_trial(snapshot, name, embed, pause, rereading)
     return Trial(
-        inside=_answers(map(asker.held_out, probes(index, _INSIDE)), pause),
-        negatives=_answers(map(asker.strength, negatives()), pause),
+        inside=_answers(map(asker.held_out, make_probes(index, _INSIDE)), pause),
+        negatives=_answers(map(asker.strength, list_negatives()), pause),
         elsewhere=_answers(
             map(asker.strength, _sentences_beside(snapshot, index, _ELSEWHERE)), pause
         ),
-        prompts=_answers(map(asker.in_other_sessions, typed_prompts(index)), pause),
+        prompts=_answers(map(asker.in_other_sessions, draw_prompts(index)), pause),
         reread=reread,
         reread_by=rereading.key if rereading else "",
     )
 
 
-def try_rereading(
+def run_reread_trial(
     snapshot: Snapshot,
     name: str,
     embed: EmbedText,
     pause: Callable[[], object],
     rereading: Rereading,
 ) -> Trial | None:
-    """Ask a corpus as `try_out` does, and have the best of what it finds read again."""
+    """Ask a corpus as `run_trial` does, and have the best of what it finds read again."""
     index = snapshot.corpora[name]
     if index.rows.n_artifacts < FEWEST_ARTIFACTS:
         return None
     again = _Rereader(_Asker(snapshot, index, embed), rereading)
     return Trial(
-        inside=_answers(map(again.held_out, islice(probes(index, _REREAD), _REREAD)), pause),
+        inside=_answers(map(again.held_out, islice(make_probes(index, _REREAD), _REREAD)), pause),
         negatives=_answers(map(again.strength, REQUESTS[:_REREAD]), pause),
         elsewhere=_answers(map(again.strength, _sentences_beside(snapshot, index, _REREAD)), pause),
         reread_by=rereading.key,
@@ -342,7 +348,7 @@ def check_labels(index: CorpusIndex, inside: int, outside: int) -> None:
         )
 
 
-def with_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
+def add_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
     """Return the trial with labelled queries in place of those made up, where there are enough."""
     if min(len(labelled.inside), len(labelled.outside)) < FEWEST_LABELLED:
         return trial
@@ -355,22 +361,22 @@ def with_labels(trial: Trial, labelled: Labelled, embed: EmbedText) -> Trial:
     )
 
 
-def floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
+def make_floors(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> dict[str, Floor]:
     """Return the floor of each mode that a trial of `index` gives."""
     made = {mode: _floor(mode, trial, index, recipe, now) for mode in MODES}
     if trial.prompts and not trial.labelled:
         typed = _by_prompts(trial)
         by_prompts = {mode: _floor(mode, typed, index, recipe, now) for mode in MODES}
-        made |= {mode: floor for mode, floor in by_prompts.items() if trusted(floor)}
+        made |= {mode: floor for mode, floor in by_prompts.items() if is_trusted(floor)}
     if trial.reread is not None:
-        reread = reread_floor(replace(trial.reread, labels=trial.labels), index, recipe, now)
+        reread = make_reread_floor(replace(trial.reread, labels=trial.labels), index, recipe, now)
         made[reread.mode] = reread
     return made
 
 
-def reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
-    """Return the floor that a trial of `try_rereading` gives."""
-    return _floor(reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
+def make_reread_floor(trial: Trial, index: CorpusIndex, recipe: str, now: float) -> Floor:
+    """Return the floor that a trial of `run_reread_trial` gives."""
+    return _floor(name_reranked_mode("hybrid", trial.reread_by), trial, index, recipe, now)
 
 
 def _by_prompts(trial: Trial) -> Trial:
@@ -406,8 +412,8 @@ def _placed(draft: Floor, inside: Sequence[Strength], outside: Sequence[Strength
     Made-up queries are not people's: they move the floor, they do not set it, and never raise it
     above where the weights have it; they are easier to answer than people's. Labelled ones do both.
     """
-    answerable = np.sort([confidence_of(draft, each) for each in inside])
-    unanswerable = np.sort([confidence_of(draft, each) for each in outside])
+    answerable = np.sort([compute_confidence(draft, each) for each in inside])
+    unanswerable = np.sort([compute_confidence(draft, each) for each in outside])
     steps = np.unique(np.concatenate([answerable, unanswerable]))
     best = float(steps[np.argmax([_j(answerable, unanswerable, step) for step in steps])])
     believed = 1.0 if draft.labelled else 0.5
@@ -440,7 +446,7 @@ def _usual(scores: Sequence[float], found: Sequence[Strength]) -> Usual:
 # -- what is asked -------------------------------------------------------------------------------
 
 
-def probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
+def make_probes(index: CorpusIndex, wanted: int = _INSIDE) -> Iterator[Probe]:
     """Yield queries out of the corpus' surfaces, several of each where there are few."""
     shown = index.rows.shown
     order = sorted(index.rows.positions(), key=lambda at: shown[at].digest)
@@ -546,7 +552,7 @@ class _Asker:
 
     def _bm25_of_left(self, probe: Probe) -> float:
         """Score the record on its terms less those of the words that ask."""
-        held = self._index.rows.counts_of(probe.position)
+        held = self._index.rows.count_terms(probe.position)
         summary = term_counts(self._index.rows.shown[probe.position].summary)
         left = term_counts(probe.left)
         # A surface beside a body was counted twice (see `term_counts`).

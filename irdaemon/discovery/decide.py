@@ -16,14 +16,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from irclient.errors import QueryError
 from irclient.types import STRATEGIES
-from irdaemon.discovery.rerank import best_score
+from irdaemon.discovery.rerank import find_best_score
 from irdaemon.discovery.retrieve import UNTUNED, Candidate, Question, Retrieved
 from irdaemon.index import CorpusIndex
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.text.languages import is_foreign
 from irdaemon.types import Floor, Hit, Query, SelectSpec, Usual
 
-# The floor that is calibrated for each corpus; it is applied before selection (`ranking_of`).
+# The floor that is calibrated for each corpus; it is applied before selection (`apply_floor`).
 AUTO = "auto"
 # The share of the top score where none is asked for, and what it is then raised to, by that score.
 _REL = 0.9
@@ -86,7 +86,7 @@ class Choice:
 
 def select(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None = None) -> Choice:
     """Commit to the hits that a valid spec's strategy accepts; `custom` replaces the strategy."""
-    return commit(hits, spec, lambda: accepted(hits, spec, custom))
+    return commit(hits, spec, lambda: choose_hits(hits, spec, custom))
 
 
 def commit(found: Sequence[Scored], spec: SelectSpec, choose: Callable[[], Chosen]) -> Choice:
@@ -108,7 +108,7 @@ def commit(found: Sequence[Scored], spec: SelectSpec, choose: Callable[[], Chose
     return Choice(kept, not kept, chosen.reason, signals)
 
 
-def relaxed(spec: SelectSpec, hits: Sequence[Scored]) -> SelectSpec:
+def fill_rel(spec: SelectSpec, hits: Sequence[Scored]) -> SelectSpec:
     """Return a spec whose `rel` is fit for hits as retrieval scores them; one asked for stays.
 
     What is close behind a clear first is a rival too, and a first with little evidence has rivals
@@ -120,7 +120,7 @@ def relaxed(spec: SelectSpec, hits: Sequence[Scored]) -> SelectSpec:
     return replace(spec, rel=_REL**power)
 
 
-def rel_of(spec: SelectSpec) -> float:
+def resolve_rel(spec: SelectSpec) -> float:
     """Return the share of the top score that a spec wants."""
     return _REL if spec.rel is None else spec.rel
 
@@ -135,7 +135,7 @@ def check_spec(spec: SelectSpec, custom: Selector | None = None) -> None:
         )
     if not isinstance(spec.max_k, int) or isinstance(spec.max_k, bool) or spec.max_k < 1:
         raise QueryError(f"max_k must be a whole number of at least 1, not {spec.max_k!r}")
-    for name, value in (("rel", rel_of(spec)), ("gap_ratio", spec.gap_ratio)):
+    for name, value in (("rel", resolve_rel(spec)), ("gap_ratio", spec.gap_ratio)):
         if not _is_number(value) or not 0 <= value <= 1:
             raise QueryError(f"{name} must be a number from 0 to 1, not {value!r}")
     if spec.min_score not in (None, AUTO) and not _is_share(spec.min_score):
@@ -153,7 +153,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
-def accepted(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None) -> Chosen:
+def choose_hits(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None) -> Chosen:
     """Return what a valid spec's strategy, or `custom`, accepts of some hits, uncut."""
     if isinstance(custom, ReasonedSelector):
         return custom.chosen(hits, spec)
@@ -161,11 +161,11 @@ def accepted(hits: Sequence[Hit], spec: SelectSpec, custom: Selector | None) -> 
         ranked = {id(hit) for hit in hits}
         kept = tuple(hit for hit in custom(hits) if id(hit) in ranked)
         return Chosen(kept, "custom" if kept else "no_candidates")
-    places, reason = accepted_places([hit.score for hit in hits], spec)
+    places, reason = choose_places([hit.score for hit in hits], spec)
     return Chosen(tuple(hits[place] for place in places), reason)
 
 
-def accepted_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
+def choose_places(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[int], str]:
     """Return which places in an order a valid spec's strategy accepts, uncut, and the reason."""
     if spec.strategy == "conservative":
         return _conservative(scores, spec)
@@ -180,7 +180,7 @@ def _conservative(scores: Sequence[float], spec: SelectSpec) -> tuple[Sequence[i
     if len(scores) == 1:
         return range(1), "single"
     for place, score in enumerate(scores[: spec.max_k]):
-        if score / top < rel_of(spec):
+        if score / top < resolve_rel(spec):
             return range(place), "rel_threshold"
     if len(scores) > spec.max_k:
         return range(spec.max_k), "max_k"
@@ -197,7 +197,7 @@ def _abs_threshold(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
 
 
 def _rel_threshold(scores: Sequence[float], spec: SelectSpec) -> Sequence[int]:
-    least = rel_of(spec) * scores[0]
+    least = resolve_rel(spec) * scores[0]
     if scores[0] <= 0:
         return range(1)
     return [place for place, score in enumerate(scores) if score >= least]
@@ -273,7 +273,7 @@ _DENSE_SHARE, _DENSE_COUNTS_UP_TO = 0.4, 2.0
 _RERANKED = (1.4, 0.0, -1.3)
 
 
-def of_this_formula(floors: Mapping[str, Floor]) -> dict[str, Floor]:
+def keep_current_floors(floors: Mapping[str, Floor]) -> dict[str, Floor]:
     """Return the floors that the formulas of this version can use, by mode."""
     return {
         mode: floor
@@ -282,17 +282,17 @@ def of_this_formula(floors: Mapping[str, Floor]) -> dict[str, Floor]:
     }
 
 
-def reranked_mode(mode: str, reread_by: str) -> str:
+def name_reranked_mode(mode: str, reread_by: str) -> str:
     """Return under which mode floors are kept for answers that were read again by what is named."""
     return f"{mode}+rerank:{reread_by}"
 
 
-def trusted(floor: Floor) -> bool:
+def is_trusted(floor: Floor) -> bool:
     """Return whether a floor separates well enough to be applied without being asked for."""
     return floor.j >= TRUSTED_J
 
 
-def confidence_of(floor: Floor, found: Strength) -> float:
+def compute_confidence(floor: Floor, found: Strength) -> float:
     """Return the confidence, 0 to 1, that a corpus answers a query that found this there."""
     return _logistic(
         found.trust * _weighed(floor, floor.mode, found)
@@ -300,7 +300,7 @@ def confidence_of(floor: Floor, found: Strength) -> float:
     )
 
 
-def distinction(floor: Floor, found: Strength) -> float:
+def compute_distinction(floor: Floor, found: Strength) -> float:
     """Return how far what a query found lies above what is usual there, by words first.
 
     Cosines of long queries lie above the usual in every corpus of long texts, so they add little.
@@ -385,10 +385,10 @@ class CorpusRanking:
         if self.floor is None or candidate.score >= 1:
             return math.inf if candidate.score >= 1 else candidate.score
         if self.reranked:
-            return confidence_of(self.floor, Strength(candidate.evidence, 0.0, 0.0))
+            return compute_confidence(self.floor, Strength(candidate.evidence, 0.0, 0.0))
         trust = self.question.trust
         found = Strength(candidate.cosine, candidate.bm25, self.mass, trust)
-        return distinction(self.floor, found) + 2 * candidate.evidence
+        return compute_distinction(self.floor, found) + 2 * candidate.evidence
 
     def signals(self) -> dict[str, Any]:
         """Return what an answer reports of this corpus."""
@@ -414,7 +414,7 @@ class CorpusRanking:
         return signals
 
 
-def ranking_of(
+def apply_floor(
     index: CorpusIndex, question: Question, retrieved: Retrieved, query: Query, reread_by: str = ""
 ) -> CorpusRanking:
     """Return what was retrieved from a corpus, compared with the floor that the query asks for.
@@ -428,11 +428,11 @@ def ranking_of(
     mass = index.lexical.mass(question.terms, question.unknown) if floor else 0.0
     confidence = None
     if floor is not None and query.rerank:
-        confidence = confidence_of(floor, Strength(best_score(retrieved), 0.0, 0.0))
+        confidence = compute_confidence(floor, Strength(find_best_score(retrieved), 0.0, 0.0))
     elif floor is not None and retrieved.legs is not None:
         legs = retrieved.legs
         best = Strength(legs.best_cosine, legs.best_bm25, mass, question.trust)
-        confidence = confidence_of(floor, best)
+        confidence = compute_confidence(floor, best)
     ranking = CorpusRanking(
         index, question, retrieved, floor, why, True, confidence, mass, query.rerank
     )
@@ -462,7 +462,7 @@ def _holds_identifier(ranking: CorpusRanking) -> bool:
     candidates, lexical = ranking.retrieved.candidates, ranking.index.lexical
     if not candidates or not ranking.question.identifiers:
         return False
-    held = ranking.index.rows.counts_of(candidates[0].position)
+    held = ranking.index.rows.count_terms(candidates[0].position)
     wanted = ranking.question.identifiers
     return any(term in held and lexical.frequency(term) <= _FEW for term in wanted)
 
@@ -480,11 +480,11 @@ def _floor(
         return None, f"{_PLAIN}: BM25 has other numbers"
     if query.rerank and not reread_by:
         return None, f"{_PLAIN}: nothing names the reranker"
-    mode = reranked_mode(query.mode, reread_by) if query.rerank else query.mode
-    floor = of_this_formula(index.floors).get(mode)
+    mode = name_reranked_mode(query.mode, reread_by) if query.rerank else query.mode
+    floor = keep_current_floors(index.floors).get(mode)
     if floor is None:
         why = "still building" if index.building else "not calibrated"
         return None, f"{_PLAIN}: {why}"
-    if not trusted(floor):
+    if not is_trusted(floor):
         return None, f"{_PLAIN}: the calibrated one separates badly (J {floor.j:.2f})"
     return floor, AUTO

@@ -75,7 +75,7 @@ class Found:
         return replace(hit, score=self.score, duplicates=self.duplicates)
 
 
-def joined(
+def join_duplicates(
     candidates: Iterable[Candidate],
     *,
     near: NearDuplicates | None = None,
@@ -130,7 +130,7 @@ def _is_one_voice(one: Candidate, other: Candidate, near: NearDuplicates) -> boo
         first, second = rows.vectors.array[records]
         if float(first @ second) < _ALIKE:
             return False
-    mine, theirs = map(rows.counts_of, records)
+    mine, theirs = map(rows.count_terms, records)
     new = theirs.keys() - mine.keys()
     few = max(_FEW_WORDS, _FEW_OF_MANY * len(theirs))
     if len(new) > few or _cosine(mine, theirs) < _ONE_VOICE:
@@ -156,7 +156,9 @@ def _cosine(mine: Counts, theirs: Counts) -> float:
 def _counts(one: Candidate, other: Candidate) -> tuple[Counts, Counts]:
     """Return the term counts of two records; by words where their term ids do not compare."""
     if one.index.vocabulary is other.index.vocabulary:
-        return one.index.rows.counts_of(one.position), other.index.rows.counts_of(other.position)
+        return one.index.rows.count_terms(one.position), other.index.rows.count_terms(
+            other.position
+        )
     return _words(one), _words(other)
 
 

@@ -30,8 +30,8 @@ from irdaemon.discovery.expand import (
     Expand,
     ExpandedText,
     StoredRecord,
-    expanded,
-    symbol_passage,
+    expand_record,
+    find_symbol_passage,
 )
 from irdaemon.ledger import Ledger, Namesake, StoredArtifact
 from irdaemon.runtime.deadline import check_clock
@@ -60,13 +60,13 @@ _ALIKE = 0.6
 _COMPARED_CHARS = 100
 
 
-def resolve(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[str, str]:
+def resolve_reference(ledger: Ledger, reference: str, corpora: Collection[str]) -> tuple[str, str]:
     """Return the corpus and the artifact id that a reference means.
 
     Raises NotFound naming what there is, QueryError for one that means several.
     """
     check_clock()
-    corpus, wanted = check_form(reference, corpora)
+    corpus, wanted = parse_reference(reference, corpora)
     if ledger.artifacts.get(corpus, wanted) is not None:
         return corpus, wanted
     found = ledger.artifacts.named(corpus, wanted)
@@ -112,7 +112,7 @@ def _last(name: str) -> str:
     return name.rpartition("/")[2][:_COMPARED_CHARS].casefold()
 
 
-def check_form(reference: str, corpora: Collection[str]) -> tuple[str, str]:
+def parse_reference(reference: str, corpora: Collection[str]) -> tuple[str, str]:
     """Return the two parts of a reference. Raises NotFound for another corpus, or QueryError."""
     corpus, _, wanted = reference.partition("/")
     if corpus not in corpora:
@@ -138,7 +138,7 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 _CONTROL = ("Cc", "Zl", "Zp")
 
 
-def hidden_in(*texts: str | None) -> tuple[str, ...]:
+def find_hidden(*texts: str | None) -> tuple[str, ...]:
     """Return the kinds of hidden characters in texts, sorted: bidi, control, invisible, marks.
 
     `marks` are more combining marks on one character than any language puts there.
@@ -146,10 +146,10 @@ def hidden_in(*texts: str | None) -> tuple[str, ...]:
     return tuple(sorted({kind for text in texts if text for kind in _kinds(text)}))
 
 
-def hidden_in_names(*names: str) -> tuple[str, ...]:
+def find_hidden_in_names(*names: str) -> tuple[str, ...]:
     """Return the kinds of hidden characters in names and paths, where line ends and tabs count."""
     ends = ("control" for name in names if "\n" in name or "\t" in name)
-    return tuple(sorted({*hidden_in(*names), *ends}))
+    return tuple(sorted({*find_hidden(*names), *ends}))
 
 
 def _kinds(text: str) -> Iterator[str]:
@@ -279,7 +279,7 @@ class _Named:
     path: str
 
 
-def bundle_of(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
+def collect_bundle(pointer: str, bounds: Bounds, cleaner: Redactor) -> Bundle:
     """Return what travels with the artifact a pointer leads to; texts are cleaned.
 
     Where the artifact's directory has become a link out of the roots, nothing does.
@@ -406,17 +406,17 @@ def disclose_hit(
     disclosed = disclose(artifact, level, Bounds.of(corpus))
     if expand is None and hit.kind == SYMBOL and level != "metadata":
         records = ledger.artifacts.records_of(hit.corpus, hit.artifact_id)
-        shown = with_symbol(disclosed, records, hit.surface_index, corpus.strategy)
+        shown = add_symbol(disclosed, records, hit.surface_index, corpus.strategy)
         return replace(hit, disclosure=shown)
     return replace(hit, disclosure=_expanded(ledger, disclosed, hit.surface_index, expand))
 
 
-def with_symbol(
+def add_symbol(
     disclosed: Disclosure, records: Sequence[StoredRecord], seed: int, strategy: IndexingStrategy
 ) -> Disclosure:
     """Add the symbol that matched, with as many lines around it as its strategy says."""
-    passage = symbol_passage(records, seed, getattr(strategy, "context", 0))
-    return disclosed if passage is None else with_passage(disclosed, passage)
+    passage = find_symbol_passage(records, seed, getattr(strategy, "context", 0))
+    return disclosed if passage is None else add_passage(disclosed, passage)
 
 
 def _expanded(
@@ -425,10 +425,10 @@ def _expanded(
     if expand is None:
         return disclosed
     records = ledger.artifacts.records_of(disclosed.corpus, disclosed.artifact_id)
-    return with_passage(disclosed, expanded(records, around, expand))
+    return add_passage(disclosed, expand_record(records, around, expand))
 
 
-def with_passage(disclosed: Disclosure, passage: ExpandedText) -> Disclosure:
+def add_passage(disclosed: Disclosure, passage: ExpandedText) -> Disclosure:
     """Add an expanded text, cut where it is long."""
     return replace(
         disclosed,
@@ -462,7 +462,7 @@ def _read_now(plain: Disclosure, bounds: Bounds) -> Disclosure:
         return _unreadable(plain, error.message)
     body = _with_body(_dated(plain, payload), text)
     if plain.level == "bundled":
-        bundle = bundle_of(plain.pointer, bounds, cleaner)
+        bundle = collect_bundle(plain.pointer, bounds, cleaner)
         body = replace(body, files=bundle.files, files_omitted=bundle.omitted)
     return replace(body, redacted=len(cleaner.found))
 
@@ -493,6 +493,6 @@ def _with_body(plain: Disclosure, text: str) -> Disclosure:
 
 
 def _flagged(found: Disclosure) -> Disclosure:
-    texts = hidden_in(found.body, *(file.text for file in found.files))
-    names = hidden_in_names(found.name, *(file.path for file in found.files))
+    texts = find_hidden(found.body, *(file.text for file in found.files))
+    names = find_hidden_in_names(found.name, *(file.path for file in found.files))
     return replace(found, hidden=tuple(sorted({*texts, *names})))

@@ -13,39 +13,45 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from irdaemon.discovery.budget import tier_of
+from irdaemon.discovery.budget import name_tier
 from irdaemon.discovery.decide import (
     AUTO,
     Choice,
     Chosen,
     CorpusRanking,
     ReasonedSelector,
-    accepted_places,
+    apply_floor,
+    choose_places,
     commit,
-    ranking_of,
-    rel_of,
-    relaxed,
+    fill_rel,
+    resolve_rel,
     select,
 )
-from irdaemon.discovery.dedupe import SESSION, Found, NearDuplicates, joined
-from irdaemon.discovery.disclose import hidden_in, hidden_in_names
-from irdaemon.discovery.impressions import without_own
-from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions, merged
+from irdaemon.discovery.dedupe import SESSION, Found, NearDuplicates, join_duplicates
+from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
+from irdaemon.discovery.impressions import drop_own_turns
+from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions, merge_rankings
 from irdaemon.discovery.query import (
     MAX_K,
     Embed,
-    analysed,
+    analyse_query,
     check_whole_artifacts,
-    cut_signal,
-    embedded,
-    part_and_question,
+    cut_text,
+    embed_question,
+    fetch_part,
+    make_cut_signal,
     restrict_snapshot,
-    searched_part,
 )
-from irdaemon.discovery.rerank import BOOSTED, NOT_REREAD, Rereading, boosted, reranked
+from irdaemon.discovery.rerank import (
+    BOOSTED,
+    NOT_REREAD,
+    Rereading,
+    boost_candidates,
+    rerank_candidates,
+)
 from irdaemon.discovery.retrieve import UNTUNED, Question, retrieve
-from irdaemon.discovery.variants import in_words, respelled, subqueries
-from irdaemon.discovery.where import fields_in
+from irdaemon.discovery.variants import replace_words, respell_words, split_query
+from irdaemon.discovery.where import list_fields
 from irdaemon.index import CorpusIndex, Snapshot
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.profile import note, stage
@@ -146,10 +152,10 @@ def discover(
 def _respelled(run: _Run) -> Trace | None:
     """Ask once more, with words in place of those that no corpus holds; None if that is no use."""
     with stage("respell"):
-        words = respelled(run.snapshot, searched_part(run.query.text))
+        words = respell_words(run.snapshot, cut_text(run.query.text))
     if not words:
         return None
-    again = replace(run, query=replace(run.query, text=in_words(run.query.text, words)))
+    again = replace(run, query=replace(run.query, text=replace_words(run.query.text, words)))
     trace = _trace_discovery(again, True)
     if trace.selection.abstained:
         return None
@@ -180,12 +186,12 @@ def _selected(run: _Run, found: Sequence[Found]) -> Choice:
     spec = run.query.select
     if run.choosing.floors:  # those of the corpora, which were applied before
         spec = replace(spec, min_score=None)
-    spec = relaxed(spec, found)
+    spec = fill_rel(spec, found)
     if run.choosing.selector is not None:
         return select([each.hit() for each in found], spec, run.choosing.selector)
 
     def choose() -> Chosen:
-        places, reason = accepted_places([each.score for each in found], spec)
+        places, reason = choose_places([each.score for each in found], spec)
         return Chosen(tuple(found[place].hit() for place in places[: spec.max_k]), reason)
 
     return commit(found, spec, choose)
@@ -202,9 +208,9 @@ def search(
     started = time.perf_counter()
     run = _Run(restrict_snapshot(snapshot, query), query, models, pending, started, choosing)
     rankings = _rankings(run, query)
-    candidates = merged(rankings, choosing)
+    candidates = merge_rankings(rankings, choosing)
     found = Merged(
-        rankings, tuple(islice(joined(candidates, by_passage=query.passages > 1), query.k))
+        rankings, tuple(islice(join_duplicates(candidates, by_passage=query.passages > 1), query.k))
     )
     hits = tuple(each.hit() for each in found.found)
     signals = {"n_candidates": len(hits), "n_selected": len(hits)}
@@ -233,8 +239,8 @@ def _joined(run: _Run, query: Query) -> Merged:
         above = [each for each in rankings if each.above_floor]
         terms = {each.index.corpus: each.question.terms for each in above}
         # Who asks for the turns of a session gets them.
-        near = NearDuplicates(query.select.max_k, terms, turns=SESSION in fields_in(query.where))
-        found = joined(merged(above, run.choosing), near=near)
+        near = NearDuplicates(query.select.max_k, terms, turns=SESSION in list_fields(query.where))
+        found = join_duplicates(merge_rankings(above, run.choosing), near=near)
         return Merged(rankings, tuple(islice(found, query.k)))
 
 
@@ -255,12 +261,12 @@ def _questions(
     shared: dict[int, Question] = {}
     for index in snapshot.corpora.values():
         if index.elsewhere:
-            yield part_and_question(index, index.elsewhere, query, models.tuning, models.embed)
+            yield fetch_part(index, index.elsewhere, query, models.tuning, models.embed)
             continue
-        vocabulary = snapshot.vocabulary_of(index)
+        vocabulary = snapshot.get_vocabulary(index)
         if id(vocabulary) not in shared:
-            shared[id(vocabulary)] = analysed(query, vocabulary, models.tuning)
-        yield index, embedded(shared[id(vocabulary)], index, models.embed)
+            shared[id(vocabulary)] = analyse_query(query, vocabulary, models.tuning)
+        yield index, embed_question(shared[id(vocabulary)], index, models.embed)
 
 
 def _ranking(run: _Run, query: Query, index: CorpusIndex, question: Question) -> CorpusRanking:
@@ -268,14 +274,16 @@ def _ranking(run: _Run, query: Query, index: CorpusIndex, question: Question) ->
     query, rereading = run.choosing.for_corpus(query, index.corpus), run.models.rereading
     retrieved = retrieve(index, question)
     if run.choosing.session:
-        retrieved = without_own(index, question, retrieved, run.choosing.session)
+        retrieved = drop_own_turns(index, question, retrieved, run.choosing.session)
     if query.rerank:
         with stage("rerank"):
-            retrieved = reranked(retrieved, question.text, rereading, question.tuning.fetch_k)
+            retrieved = rerank_candidates(
+                retrieved, question.text, rereading, question.tuning.fetch_k
+            )
     if run.choosing.boost is not None:
-        retrieved = boosted(retrieved, run.choosing.boost)
+        retrieved = boost_candidates(retrieved, run.choosing.boost)
     with stage("threshold"):
-        return ranking_of(index, question, retrieved, query, rereading.key)
+        return apply_floor(index, question, retrieved, query, rereading.key)
 
 
 def _why_empty(merged: Merged, query: Query) -> str:
@@ -299,12 +307,12 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     It must bring as much evidence for it, by the same `rel`, as the first did for the whole query.
     """
     query, hits = run.query, list(choice.hits)
-    for text in subqueries(query.text):
+    for text in split_query(query.text):
         if len(hits) >= query.select.max_k:
             break
         found = _merged(run, replace(query, text=text)).found
-        strong = bool(found) and found[0].score >= rel_of(query.select) * hits[0].score
-        if strong and not answers(found, hits):
+        strong = bool(found) and found[0].score >= resolve_rel(query.select) * hits[0].score
+        if strong and not is_answered(found, hits):
             hits.append(replace(found[0].hit(), score=min(found[0].score, hits[-1].score)))
     further = len(hits) - len(choice.hits)
     if not further:
@@ -319,7 +327,7 @@ def _with_subqueries(choice: Choice, run: _Run) -> Choice:
     return replace(choice, hits=tuple(hits), signals=signals, reason="subqueries")
 
 
-def answers(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
+def is_answered(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
     """Return whether the hits already answer the sub-query that `found` is for."""
     known = {(hit.corpus, hit.artifact_id) for hit in hits}
     theirs = [hit.score for hit in found if (hit.corpus, hit.artifact_id) in known]
@@ -330,7 +338,7 @@ def answers(found: Sequence[Found], hits: Sequence[Hit]) -> bool:
 
 
 def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
-    tier = tier_of(run.query)
+    tier = name_tier(run.query)
     per_source = {each.index.corpus: each.signals() for each in merged.rankings}
     selection = Selection(
         query=run.query.text,
@@ -338,7 +346,7 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
         results=tuple(map(_flagged, choice.hits)),
         abstained=choice.abstained,
         reason=choice.reason,
-        signals={**choice.signals, "per_source": per_source, **cut_signal(run.query.text)},
+        signals={**choice.signals, "per_source": per_source, **make_cut_signal(run.query.text)},
         n_retrieved=len(merged.found),
         n_selected=len(choice.hits),
         generation=run.snapshot.generation,
@@ -352,7 +360,7 @@ def _trace(run: _Run, merged: Merged, choice: Choice) -> Trace:
 
 def _flagged(hit: Hit) -> Hit:
     """Name the kinds of hidden characters in what a person sees of a hit."""
-    hidden = {*hidden_in(hit.summary), *hidden_in_names(hit.name, hit.pointer)}
+    hidden = {*find_hidden(hit.summary), *find_hidden_in_names(hit.name, hit.pointer)}
     return replace(hit, hidden=tuple(sorted(hidden))) if hidden else hit
 
 

@@ -62,17 +62,21 @@ def parse_expand(text: str) -> Expand | None:
     return Expand(kind, int(width) if colon else 1)
 
 
-def expanded(records: Sequence[StoredRecord], seed: int | None, expand: Expand) -> ExpandedText:
+def expand_record(
+    records: Sequence[StoredRecord], seed: int | None, expand: Expand
+) -> ExpandedText:
     """Return the passage around the record at surface index `seed`, None: around the first."""
     if not records:
         return ExpandedText("", (), "no_ledger_entry")
     found = next((r for r in records if r["surface_index"] == seed), None)
     note = "" if found or seed is None or expand.kind == "artifact" else "seed_not_found"
-    chosen = chosen_records(records, found or records[0], expand)
-    return ExpandedText(stitched(chosen), tuple(record["record_id"] for record in chosen), note)
+    chosen = choose_records(records, found or records[0], expand)
+    return ExpandedText(
+        stitch_records(chosen), tuple(record["record_id"] for record in chosen), note
+    )
 
 
-def by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> ExpandedText:
+def expand_by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> ExpandedText:
     """Return the passage that a caller's own policy chooses; nothing chosen gives the seed alone.
 
     Raises QueryError for records that are not the artifact's.
@@ -84,10 +88,10 @@ def by_policy(records: Sequence[StoredRecord], seed: int, policy: Policy) -> Exp
     known = {record["record_id"] for record in records}
     if foreign := [r["record_id"] for r in chosen if r["record_id"] not in known]:
         raise QueryError(f"the policy returned records of another artifact: {', '.join(foreign)}")
-    return ExpandedText(stitched(chosen), tuple(record["record_id"] for record in chosen))
+    return ExpandedText(stitch_records(chosen), tuple(record["record_id"] for record in chosen))
 
 
-def chosen_records(
+def choose_records(
     records: Sequence[StoredRecord], seed: StoredRecord, expand: Expand
 ) -> list[StoredRecord]:
     """Return the records that an expansion takes, in plan order."""
@@ -98,7 +102,7 @@ def chosen_records(
     return same[max(0, at - expand.width) : at + expand.width + 1]
 
 
-def stitched(records: Sequence[StoredRecord]) -> str:
+def stitch_records(records: Sequence[StoredRecord]) -> str:
     """Join the texts of records in plan order, overlaps of neighbours once.
 
     An overlap lies within the record before, never across the blank line that joins two others.
@@ -136,7 +140,9 @@ def _overlap(left: str, right: str) -> int:
 # lines of the text, a later part of a symbol after the signature that is repeated before it.
 
 
-def symbol_passage(records: Sequence[StoredRecord], seed: int, context: int) -> ExpandedText | None:
+def find_symbol_passage(
+    records: Sequence[StoredRecord], seed: int, context: int
+) -> ExpandedText | None:
     """Return the symbol that the record at surface index `seed` is about; None where it has none.
 
     With at most `context` lines before and after it. Of a class it is the part between two methods.

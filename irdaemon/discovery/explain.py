@@ -18,15 +18,15 @@ from irdaemon.discovery.dedupe import Found
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.legs import cosines_of_all
-from irdaemon.discovery.query import searched_part, wanted_by, words_of
+from irdaemon.discovery.query import cut_text, make_wanted, split_words
 from irdaemon.discovery.retrieve import Candidate
-from irdaemon.discovery.rounds import in_rounds
-from irdaemon.discovery.variants import subqueries
-from irdaemon.discovery.where import mask_of
+from irdaemon.discovery.rounds import discover_in_rounds
+from irdaemon.discovery.variants import split_query
+from irdaemon.discovery.where import make_mask
 from irdaemon.index import Card, CorpusIndex, Snapshot
 from irdaemon.index.backend import Wanted
 from irdaemon.index.lexical import K1, B
-from irdaemon.index.rows import name_key
+from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.text import tokenize, unstemmed
 from irdaemon.types import Hit, Query
@@ -40,12 +40,12 @@ def explain(snapshot: Snapshot, query: Query, models: Models, item: str = "") ->
     Raises as `discover` does, and NotFound for an item that is not in the index.
     """
     if not item:
-        return _explanation(snapshot, in_rounds(snapshot, query, models))
+        return _explanation(snapshot, discover_in_rounds(snapshot, query, models))
     corpus, artifact_id = _find(snapshot, item)
     snapshot = _including(snapshot, corpus, artifact_id)
     if query.corpora and corpus not in query.corpora:
         query = replace(query, corpora=(*query.corpora, corpus))
-    trace = in_rounds(snapshot, query, models)
+    trace = discover_in_rounds(snapshot, query, models)
     ranking = next(each for each in trace.merged.rankings if each.index.corpus == corpus)
     return {**_explanation(snapshot, trace), "item": _outcome(ranking, artifact_id, trace)}
 
@@ -66,13 +66,13 @@ def _explanation(snapshot: Snapshot, trace: Trace) -> Report:
 
 def _analysis(snapshot: Snapshot, trace: Trace) -> Report:
     query = trace.query
-    tokens, words = _words(searched_part(query.text))
+    tokens, words = _words(cut_text(query.text))
     # By the corpora that are asked: a client learns nothing of what the others hold.
     held = {word for word in words if _is_held(snapshot, word, trace)}
     return {
         "tokens": list(dict.fromkeys((*tokens, *(word for word in words if word in held)))),
         "unknown": [token for token in tokens if token not in held],
-        "subqueries": subqueries(query.text),
+        "subqueries": split_query(query.text),
         "mode": query.mode,
         "fusion": trace.fusion,
     }
@@ -86,7 +86,7 @@ def _words(text: str) -> tuple[list[str], list[str]]:
 
 def _is_held(snapshot: Snapshot, word: str, trace: Trace) -> bool:
     indexes = [each.index for each in trace.merged.rankings]
-    terms = ((each, snapshot.vocabulary_of(each).get(word, -1)) for each in indexes)
+    terms = ((each, snapshot.get_vocabulary(each).get(word, -1)) for each in indexes)
     return any(index.lexical.holds(term) for index, term in terms)
 
 
@@ -147,7 +147,7 @@ def _in_leg(scores: Any, place: int, deviations: Any) -> Report:
 
 def _terms(snapshot: Snapshot, ranking: CorpusRanking, position: int) -> dict[str, float]:
     """Return what each query term adds to a record's BM25 score, the most first."""
-    _, known = words_of(ranking.question.text, snapshot.vocabulary_of(ranking.index))
+    _, known = split_words(ranking.question.text, snapshot.get_vocabulary(ranking.index))
     parts = ranking.index.lexical.parts(position, list(known.values()))
     added = {word: round(part, 3) for word, part in zip(known, parts, strict=True) if part > 0}
     return dict(sorted(added.items(), key=lambda pair: -pair[1]))
@@ -191,7 +191,7 @@ def _find(snapshot: Snapshot, reference: str) -> tuple[str, str]:
 
 def _named(wanted: str) -> Wanted:
     """Return what finds an artifact by its id or its name."""
-    names = (name_key(wanted.rpartition("/")[2]), name_key(wanted))
+    names = (hash_name(wanted.rpartition("/")[2]), hash_name(wanted))
     return Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
 
 
@@ -283,13 +283,13 @@ def _rank(ranking: CorpusRanking, leg: str, scores: Any, own: float) -> int:
     index = ranking.index
     if index.elsewhere is None:
         return int((scores > own).sum()) + 1
-    return index.elsewhere.rank(wanted_by(ranking.question), leg, own)
+    return index.elsewhere.rank(make_wanted(ranking.question), leg, own)
 
 
 def _failed_conditions(index: CorpusIndex, owner: int, query: Query) -> list[str]:
     mine = index.rows.artifact_of.array == owner
     conditions: list[Mapping[str, Any]] = [{name: value} for name, value in query.where.items()]
-    failed = [str(each) for each in conditions if not mask_of(each, index.columns)[mine].any()]
+    failed = [str(each) for each in conditions if not make_mask(each, index.columns)[mine].any()]
     if query.surfaces and not index.columns.kinds(frozenset(query.surfaces))[mine].any():
         failed.append(f"surfaces {', '.join(query.surfaces)}")
     return failed

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.discovery.legs import UNTUNED, Legs, Question, Scores, blended
+from irdaemon.discovery.legs import UNTUNED, Legs, Question, Scores, blend_scores
 from irdaemon.index import CorpusIndex
 
 NAME_WEIGHT = 7.0
@@ -26,7 +26,7 @@ OVERLAP_BONUS = 0.05
 _MMR_DEPTH = 5
 
 
-def fused(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def fuse_legs(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Return the score by which candidates are ordered, surface weights included."""
     scores = FUSIONS[question.fusion](index, question, legs)
     if not question.weights or not len(scores):
@@ -40,7 +40,7 @@ def fused(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     return weighted
 
 
-def standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def fuse_standard(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Add both rankings in deviations from their own top, the better once more, and the name.
 
     Deviations keep relative magnitude, which ranks lose. An item that one ranking lifts far above
@@ -102,7 +102,7 @@ def standardise(scores: Scores, top: Scores, fewest: int = 1) -> Scores:
     return standardised
 
 
-def reciprocal_ranks(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def fuse_by_rank(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Add 1 / (rrf_k + rank) over the legs that brought a candidate (Cormack et al. 2009)."""
     rrf_k = question.tuning.rrf_k
     dense = _reciprocal(legs.cosine, legs.near, rrf_k)
@@ -116,12 +116,12 @@ def _reciprocal(scores: Scores, ranked: NDArray[np.bool_], rrf_k: float) -> Scor
     return given
 
 
-def blend(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def fuse_blend(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Return `0.5 * cosine + 0.5 * b / (b + 8)`: the evidence itself."""
-    return blended(legs.cosine, legs.bm25)
+    return blend_scores(legs.cosine, legs.bm25)
 
 
-def alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def fuse_alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Mix the cosine, to a share of `alpha`, with the share of the best BM25.
 
     What both legs brought gets 5% more, at most 1. Where only one leg takes part its score stands
@@ -137,14 +137,14 @@ def alpha(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     return scores
 
 
-def marginal_relevance(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def fuse_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Take candidates by their evidence, unlike ones first; see `_unlike_first`."""
-    return _unlike_first(blended(legs.cosine, legs.bm25), index, question, legs)
+    return _unlike_first(blend_scores(legs.cosine, legs.bm25), index, question, legs)
 
 
-def alpha_then_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
+def fuse_alpha_mmr(index: CorpusIndex, question: Question, legs: Legs) -> Scores:
     """Take candidates of `alpha` by its score, unlike ones first; see `_unlike_first`."""
-    return _unlike_first(alpha(index, question, legs), index, question, legs)
+    return _unlike_first(fuse_alpha(index, question, legs), index, question, legs)
 
 
 def _unlike_first(relevance: Scores, index: CorpusIndex, question: Question, legs: Legs) -> Scores:
@@ -169,10 +169,10 @@ def _unlike_first(relevance: Scores, index: CorpusIndex, question: Question, leg
 
 
 FUSIONS: Mapping[str, Callable[[CorpusIndex, Question, Legs], Scores]] = {
-    "standard": standard,
-    "rrf": reciprocal_ranks,
-    "blend": blend,
-    "alpha": alpha,
-    "mmr": marginal_relevance,
-    "alpha+mmr": alpha_then_mmr,
+    "standard": fuse_standard,
+    "rrf": fuse_by_rank,
+    "blend": fuse_blend,
+    "alpha": fuse_alpha,
+    "mmr": fuse_mmr,
+    "alpha+mmr": fuse_alpha_mmr,
 }

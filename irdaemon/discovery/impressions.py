@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from irclient.errors import LimitError, QueryError
 from irdaemon.discovery.dedupe import SESSION
 from irdaemon.discovery.retrieve import Question, Retrieved, retrieve
-from irdaemon.discovery.where import fields_in
+from irdaemon.discovery.where import list_fields
 from irdaemon.index import CorpusIndex
 from irdaemon.types import Hit, Selection
 
@@ -75,7 +75,7 @@ class Impressions:
         Turns of its own are left out too, in an answer from before.
         """
         check_session(session.name)
-        seen, id = self.of(session), id_of(session.name)
+        seen, id = self.of(session), parse_session_id(session.name)
         left = tuple(
             hit
             for hit in answer.results
@@ -126,12 +126,12 @@ def _was_shown(hit: Hit, seen: Mapping[str, float]) -> bool:
     return any(each in seen for each in (f"{hit.corpus}/{hit.artifact_id}", *hit.duplicates))
 
 
-def id_of(session: str) -> str:
+def parse_session_id(session: str) -> str:
     """Return the id that transcripts have of a session, which clients name AGENT:ID."""
     return session.rpartition(":")[2]
 
 
-def without_own(
+def drop_own_turns(
     index: CorpusIndex, question: Question, found: Retrieved, session_id: str
 ) -> Retrieved:
     """Return what is found of a corpus without the turns of a session: it knows them.
@@ -139,7 +139,7 @@ def without_own(
     Those of sessions that its transcript goes on with, and copies of its turns, are left out too.
     """
     own = [c for c in found.candidates if _is_own(c.card.fields, c.card.pointer, session_id)]
-    if not own or SESSION in fields_in(question.where):
+    if not own or SESSION in list_fields(question.where):
         return found
     ids = dict.fromkeys(str(each.card.fields[SESSION]) for each in own)
     others = {SESSION: {"$nin": [session_id, *ids]}}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irdaemon.index import CorpusIndex
-from irdaemon.index.dense import top
+from irdaemon.index.dense import find_top
 from irdaemon.index.lexical import K1, B
 from irdaemon.runtime.profile import stage
 from irdaemon.types import Tuning
@@ -29,19 +29,19 @@ Scores = NDArray[np.float32]
 SATURATION = 8.0
 
 
-def saturated(bm25: Scores) -> Scores:
+def saturate(bm25: Scores) -> Scores:
     """Map BM25 scores from [0, inf) to [0, 1): half at 8."""
     share: Scores = bm25 / (bm25 + SATURATION)
     return share
 
 
-def blended(cosine: Scores, bm25: Scores) -> Scores:
+def blend_scores(cosine: Scores, bm25: Scores) -> Scores:
     """Return the mean of the cosine and the saturated BM25 score."""
-    both: Scores = 0.5 * np.clip(cosine, 0, 1) + 0.5 * saturated(bm25)
+    both: Scores = 0.5 * np.clip(cosine, 0, 1) + 0.5 * saturate(bm25)
     return both
 
 
-def evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> Scores:
+def compute_evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> Scores:
     """Return the evidence of candidates in a mode: a leg that takes no part does not count.
 
     Where the embedder knows little of the query (`trust`, 0 to 1) the words count for more.
@@ -49,7 +49,7 @@ def evidence(mode: str, trust: float, cosine: Scores, bm25: Scores) -> Scores:
     if mode == "dense":
         return np.clip(cosine, 0, 1)
     dense = 0.0 if mode == "lexical" else 0.5 * trust
-    weighed: Scores = dense * np.clip(cosine, 0, 1) + (1 - dense) * saturated(bm25)
+    weighed: Scores = dense * np.clip(cosine, 0, 1) + (1 - dense) * saturate(bm25)
     return weighed
 
 
@@ -143,19 +143,19 @@ def score_legs(
     index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | None, named: list[int]
 ) -> Legs:
     """Score the records that `mask` lets through (None: all) by both legs."""
-    depth = depth_of(question)
+    depth = choose_depth(question)
     fetched = question.tuning.fetch_k or _usual(question)
     with stage("lexical"):
         bm25 = _lexical(index, question, mask)
-        matching = top(bm25, depth, above=0)
+        matching = find_top(bm25, depth, above=0)
         lexical_top = np.sort(bm25[matching])[-TOP:]
         if fetched < depth:  # what is usual for a query is seen by more than it brings
-            matching = matching[top(bm25[matching], fetched)]
+            matching = matching[find_top(bm25[matching], fetched)]
     with stage("dense"):
         nearest, cosine = _dense(index, question, mask, depth)
         dense_top = np.sort(cosine)[-TOP:]
         if fetched < depth:
-            nearest = nearest[top(cosine, fetched)]
+            nearest = nearest[find_top(cosine, fetched)]
     positions = _united(nearest, matching)
     if named:
         theirs = np.concatenate([np.array(index.rows.records_of(owner)) for owner in named])
@@ -165,7 +165,7 @@ def score_legs(
     waiting = ~index.rows.embedded[positions]
     cosine = np.zeros(len(positions), np.float32)
     if question.vector is not None:
-        cosine = index.dense.scores_of(question.vector, positions)
+        cosine = index.dense.score_at(question.vector, positions)
     return Legs(
         positions=positions,
         cosine=cosine,
@@ -180,7 +180,7 @@ def score_legs(
     )
 
 
-def depth_of(question: Question) -> int:
+def choose_depth(question: Question) -> int:
     """Return how many records of each leg a question looks at."""
     return max(_usual(question), question.tuning.fetch_k or 0)
 
@@ -201,7 +201,7 @@ def _lexical(index: CorpusIndex, question: Question, mask: NDArray[np.bool_] | N
     if (tuning.k1, tuning.b) == (K1, B):
         scores = index.lexical.ranked(terms)
     else:
-        scores = index.lexical.ranked_with(terms, tuning.k1, tuning.b)
+        scores = index.lexical.score_with(terms, tuning.k1, tuning.b)
     return scores if mask is None else np.where(mask, scores, 0)
 
 
@@ -217,8 +217,8 @@ def _dense(
     if len(near) > _MOST * len(index.rows.present):
         cosine = index.dense.scores(question.vector)[near]
     else:
-        cosine = index.dense.scores_of(question.vector, near)
-    best = top(cosine, depth)
+        cosine = index.dense.score_at(question.vector, near)
+    best = find_top(cosine, depth)
     return near[best], cosine[best]
 
 

@@ -96,7 +96,7 @@ class WalkBounds:
                 raise QueryError(f"{name} must be a whole number from {least}, not {value!r:.60}")
 
 
-def walked(query: str, store: Any, policy: WalkPolicy, bounds: WalkBounds) -> list[Hit]:
+def walk_links(query: str, store: Any, policy: WalkPolicy, bounds: WalkBounds) -> list[Hit]:
     """Return the hits of a walk, best first; ties stay in the order of their commitment.
 
     `store` is handed to the policy as it is. Raises QueryError for invalid bounds.
@@ -177,7 +177,7 @@ class LinkScope:
     corpora: Sequence[str]
 
 
-def kind_of(fields: Mapping[str, Any]) -> str:
+def classify_fields(fields: Mapping[str, Any]) -> str:
     """Return what an artifact is, by its fields: a package, a session, a skill, or "" for others.
 
     What is used as a skill (a command, an agent) counts as one.
@@ -189,7 +189,7 @@ def kind_of(fields: Mapping[str, Any]) -> str:
     return SKILL if "parent" in fields else ""
 
 
-def with_related(hits: Iterable[Hit], scopes: Sequence[LinkScope]) -> tuple[Hit, ...]:
+def add_related(hits: Iterable[Hit], scopes: Sequence[LinkScope]) -> tuple[Hit, ...]:
     """Return hits with what belongs to each, at most two of a kind; neither order nor score change.
 
     Of a skill: the packages that it names, and the sessions that used it. Of a package: the skills
@@ -218,7 +218,7 @@ class _RelatedFinder:
 
     def _items(self, hit: Hit) -> Iterator[RelatedItem]:
         """Yield what may be shown beside a hit, nearest first."""
-        kind = kind_of(hit.fields)
+        kind = classify_fields(hit.fields)
         if kind == SKILL:
             yield from self._of_skill(hit)
         elif kind == PACKAGE:
@@ -256,12 +256,12 @@ class _RelatedFinder:
     def _called(self, name: str, kind: str) -> Iterator[LinkedArtifact]:
         for shelf in self._scopes:
             named = shelf.links.named(name, shelf.corpora, _LOOKED_AT)
-            yield from (each for each in named if kind_of(each.fields) == kind)
+            yield from (each for each in named if classify_fields(each.fields) == kind)
 
     def _leading_to(self, name: str, type: str, kind: str) -> Iterator[LinkedArtifact]:
         for shelf in self._scopes:
             linked = shelf.links.leading_to(link_name(name), type, shelf.corpora, _LOOKED_AT)
-            yield from (each for each in linked if kind_of(each.fields) == kind)
+            yield from (each for each in linked if classify_fields(each.fields) == kind)
 
     def _sessions(self, skill: str) -> list[LinkedArtifact]:
         """Return the turns that used a skill, newest first, those that came to an answer alone."""
@@ -276,7 +276,7 @@ def _items(relation: str, found: Iterable[LinkedArtifact], via: str = "") -> Ite
             corpus=each.corpus,
             artifact_id=each.artifact_id,
             name=each.name,
-            kind=kind_of(each.fields),
+            kind=classify_fields(each.fields),
             relation=relation,
             pointer=each.pointer,
             via=via,

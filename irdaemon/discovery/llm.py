@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from irdaemon.discovery.decide import Chosen, Selector, accepted, check_spec
+from irdaemon.discovery.decide import Chosen, Selector, check_spec, choose_hits
 from irdaemon.runtime.deadline import time_left
 from irdaemon.runtime.model_endpoint import Complete
 from irdaemon.source.redact import Redactor
@@ -101,8 +101,8 @@ class ModelSelector:
         if all(hit.score <= 0 for hit in hits):
             return Chosen((), "no_candidates")
         if isinstance(self._fallback, str):
-            return accepted(hits, replace(spec, strategy=self._fallback), None)
-        return accepted(hits, spec, self._fallback)
+            return choose_hits(hits, replace(spec, strategy=self._fallback), None)
+        return choose_hits(hits, spec, self._fallback)
 
     def _picked(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits that the chooser names, in its order. Raises ValueError for garbage."""

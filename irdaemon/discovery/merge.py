@@ -116,7 +116,9 @@ def _check_name(parameter: str, corpus: Any, corpora: Collection[str]) -> None:
         )
 
 
-def merged(rankings: Sequence[CorpusRanking], choosing: SelectionOptions) -> list[Candidate]:
+def merge_rankings(
+    rankings: Sequence[CorpusRanking], choosing: SelectionOptions
+) -> list[Candidate]:
     """Return the candidates of several rankings in one order, scores never rising."""
     rankings = [each for each in rankings if each.retrieved.candidates]
     if callable(choosing.merge):

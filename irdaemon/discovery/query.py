@@ -13,15 +13,15 @@ from irclient.types import MODES
 from irdaemon.discovery.decide import Selector, check_spec
 from irdaemon.discovery.disclose import check_level, unknown_corpus
 from irdaemon.discovery.expand import parse_expand
-from irdaemon.discovery.legs import depth_of
+from irdaemon.discovery.legs import choose_depth
 from irdaemon.discovery.merge import is_weight
 from irdaemon.discovery.retrieve import FUSIONS, UNTUNED, Question
 from irdaemon.discovery.where import check_dates, check_fields, check_filter
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Elsewhere, Snapshot
 from irdaemon.index.backend import Wanted
-from irdaemon.index.names import names_in
-from irdaemon.index.rows import name_key
+from irdaemon.index.names import find_names
+from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.text import as_typed, identifiers, tokenize, unstemmed
 from irdaemon.types import Query, SelectSpec, Tuning
@@ -40,7 +40,7 @@ Embed = Callable[[str, str], QueryVector | None]
 # -- validation ----------------------------------------------------------------------------------
 
 
-def validated(query: Query, custom: Selector | None = None) -> Query:
+def parse_query(query: Query, custom: Selector | None = None) -> Query:
     """Return a query that can be run; called once for each query, where it enters the engine.
 
     What comes after takes it for valid, and so are the queries that `replace` makes of it.
@@ -67,7 +67,7 @@ def validated(query: Query, custom: Selector | None = None) -> Query:
     return query
 
 
-def ranking_only(query: Query) -> Query:
+def make_ranking_query(query: Query) -> Query:
     """Return a query that asks for a ranking: no floor, and nothing of how to select."""
     return replace(query, select=SelectSpec(min_score=None), rounds=None, related=False)
 
@@ -155,7 +155,7 @@ def _check_surfaces(snapshot: Snapshot, kinds: Sequence[str]) -> None:
 
 
 @lru_cache(maxsize=8)
-def searched_part(text: str) -> str:
+def cut_text(text: str) -> str:
     """Return the beginning of a query that is searched: MAX_CHARS, MAX_TERMS at most."""
     text = text[:MAX_CHARS]
     if len(text) <= MAX_TERMS or _count_terms(text) <= MAX_TERMS:
@@ -168,16 +168,18 @@ def _count_terms(text: str) -> int:
     return len(set(tokenize(text)))
 
 
-def cut_signal(text: str) -> dict[str, Any]:
+def make_cut_signal(text: str) -> dict[str, Any]:
     """Return what an answer says of a query that was cut, as a signal; {} of one that was not."""
-    searched = len(searched_part(text))
+    searched = len(cut_text(text))
     return {"cut": {"characters": searched, "of": len(text)}} if searched < len(text) else {}
 
 
-def analysed(query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUNED) -> Question:
+def analyse_query(
+    query: Query, vocabulary: Mapping[str, int], tuning: Tuning = UNTUNED
+) -> Question:
     """Return a query in the terms of a snapshot, for any of its indexes, without its vector."""
-    text = searched_part(query.text)
-    tokens, known = words_of(text, vocabulary)
+    text = cut_text(query.text)
+    tokens, known = split_words(text, vocabulary)
     return Question(
         text=text,
         terms=tuple(known[token] for token in tokens if token in known),
@@ -204,15 +206,15 @@ def _numbers(words: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[int, 
     return tuple(each for word in words if (each := vocabulary.get(word, -1)) >= 0)
 
 
-def words_asked(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def list_words(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words that records are ranked by for a text, and others that it asks about."""
-    text = searched_part(text)
+    text = cut_text(text)
     ranked = dict.fromkeys((*tokenize(text), *unstemmed(text)))
     others = dict.fromkeys((*identifiers(text), *as_typed(text)))
     return tuple(ranked), tuple(word for word in others if word not in ranked)
 
 
-def words_of(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[str, int]]:
+def split_words(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[str, int]]:
     """Return the distinct tokens of a text, and the terms that it is ranked by, by word.
 
     Those are its known tokens and, behind them, its known unstemmed words.
@@ -223,7 +225,7 @@ def words_of(text: str, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[
     return tokens, {word: number for word, number in numbers if number >= 0}
 
 
-def embedded(question: Question, index: CorpusIndex, embed: Embed) -> Question:
+def embed_question(question: Question, index: CorpusIndex, embed: Embed) -> Question:
     """Return a question with its vector for one index.
 
     Raises Unavailable where it needs one that is missing.
@@ -245,31 +247,31 @@ def embedded(question: Question, index: CorpusIndex, embed: Embed) -> Question:
 # -- a corpus that lies in a backend -------------------------------------------------------------
 
 
-def wanted_by(question: Question) -> Wanted:
+def make_wanted(question: Question) -> Wanted:
     """Return what a question, whatever its terms, needs of a corpus."""
-    ranked, others = words_asked(question.text)
-    called = {name.casefold() for name in names_in(question.text)}
+    ranked, others = list_words(question.text)
+    called = {name.casefold() for name in find_names(question.text)}
     return Wanted(
         ranked=() if question.mode == "dense" else ranked,
         others=(*ranked, *others) if question.mode == "dense" else others,
         vector=question.vector,
-        depth=depth_of(question),
+        depth=choose_depth(question),
         k1=question.tuning.k1,
         b=question.tuning.b,
         where=question.where,
         surfaces=question.surfaces,
-        names=tuple(map(name_key, called)),
+        names=tuple(map(hash_name, called)),
     )
 
 
-def part_and_question(
+def fetch_part(
     index: CorpusIndex, elsewhere: Elsewhere, query: Query, tuning: Tuning, embed: Embed
 ) -> tuple[CorpusIndex, Question]:
     """Return the part of a corpus that a query needs, and the query in its terms.
 
     Raises Unavailable where the backend does not answer, or a model is missing.
     """
-    asked = embedded(analysed(query, {}, tuning), index, embed)
-    part = elsewhere.part(wanted_by(asked))
-    question = analysed(query, part.vocabulary or {}, tuning)
+    asked = embed_question(analyse_query(query, {}, tuning), index, embed)
+    part = elsewhere.part(make_wanted(asked))
+    question = analyse_query(query, part.vocabulary or {}, tuning)
     return part, replace(question, vector=asked.vector, trust=asked.trust)

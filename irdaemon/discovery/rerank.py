@@ -21,7 +21,7 @@ ScoreBoost = Callable[[Hit], float]
 BOOSTED = 200
 
 
-def boosted(retrieved: Retrieved, boost: ScoreBoost) -> Retrieved:
+def boost_candidates(retrieved: Retrieved, boost: ScoreBoost) -> Retrieved:
     """Return what was retrieved with a boost added to each score, in the order of the sums.
 
     Equal ones keep their order, and evidence stays what it is. Raises QueryError for a boost that
@@ -42,7 +42,7 @@ def _boosted(candidate: Candidate, boost: ScoreBoost) -> Candidate:
     return replace(candidate, score=candidate.score + float(extra)) if extra else candidate
 
 
-def surface_text(candidate: Candidate) -> str:
+def get_surface_text(candidate: Candidate) -> str:
     """Return the beginning of the text of a candidate's surface."""
     return candidate.index.rows.shown[candidate.position].summary
 
@@ -55,13 +55,13 @@ class Rereading:
     """
 
     reranker: Reranker = NOT_CONFIGURED
-    text_of: Callable[[Candidate], str] = surface_text
+    text_of: Callable[[Candidate], str] = get_surface_text
     key: str = ""
 
     @classmethod
     def by(cls, reranker: Reranker) -> Rereading:
         """Return how a reranker reads the surfaces."""
-        return cls(reranker, key=floor_key(reranker.id))
+        return cls(reranker, key=make_floor_key(reranker.id))
 
     def against(self, query: str) -> Rereading:
         """Return it with each text scored once, for this query, whatever wording brought it."""
@@ -88,13 +88,13 @@ class _Against:
 NOT_REREAD = Rereading()
 
 
-def floor_key(reranker: str, text: str = "") -> str:
+def make_floor_key(reranker: str, text: str = "") -> str:
     """Return the name for a reranker and what it reads, "" being the surface; no two have one."""
     named = reranker.replace("+", "%2B")
     return f"{named}+{text}" if named and text else named
 
 
-def reranked(
+def rerank_candidates(
     retrieved: Retrieved, query: str, rereading: Rereading, depth: int | None = None
 ) -> Retrieved:
     """Return what was retrieved with its first `depth` candidates in the reranker's order.
@@ -117,7 +117,7 @@ def reranked(
     return replace(retrieved, candidates=(*read, *behind))
 
 
-def best_score(retrieved: Retrieved) -> float:
+def find_best_score(retrieved: Retrieved) -> float:
     """Return the best score of a candidate that is not simply called by its name."""
     named = retrieved.legs.named if retrieved.legs else frozenset()
     return max((c.evidence for c in retrieved.candidates if c.owner not in named), default=0.0)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irdaemon.discovery.fuse import FUSIONS, RRF_K, fused
-from irdaemon.discovery.legs import UNTUNED, Legs, Question, evidence, score_legs
-from irdaemon.discovery.where import mask_of
+from irdaemon.discovery.fuse import FUSIONS, RRF_K, fuse_legs
+from irdaemon.discovery.legs import UNTUNED, Legs, Question, compute_evidence, score_legs
+from irdaemon.discovery.where import make_mask
 from irdaemon.index import Card, CorpusIndex
-from irdaemon.index.dense import top
+from irdaemon.index.dense import find_top
 from irdaemon.index.rows import Rows, Shown
 from irdaemon.runtime.profile import stage
 from irdaemon.strategy.code import SYMBOL
@@ -64,7 +64,7 @@ _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
-def summary_of(rows: Rows, card: Card, position: int, asked: str) -> str:
+def summarize_hit(rows: Rows, card: Card, position: int, asked: str) -> str:
     """Return the line that describes a hit whose best record is at `position`; never blank."""
     held = rows.records_of(int(rows.artifact_of.array[position]))
     kind = rows.kind_of(position)
@@ -77,7 +77,7 @@ def summary_of(rows: Rows, card: Card, position: int, asked: str) -> str:
     if kind == SYMBOL and rows.shown[position].fields.keys() >= _OF_SYMBOL:
         return _symbol(rows.shown[position], asked)
     title, _, rest = (text := rows.shown[position].text).partition("\n")
-    return passage(rest if title.strip() == card.name else text, asked) or card.name
+    return extract_passage(rest if title.strip() == card.name else text, asked) or card.name
 
 
 def _described(rows: Rows, card: Card, position: int) -> str:
@@ -91,7 +91,7 @@ def _symbol(shown: Shown, asked: str) -> str:
     """Return "KIND NAME, lines A to B: ..." of a symbol of a program text."""
     place = "{symbol_kind} {qualified_name}, lines {start_line} to {end_line}: "
     place = place.format_map(shown.fields)
-    return place + passage(shown.text, asked, _PASSAGE_CHARS - len(place))
+    return place + extract_passage(shown.text, asked, _PASSAGE_CHARS - len(place))
 
 
 # -- a turn of a session -------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def _beginning(text: str, most: int) -> str:
 # -- a passage of a document ---------------------------------------------------------------------
 
 
-def passage(text: str, asked: str, most: int = _PASSAGE_CHARS) -> str:
+def extract_passage(text: str, asked: str, most: int = _PASSAGE_CHARS) -> str:
     """Return what of a text answers a query, as one line of at most `most` characters.
 
     It begins with the sentence that holds most of the query's words, the first of them where
@@ -243,7 +243,7 @@ class Candidate:
     @property
     def summary(self) -> str:
         """Return the line that describes it, by the record that matched and the query's words."""
-        return summary_of(self.index.rows, self.card, self.position, self.asked)
+        return summarize_hit(self.index.rows, self.card, self.position, self.asked)
 
     def hit(self, summarised: bool) -> Hit:
         """Return it as an answer shows it, with or without its summary."""
@@ -307,7 +307,7 @@ def _mask(index: CorpusIndex, question: Question) -> NDArray[np.bool_] | None:
         return None
     mask = index.rows.present
     if question.where:
-        mask = mask & mask_of(question.where, index.columns)
+        mask = mask & make_mask(question.where, index.columns)
     if question.surfaces:
         mask = mask & index.columns.kinds(question.surfaces)
     return mask
@@ -319,10 +319,10 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     Where several passages of an artifact are asked for, each is a candidate of its own, and the
     best of one called by name comes first. Ties go by id, then in plan order.
     """
-    rounded = np.round(fused(index, question, legs), _EXACT)
+    rounded = np.round(fuse_legs(index, question, legs), _EXACT)
     of = index.rows.artifact_of.array[legs.positions]
     scores, owners = rounded.tolist(), of.tolist()
-    best = best_places(of, rounded)
+    best = find_best_places(of, rounded)
     called = {place for place in best.tolist() if owners[place] in legs.named}
     if question.passages > 1:
         best = np.array(_passages(owners, scores, question.passages), np.int64)
@@ -333,7 +333,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
         key=lambda at: (at not in called, -scores[at], cards[owners[at]].artifact_id, at),
     )
     order = order[: question.k]
-    grounds = evidence(question.mode, question.trust, legs.cosine, legs.bm25)
+    grounds = compute_evidence(question.mode, question.trust, legs.cosine, legs.bm25)
     own = [1.0 if place in called else float(grounds[place]) for place in order]
     selected_on = _selected_on(own, [scores[place] for place in order])
     return tuple(
@@ -354,7 +354,7 @@ def _candidates(index: CorpusIndex, question: Question, legs: Legs) -> tuple[Can
     )
 
 
-def best_places(owners: NDArray[np.integer], scores: NDArray[np.float32]) -> NDArray[np.int64]:
+def find_best_places(owners: NDArray[np.integer], scores: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return the place of the best record of each artifact, the first of equals.
 
     `owners`, the artifact of each record, ascend.
@@ -382,7 +382,7 @@ def _leading(
     places: NDArray[np.int64], scores: NDArray[np.float32], called: Collection[int], k: int
 ) -> list[int]:
     """Return the places that may be among the first `k`: those that tie, and those called."""
-    leading = places[top(scores[places], k)].tolist()
+    leading = places[find_top(scores[places], k)].tolist()
     return leading if not called else [*dict.fromkeys((*leading, *called))]
 
 

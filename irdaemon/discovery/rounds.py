@@ -19,10 +19,10 @@ import numpy as np
 from irclient.errors import IRError, QueryError
 from irclient.types import Round
 from irdaemon.discovery.dedupe import Found
-from irdaemon.discovery.discover import NO_TASK, Models, Trace, answers, discover
+from irdaemon.discovery.discover import NO_TASK, Models, Trace, discover, is_answered
 from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
 from irdaemon.discovery.query import MAX_K
-from irdaemon.discovery.variants import subqueries
+from irdaemon.discovery.variants import split_query
 from irdaemon.index import Snapshot
 from irdaemon.types import Hit, Query, Selection
 
@@ -286,7 +286,7 @@ _UNSERVED = "unserved"
 _JOINED = "; "
 
 
-def in_rounds(
+def discover_in_rounds(
     snapshot: Snapshot,
     query: Query,
     models: Models,
@@ -308,16 +308,16 @@ def in_rounds(
     return _Rounds(ask, query).answered(query.rounds)
 
 
-def judged(ask: Callable[[str], Trace], text: str, hits: Sequence[Hit]) -> dict[str, Any]:
+def judge_coverage(ask: Callable[[str], Trace], text: str, hits: Sequence[Hit]) -> dict[str, Any]:
     """Return whether hits serve every part of a query, the parts that they do not, and evidence.
 
     `ask` answers a text by itself. A part without a task needs nothing; where none has one, the
     query is judged as a whole. The evidence is the sum, over the parts, of a hit's best score.
     """
-    asked = [(part, ask(part)) for part in subqueries(text)]
+    asked = [(part, ask(part)) for part in split_query(text)]
     having_task = [(part, each) for part, each in asked if each.selection.reason != NO_TASK]
     needed = [(part, each.merged.found) for part, each in having_task or [(text, ask(text))]]
-    unserved = [part for part, found in needed if not (found and answers(found, hits))]
+    unserved = [part for part, found in needed if not (found and is_answered(found, hits))]
     known = {_key(hit) for hit in hits}
     best = [
         max((hit.score for hit in found if _key(hit) in known), default=0.0) for _, found in needed
@@ -371,7 +371,7 @@ class _Rounds:
         return _clamp_scores([*heads, *tails])
 
     def _evaluate(self, query: str, selected: Sequence[Hit]) -> dict[str, Any]:
-        evaluation = judged(lambda text: self._ask(text, self._top_k), query, selected)
+        evaluation = judge_coverage(lambda text: self._ask(text, self._top_k), query, selected)
         self._unserved, self._selected = evaluation[_UNSERVED], tuple(selected)
         return evaluation
 

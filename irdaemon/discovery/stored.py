@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.discovery.dedupe import SCOPES
-from irdaemon.discovery.disclose import BODY_CHARS, hidden_in, hidden_in_names, with_passage
-from irdaemon.discovery.expand import Expand, expanded, symbol_passage
+from irdaemon.discovery.disclose import BODY_CHARS, add_passage, find_hidden, find_hidden_in_names
+from irdaemon.discovery.expand import Expand, expand_record, find_symbol_passage
 from irdaemon.index import Card, CorpusIndex
 from irdaemon.index.backend import StoredText, Wanted
 from irdaemon.index.lexical import K1, B
-from irdaemon.index.rows import name_key
+from irdaemon.index.rows import hash_name
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.strategy.code import SYMBOL
 from irdaemon.types import Disclosure, Hit
@@ -23,7 +23,7 @@ from irdaemon.types import Disclosure, Hit
 AS_INDEXED = "as_indexed"
 
 
-def named(index: CorpusIndex, wanted: str) -> str:
+def resolve_stored(index: CorpusIndex, wanted: str) -> str:
     """Return the id of the artifact of a corpus elsewhere that an id, or a name, means.
 
     Raises NotFound, QueryError for a name that means several, Unavailable.
@@ -48,7 +48,7 @@ def named(index: CorpusIndex, wanted: str) -> str:
 
 
 def _cards(index: CorpusIndex, wanted: str) -> list[Card]:
-    names = (name_key(wanted.rpartition("/")[2]), name_key(wanted))
+    names = (hash_name(wanted.rpartition("/")[2]), hash_name(wanted))
     if index.elsewhere is not None:
         asked = Wanted((), (), None, 0, K1, B, names=names, including=(wanted,))
         index = index.elsewhere.part(asked)
@@ -79,8 +79,8 @@ def disclose_stored_hit(hit: Hit, stored: StoredText, level: str, expand: Expand
     """Return a hit with its disclosure, expanded around the record that matched."""
     disclosed = _disclosed(hit.corpus, stored, level)
     if expand is None and hit.kind == SYMBOL and level != "metadata":
-        passage = symbol_passage(stored.records, hit.surface_index, 0)
-        return replace(hit, disclosure=with_passage(disclosed, passage) if passage else disclosed)
+        passage = find_symbol_passage(stored.records, hit.surface_index, 0)
+        return replace(hit, disclosure=add_passage(disclosed, passage) if passage else disclosed)
     return replace(hit, disclosure=_expanded(disclosed, stored, hit.surface_index, expand))
 
 
@@ -95,14 +95,14 @@ def _disclosed(corpus: str, stored: StoredText, level: str) -> Disclosure:
     )
     if level == "metadata":
         return plain
-    body, names = stored.body, hidden_in_names(stored.name)
+    body, names = stored.body, find_hidden_in_names(stored.name)
     return replace(
         plain,
         body=body[:BODY_CHARS],
         truncated=len(body) >= BODY_CHARS,
         note=AS_INDEXED,
         indexed_digest=stored.digest,
-        hidden=tuple(sorted({*hidden_in(body), *names})),
+        hidden=tuple(sorted({*find_hidden(body), *names})),
     )
 
 
@@ -111,4 +111,4 @@ def _expanded(
 ) -> Disclosure:
     if expand is None:
         return disclosed
-    return with_passage(disclosed, expanded(stored.records, around, expand))
+    return add_passage(disclosed, expand_record(stored.records, around, expand))

@@ -31,7 +31,7 @@ _MOST = 4
 _LONGEST = 2_000
 
 
-def subqueries(text: str) -> list[str]:
+def split_query(text: str) -> list[str]:
     """Return the parts of a query that ask for something, at most four; none if it is one whole."""
     if len(text) > _LONGEST:
         return []
@@ -54,7 +54,7 @@ _LONG, _MOST_SLIPS = 8, 2
 _MOST_WORDS = 8
 
 
-def respelled(snapshot: Snapshot, text: str) -> dict[str, str]:
+def respell_words(snapshot: Snapshot, text: str) -> dict[str, str]:
     """Return for the words of a text that no corpus holds the nearest one that some corpus does.
 
     By words as they are typed, at most eight; of several as near as each other the most frequent.
@@ -69,7 +69,7 @@ def respelled(snapshot: Snapshot, text: str) -> dict[str, str]:
     return {word: nearest for word, nearest in found.items() if nearest}
 
 
-def in_words(text: str, words: Mapping[str, str]) -> str:
+def replace_words(text: str, words: Mapping[str, str]) -> str:
     """Return a text with some of its words in place of others."""
     return _WORD.sub(lambda found: words.get(found[0], found[0]), text)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError
 from irdaemon.index import Columns, CorpusIndex
-from irdaemon.index.columns import ORDER, column_mask
+from irdaemon.index.columns import ORDER, mask_column
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.source.asset_types import FIELD
 
@@ -45,19 +45,19 @@ def check_filter(where: Mapping[str, Any]) -> None:
             _check_condition(str(name), condition)
 
 
-def fields_in(where: Mapping[str, Any]) -> Iterator[str]:
+def list_fields(where: Mapping[str, Any]) -> Iterator[str]:
     """Yield the field names that a valid filter mentions."""
     for name, condition in where.items():
         if name in ("$and", "$or"):
             for part in condition:
-                yield from fields_in(part)
+                yield from list_fields(part)
         elif name == "$not":
-            yield from fields_in(condition)
+            yield from list_fields(condition)
         else:
             yield str(name)
 
 
-def mask_of(where: Mapping[str, Any], columns: Columns) -> NDArray[np.bool_]:
+def make_mask(where: Mapping[str, Any], columns: Columns) -> NDArray[np.bool_]:
     """Return which records of `columns` meet a valid filter."""
     mask = np.ones(len(columns.rows.present), np.bool_)
     for name, condition in where.items():
@@ -70,7 +70,7 @@ def check_fields(where: Mapping[str, Any], known: set[str]) -> None:
 
     Corpora that have no field but the asset type, which all have, are not checked.
     """
-    for name in fields_in(where):
+    for name in list_fields(where):
         if known - {FIELD} and name not in known:
             raise QueryError(
                 f"unknown field {name!r} in the filter{did_you_mean(name, known)}",
@@ -104,18 +104,18 @@ def _compared(where: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _part_mask(name: str, condition: Any, columns: Columns) -> NDArray[np.bool_]:
     if name == "$not":
-        return ~mask_of(condition, columns)
+        return ~make_mask(condition, columns)
     if name == "$and":
         return _fold(np.logical_and, True, condition, columns)
     if name == "$or":
         return _fold(np.logical_or, False, condition, columns)
-    return column_mask(condition, columns.column(name))
+    return mask_column(condition, columns.column(name))
 
 
 def _fold(join: np.ufunc, start: bool, parts: Any, columns: Columns) -> NDArray[np.bool_]:
     mask = np.full(len(columns.rows.present), start, np.bool_)
     for part in parts:
-        mask = join(mask, mask_of(part, columns))
+        mask = join(mask, make_mask(part, columns))
     return mask
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from irclient.errors import QueryError
-from irdaemon.discovery.decide import relaxed, select
+from irdaemon.discovery.decide import fill_rel, select
 from irdaemon.discovery.discover import Models, discover, search
 from irdaemon.discovery.merge import DEFAULT_OPTIONS, SelectionOptions
 from irdaemon.index import Snapshot
@@ -33,7 +33,7 @@ Query: {query}
 """
 
 
-def wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
+def formulate_wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
     """Return the wordings of a query, each once; the query where there is none.
 
     Raises QueryError for an invalid wording, or more than are searched.
@@ -48,7 +48,7 @@ def wordings(formulate: Formulator, query: str) -> tuple[str, ...]:
     return found or (query,)
 
 
-def union(found: Iterable[Sequence[Hit]], by_passage: bool = False) -> list[Hit]:
+def unite_rankings(found: Iterable[Sequence[Hit]], by_passage: bool = False) -> list[Hit]:
     """Return what any ranking holds, each artifact once at its best evidence, best first.
 
     `by_passage`: each record once, however many of them are of one artifact. Of equal evidence
@@ -84,7 +84,7 @@ class ModelFormulator:
         return found or (self._fallback(query) if self._fallback else query)
 
 
-def rewriter_by(complete: Complete, n: int, timeout_s: float) -> Formulator:
+def make_rewriter(complete: Complete, n: int, timeout_s: float) -> Formulator:
     """Return a rewriter that asks a model for `n` wordings.
 
     Secrets are taken out of what it is sent. It raises Unavailable without a reply.
@@ -120,7 +120,7 @@ def search_wordings(
     found = [
         search(snapshot, replace(query, text=text), models, 0, choosing).selection for text in texts
     ]
-    hits = union((each.results for each in found), query.passages > 1)[: query.k]
+    hits = unite_rankings((each.results for each in found), query.passages > 1)[: query.k]
     answer = _of_all(found, query, hits)
     counted = {"n_candidates": len(hits), "n_selected": len(hits), "wordings": list(texts)}
     return replace(answer, signals={**answer.signals, **counted})
@@ -148,13 +148,13 @@ def discover_wordings(
         discover(snapshot, replace(every, text=text), models, 0, unchosen).selection
         for text in texts
     ]
-    hits = union(each.results for each in found)[: query.k]
+    hits = unite_rankings(each.results for each in found)[: query.k]
     answer = _of_all(found, query, hits)
     if not hits:
         return answer
     if choosing.floors:  # they were applied before
         spec = replace(spec, min_score=None)
-    choice = select(hits, relaxed(spec, hits), choosing.selector)
+    choice = select(hits, fill_rel(spec, hits), choosing.selector)
     return replace(
         answer,
         results=choice.hits,

@@ -83,7 +83,7 @@ FAMILIES: dict[str, str] = {
 _KNOWN_WELL, _KNOWN_BADLY = 0.7, 0.3
 
 
-def query_vector(embedder: Embedder, text: str) -> QueryVector:
+def embed_query(embedder: Embedder, text: str) -> QueryVector:
     """Embed a query, trusted by the share of its words that the embedder knows."""
     vector, known = embedder.read(text)
     trust = (known - _KNOWN_BADLY) / (_KNOWN_WELL - _KNOWN_BADLY)

@@ -23,7 +23,7 @@ def import_optional(module: str, extra: str, wanted: object) -> ModuleType:
         ) from error
 
 
-def missing_model(family: str, model: str, error: Exception) -> Unavailable:
+def make_missing_error(family: str, model: str, error: Exception) -> Unavailable:
     """Return the error for a model that is not on this machine."""
     return Unavailable(
         f"the model {model!r} of {family} is not on this machine: {str(error)[:200]}",
@@ -31,7 +31,7 @@ def missing_model(family: str, model: str, error: Exception) -> Unavailable:
     )
 
 
-def short_name(model: str) -> str:
+def shorten_name(model: str) -> str:
     """Return a model's short name, for a folder with a digest of its path."""
     name = os.path.basename(model.rstrip("/"))
     if not os.path.isdir(model):

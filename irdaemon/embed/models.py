@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from irclient.errors import QueryError, Unavailable
 from irdaemon.embed import Adapted, Embedder
-from irdaemon.embed.missing import import_optional, missing_model, short_name
+from irdaemon.embed.missing import import_optional, make_missing_error, shorten_name
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 
@@ -99,7 +99,7 @@ class FromFunction(Embedder):
         return _unit_rows(rows)
 
 
-def given_embedder(given: object) -> Embedder:
+def adopt_embedder(given: object) -> Embedder:
     """Return an embedder made of an object with `embed`, or of a function, by its `id`.
 
     Raises QueryError for what has no id: vectors are kept by it and compared with no others.
@@ -141,11 +141,11 @@ class SentenceTransformers(Embedder):
         try:
             self._model = library.SentenceTransformer(path, local_files_only=not download)
         except (OSError, ValueError) as error:
-            raise missing_model(
+            raise make_missing_error(
                 "sentence-transformers", model or SENTENCE_DEFAULT, error
             ) from error
         self.dim = int(self.embed(["dimension"]).shape[1])
-        self.id = f"sentence-transformers-{short_name(path)}-{self.dim}"
+        self.id = f"sentence-transformers-{shorten_name(path)}-{self.dim}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one unit row per text; see Embedder."""
@@ -177,7 +177,7 @@ class FastEmbed(Embedder):
                 model or FASTEMBED_DEFAULT, local_files_only=not download
             )
         except (OSError, ValueError, RuntimeError) as error:
-            raise missing_model("fastembed", model or FASTEMBED_DEFAULT, error) from error
+            raise make_missing_error("fastembed", model or FASTEMBED_DEFAULT, error) from error
         self.dim = int(self.embed(["dimension"]).shape[1])
         self.id = f"fastembed-{(model or FASTEMBED_DEFAULT).replace('/', '-')}-{self.dim}"
 
@@ -214,9 +214,9 @@ class Model2Vec(Embedder):
             with _offline(not download):
                 self._model = library.StaticModel.from_pretrained(path)
         except (OSError, ValueError) as error:
-            raise missing_model("model2vec", model or MODEL2VEC_DEFAULT, error) from error
+            raise make_missing_error("model2vec", model or MODEL2VEC_DEFAULT, error) from error
         self.dim = int(self._model.dim)
-        self.id = f"model2vec-{short_name(path)}-{self.dim}"
+        self.id = f"model2vec-{shorten_name(path)}-{self.dim}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one unit row per text; see Embedder."""

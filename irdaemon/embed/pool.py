@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import Unavailable
-from irdaemon.embed import Embedder, QueryVector, make_embedder, query_vector
+from irdaemon.embed import Embedder, QueryVector, embed_query, make_embedder
 from irdaemon.runtime.profile import stage
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class Embedders:
         old = self.named(served[0])
         return old if old.id == served[1] else target
 
-    def try_absent_again(self) -> None:
+    def retry_absent(self) -> None:
         """Forget the stand-ins: what was missing may have come."""
         absent = [n for n, each in self._by_name.items() if isinstance(each, Absent)]
         for name in absent:
@@ -186,19 +186,19 @@ class Embedders:
         # Another query may clear the memory at any moment: read it once.
         vector = self._vectors.get((text, embedder_id))
         if vector is None:
-            vector = self.fresh_vector(text, embedder_id)
+            vector = self.embed_fresh(text, embedder_id)
             if vector is not None:
                 self._remember((text, embedder_id), vector)
         return vector
 
-    def fresh_vector(self, text: str, embedder_id: str) -> QueryVector | None:
+    def embed_fresh(self, text: str, embedder_id: str) -> QueryVector | None:
         """Embed a query, past the memory; None where an endpoint does not answer."""
         embedder = self._by_id.get(embedder_id)
         if embedder is None:
             return None
         try:
             with stage("embed"):
-                return query_vector(embedder, text)
+                return embed_query(embedder, text)
         except Unavailable:
             return None
 

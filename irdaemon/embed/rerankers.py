@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from irclient.errors import Unavailable
-from irdaemon.embed.missing import import_optional, missing_model, short_name
+from irdaemon.embed.missing import import_optional, make_missing_error, shorten_name
 from irdaemon.runtime.plugins import load
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ class CrossEncoder:
     def __init__(self, model: str = _DEFAULT, *, download: bool = False):
         library = import_optional("sentence_transformers", "sentence-transformers", self)
         path = os.path.expanduser(model or _DEFAULT)
-        self.id = f"cross-encoder-{short_name(path)}"
+        self.id = f"cross-encoder-{shorten_name(path)}"
         try:
             self._model = library.CrossEncoder(path, local_files_only=not download)
         except (OSError, ValueError) as error:
-            raise missing_model("cross-encoder", model or _DEFAULT, error) from error
+            raise make_missing_error("cross-encoder", model or _DEFAULT, error) from error
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a probability for each text; see Reranker."""

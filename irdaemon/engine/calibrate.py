@@ -8,13 +8,19 @@ from pathlib import Path
 
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, Labelled, floors, try_out, with_labels
-from irdaemon.discovery.decide import of_this_formula, reranked_mode
+from irdaemon.discovery.calibrate import (
+    FEWEST_ARTIFACTS,
+    Labelled,
+    add_labels,
+    make_floors,
+    run_trial,
+)
+from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
 from irdaemon.embed import QueryVector
 from irdaemon.engine.model_selection import JobContext
 from irdaemon.engine.queue import Job
 from irdaemon.engine.state import State
-from irdaemon.index import CorpusIndex, drifted
+from irdaemon.index import CorpusIndex, floors_are_due
 
 
 def calibrate_if_due(state: State, corpus: Corpus) -> None:
@@ -31,10 +37,10 @@ def calibration_is_due(state: State, corpus: Corpus, index: CorpusIndex) -> bool
 
 
 def _floors_are_due(state: State, index: CorpusIndex, corpus: Corpus) -> bool:
-    usable = len(of_this_formula(index.floors)) == len(index.floors)
+    usable = len(keep_current_floors(index.floors)) == len(index.floors)
     key = state.models.rereading.key
-    lacking = bool(key) and reranked_mode("hybrid", key) not in index.floors
-    return not usable or lacking or drifted(index, _digest(corpus.cases))
+    lacking = bool(key) and name_reranked_mode("hybrid", key) not in index.floors
+    return not usable or lacking or floors_are_due(index, _digest(corpus.cases))
 
 
 def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
@@ -43,17 +49,17 @@ def calibrate_corpus(context: JobContext, corpus: Corpus) -> str:
     index = state.snapshot.corpora[corpus.name]
 
     def vector(text: str) -> QueryVector | None:
-        return state.embedders.fresh_vector(text, index.embedder)
+        return state.embedders.embed_fresh(text, index.embedder)
 
     rereading = state.models.rereading if state.models.rereading.key else None
-    trial = try_out(state.snapshot, corpus.name, vector, context.pause, rereading)
+    trial = run_trial(state.snapshot, corpus.name, vector, context.pause, rereading)
     if trial is None:
         return "too small to calibrate"
     # Noted even where it cannot be used, so that it is tried again only once it has changed.
     trial = replace(trial, labels=_digest(corpus.cases))
     if labelled := _labelled(state, corpus):
-        trial = with_labels(trial, labelled, vector)
-    made = floors(trial, index, corpus.recipe, state.clock())
+        trial = add_labels(trial, labelled, vector)
+    made = make_floors(trial, index, corpus.recipe, state.clock())
     state.ledger.corpora.put_floors(corpus.name, made)
     context.publisher.publish(corpus)
     return ", ".join(f"{mode} J {floor.j:.2f}" for mode, floor in made.items())

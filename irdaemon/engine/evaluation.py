@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.discovery.query import find_indexes, validated
+from irdaemon.discovery.query import find_indexes, parse_query
 from irdaemon.engine.state import State
 from irdaemon.evaluate import (
     Case,
@@ -50,7 +50,7 @@ def evaluated(
 
     An event `evaluation` tells how many cases of all were asked, a few times a second.
     """
-    validated(replace(query, text="any"))
+    parse_query(replace(query, text="any"))
     snapshot = state.snapshot
     indexes = find_indexes(snapshot, query.corpora)
     catalogue = Catalogue.of(indexes)

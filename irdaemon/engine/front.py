@@ -19,14 +19,14 @@ from irclient.errors import NotFound, Unavailable
 from irclient.types import as_query
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
-from irdaemon.discovery.disclose import check_form, check_level, unknown_corpus
+from irdaemon.discovery.disclose import check_level, parse_reference, unknown_corpus
 from irdaemon.discovery.expand import Expand, parse_expand
 from irdaemon.discovery.explain import explain
 from irdaemon.discovery.impressions import Impressions
-from irdaemon.discovery.query import find_indexes, ranking_only, validated
+from irdaemon.discovery.query import find_indexes, make_ranking_query, parse_query
 from irdaemon.discovery.rerank import Rereading
-from irdaemon.discovery.rounds import in_rounds
-from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, named
+from irdaemon.discovery.rounds import discover_in_rounds
+from irdaemon.discovery.stored import disclose_stored, disclose_stored_hit, resolve_stored
 from irdaemon.embed import EMBEDDERS, FAMILIES, Embedder
 from irdaemon.embed.pool import ABSENT, Absent, Embedders
 from irdaemon.engine.health import CorpusHealth, Health, Level, UnwatchedRoot
@@ -357,16 +357,16 @@ class FrontEngine:
 
     def discover(self, query: Query | str) -> Selection:
         """Answer a query with few hits, or none and a typed reason; see `discovery.discover`."""
-        valid = validated(as_query(query))
+        valid = parse_query(as_query(query))
 
         def run(query: Query) -> Selection:
-            return in_rounds(self.snapshot, query, self.models).selection
+            return discover_in_rounds(self.snapshot, query, self.models).selection
 
         return self._answered(valid, run, self._discover_tiers)
 
     def search(self, query: Query | str) -> Selection:
         """Return the ranked candidates of a query, without selection."""
-        valid = validated(ranking_only(as_query(query)))
+        valid = parse_query(make_ranking_query(as_query(query)))
 
         def run(query: Query) -> Selection:
             return discovery.search(self.snapshot, query, self.models).selection
@@ -375,7 +375,7 @@ class FrontEngine:
 
     def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        valid = validated(as_query(query))
+        valid = parse_query(as_query(query))
         self.backends.check_heard(valid.corpora)
         return explain(self.snapshot, valid, self.models, item)
 
@@ -442,11 +442,11 @@ class FrontEngine:
 
     def _found(self, reference: str) -> tuple[str, StoredText]:
         self.backends.check_heard([reference.partition("/")[0]])
-        corpus, wanted = check_form(reference, self.snapshot.corpora)
+        corpus, wanted = parse_reference(reference, self.snapshot.corpora)
         side, _ = self._held(corpus)
         stored = side.backend.stored(corpus, [wanted]).get(wanted)
         if stored is None:
-            artifact_id = named(self.snapshot.corpora[corpus], wanted)
+            artifact_id = resolve_stored(self.snapshot.corpora[corpus], wanted)
             stored = side.backend.stored(corpus, [artifact_id]).get(artifact_id)
         if stored is None:
             raise NotFound(f"{reference} is gone", "ask discover again")

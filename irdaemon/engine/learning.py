@@ -9,8 +9,8 @@ from typing import Any
 
 from irclient.counts import counted
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.calibrate import probes
-from irdaemon.discovery.query import analysed, embedded
+from irdaemon.discovery.calibrate import make_probes
+from irdaemon.discovery.query import analyse_query, embed_question
 from irdaemon.discovery.retrieve import retrieve
 from irdaemon.embed import Embedder
 from irdaemon.embed.learned import TaughtText, embed_taught
@@ -164,15 +164,15 @@ class Learning:
 
     def _rank(self, index: CorpusIndex, text: str) -> Sequence[str]:
         self.pause()
-        question = analysed(Query(text), self.state.ledger.terms.table())
-        question = embedded(question, index, self.state.embedders.fresh_vector)
+        question = analyse_query(Query(text), self.state.ledger.terms.table())
+        question = embed_question(question, index, self.state.embedders.embed_fresh)
         return [each.card.artifact_id for each in retrieve(index, question).candidates]
 
     def _gain_of_own_cases(self, base: CorpusIndex, candidate: CorpusIndex) -> Gain:
         rows = base.rows
         asked = [
             Asked(probe.asking, (rows.cards[rows.artifact_of.array[probe.position]].artifact_id,))
-            for probe in probes(base)
+            for probe in make_probes(base)
         ]
         return gain(
             ndcg_of_each(base, asked, self._rank), ndcg_of_each(candidate, asked, self._rank)
@@ -295,8 +295,8 @@ def effect(state: State, text: str, reference: str) -> dict[str, Any] | None:
     if each is None or own is None:
         return None
     index = state.snapshot.corpora[name]
-    question = embedded(
-        analysed(Query(text), state.snapshot.vocabulary), index, state.embedders.fresh_vector
+    question = embed_question(
+        analyse_query(Query(text), state.snapshot.vocabulary), index, state.embedders.embed_fresh
     )
     described, counts = own
     held = {term: counts[term] for term in question.terms if term in counts}

@@ -9,7 +9,7 @@ from typing import Any
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.llm import ModelSelector, chooser_by
-from irdaemon.discovery.query import searched_part
+from irdaemon.discovery.query import cut_text
 from irdaemon.engine.publish import Publisher
 from irdaemon.engine.queue import Job, Progress
 from irdaemon.engine.state import State
@@ -51,7 +51,7 @@ def model_selector(state: State, query: Query) -> Selector | None:
     if state.model is None or not names or query.budget_ms or query.select.strategy != _REPLACED:
         return None
     chooser = chooser_by(state.model, state.options.model_timeout_s)
-    return ModelSelector(searched_part(query.text), chooser, corpora=names)
+    return ModelSelector(cut_text(query.text), chooser, corpora=names)
 
 
 def may_ask_model(state: State, args: Mapping[str, Any]) -> bool:

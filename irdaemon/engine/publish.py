@@ -18,9 +18,9 @@ from irdaemon.index import (
     Origin,
     Snapshot,
     Space,
+    drop_graphs,
     graph_is_due,
     index_corpus,
-    without_graphs,
 )
 
 _PUBLISHED_EVERY_S = 0.5
@@ -43,7 +43,7 @@ class Publisher:
         A corpus whose recipe or embedder changed becomes stale by itself at its next scan.
         """
         state, ledger = self._state, self._state.ledger
-        state.embedders.try_absent_again()
+        state.embedders.retry_absent()
         chosen = {corpus.name: corpus for corpus in corpora}
         if any(corpus.backend for corpus in chosen.values()):
             ledger.identity()  # by which backends know it
@@ -161,7 +161,7 @@ class Publisher:
     def drop_graphs(self) -> None:
         """Search exactly everywhere; until the next start no graph is built again."""
         self._graph_above = 0
-        self._state.publish(without_graphs(self._state.snapshot))
+        self._state.publish(drop_graphs(self._state.snapshot))
 
     # -- images ----------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class Publisher:
             return None
         origin = Origin(self._state.ledger.identity(), corpus, space.embedder, space.dim)
         image = self._images.load(origin, self._state.ledger.generation())
-        return CorpusIndex.imaged(origin, image) if image else None
+        return CorpusIndex.from_image(origin, image) if image else None
 
     def drop_tombstones(self, index: CorpusIndex) -> None:
         """Drop the ledger's tombstones of a corpus, unless an image has still to apply them."""

@@ -13,18 +13,23 @@ from irclient.types import as_query
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.audit import audit, pin_of
+from irdaemon.discovery.audit import audit, make_pin
 from irdaemon.discovery.budget import Tiers
 from irdaemon.discovery.decide import Selector
-from irdaemon.discovery.disclose import check_level, disclose_artifact, disclose_hit, resolve
+from irdaemon.discovery.disclose import (
+    check_level,
+    disclose_artifact,
+    disclose_hit,
+    resolve_reference,
+)
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.expand import parse_expand
 from irdaemon.discovery.explain import explain
-from irdaemon.discovery.impressions import id_of
-from irdaemon.discovery.links import LinkScope, with_related
+from irdaemon.discovery.impressions import parse_session_id
+from irdaemon.discovery.links import LinkScope, add_related
 from irdaemon.discovery.merge import SelectionOptions
-from irdaemon.discovery.query import find_indexes, ranking_only, validated
-from irdaemon.discovery.rounds import in_rounds, judged
+from irdaemon.discovery.query import find_indexes, make_ranking_query, parse_query
+from irdaemon.discovery.rounds import discover_in_rounds, judge_coverage
 from irdaemon.engine import status as overview
 from irdaemon.engine.coverage import coverage
 from irdaemon.engine.health import Health
@@ -116,12 +121,12 @@ class Reader:
         Related items come from the `visible` corpora only, None for all. `traced` is given the
         trace of an answer that is made anew. No turn of the `session` that asks is in it.
         """
-        state, valid = self._state, validated(as_query(query), custom)
+        state, valid = self._state, parse_query(as_query(query), custom)
         by_model = None if custom else model_selector(state, valid)
-        choosing = SelectionOptions(custom or by_model, session=id_of(session))
+        choosing = SelectionOptions(custom or by_model, session=parse_session_id(session))
 
         def run(query: Query) -> Selection:
-            trace = in_rounds(state.snapshot, query, state.models, state.pending, choosing)
+            trace = discover_in_rounds(state.snapshot, query, state.models, state.pending, choosing)
             traced(trace)
             return trace.selection
 
@@ -142,16 +147,18 @@ class Reader:
             traced(trace)
             return trace.selection
 
-        return self._answered(validated(ranking_only(as_query(query))), run, state.search_tiers)
+        return self._answered(
+            parse_query(make_ranking_query(as_query(query))), run, state.search_tiers
+        )
 
     def judged(self, query: Query | str, hits: Sequence[Hit]) -> dict[str, Any]:
-        """Return whether hits serve every part of a query; see `discovery.rounds.judged`."""
-        state, asked = self._state, validated(as_query(query))
+        """Return whether hits serve every part of a query; see `judge_coverage`."""
+        state, asked = self._state, parse_query(as_query(query))
 
         def ask(text: str) -> Trace:
             return discovery.discover(state.snapshot, replace(asked, text=text), state.models)
 
-        return judged(ask, asked.text, hits)
+        return judge_coverage(ask, asked.text, hits)
 
     def _answered(
         self, query: Query, run: Callable[[Query], Selection], tiers: Tiers | None
@@ -187,7 +194,7 @@ class Reader:
 
     def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
-        return explain(self._state.snapshot, validated(as_query(query)), self._state.models, item)
+        return explain(self._state.snapshot, parse_query(as_query(query)), self._state.models, item)
 
     def evaluate(
         self, cases: Sequence[Case], query: Query, wanted: EvaluationRequest | None = None
@@ -216,7 +223,7 @@ class Reader:
         check_level(level)
         expansion, corpora = parse_expand(expand), self._state.corpora
         with self._state.reading() as ledger:
-            found = [resolve(ledger, each, corpora) for each in references]
+            found = [resolve_reference(ledger, each, corpora) for each in references]
             disclosed = [
                 disclose_artifact(ledger, corpora[corpus], artifact_id, level, expansion)
                 for corpus, artifact_id in found
@@ -226,7 +233,7 @@ class Reader:
 
     def _note_disclosed(self, disclosed: Iterable[Disclosure]) -> None:
         """Have the writer keep what was disclosed, without waiting for it."""
-        pins = [pin for each in disclosed if (pin := pin_of(each, self._state.clock()))]
+        pins = [pin for each in disclosed if (pin := make_pin(each, self._state.clock()))]
         if pins and not self._state.ledger.read_only:
             self._state.disclosed.extend(pins)
             self._state.request(Job("pin"))
@@ -260,12 +267,12 @@ class Reader:
         names = [each for each in self._state.corpora if visible is None or each in visible]
         with self._state.reading() as ledger:
             shelves = [LinkScope(ledger.links, names)]
-            return replace(found, results=with_related(found.results, shelves))
+            return replace(found, results=add_related(found.results, shelves))
 
     def records(self, reference: str) -> list[dict[str, Any]]:
         """Return the records of one artifact, in plan order."""
         with self._state.reading() as ledger:
-            corpus, artifact_id = resolve(ledger, reference, self._state.corpora)
+            corpus, artifact_id = resolve_reference(ledger, reference, self._state.corpora)
             return ledger.artifacts.records_of(corpus, artifact_id)
 
     def artifacts(self, wanted: ArtifactPage) -> list[dict[str, Any]]:

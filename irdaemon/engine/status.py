@@ -9,7 +9,7 @@ from typing import Any
 from irclient.errors import QueryError
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
-from irdaemon.discovery.decide import trusted
+from irdaemon.discovery.decide import is_trusted
 from irdaemon.engine.health import Facts, Health, health
 from irdaemon.engine.model_selection import described
 from irdaemon.engine.state import State, known
@@ -192,7 +192,7 @@ def _overlong(ledger: Ledger, corpus: Corpus) -> int:
 def floor_facts(floor: Floor) -> dict[str, Any]:
     """Return what is told of a floor."""
     names = ("at_least", "j", "n_inside", "n_outside", "labelled", "calibrated_at")
-    return {**{name: getattr(floor, name) for name in names}, "applied": trusted(floor)}
+    return {**{name: getattr(floor, name) for name in names}, "applied": is_trusted(floor)}
 
 
 def artifacts(ledger: Ledger, wanted: ArtifactPage) -> list[dict[str, Any]]:

@@ -297,7 +297,7 @@ def retry_failures(context: JobContext) -> str:
     What failed in a corpus that does not follow changes is read at its next scan.
     """
     state = context.state
-    state.embedders.try_absent_again()
+    state.embedders.retry_absent()
     retried = state.ledger.failures.retry()
     following = [each.name for each in state.corpora.values() if each.reindex.follows_changes]
     for corpus in state.corpora.values():

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.discovery.disclose import resolve
+from irdaemon.discovery.disclose import resolve_reference
 from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.engine.reader import Reader
@@ -44,7 +44,7 @@ class UseReports:
     def usage(self, item: str = "") -> dict[str, Any]:
         """Return adoption by item, agent and wording, of one item on request (CORPUS/ID)."""
         with self._opened() as (store, ledger):
-            wanted = "/".join(resolve(ledger, item, self._state.corpora)) if item else ""
+            wanted = "/".join(resolve_reference(ledger, item, self._state.corpora)) if item else ""
             names, since = self._names(ledger), self._since()
             offers = _own(store.offers(since))
             log = JoinedLog(store.turns(since), offers, names)
@@ -117,7 +117,7 @@ class UseReports:
 
     def _forget_item(self, store: UsageStore, item: str, now: float) -> int:
         with self._state.reading() as ledger:
-            found = resolve(ledger, item, self._state.corpora)
+            found = resolve_reference(ledger, item, self._state.corpora)
             names = self._names(ledger)
             uses = {use for turn in store.turns(only_used=True) for use in turn.uses}
             meant = [use for use in uses if found in names.meant(*use)[:1]]

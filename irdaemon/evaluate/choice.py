@@ -13,7 +13,7 @@ import numpy as np
 
 from irclient.counts import counted
 from irclient.errors import QueryError
-from irdaemon.discovery.decide import check_spec, rel_of, select
+from irdaemon.discovery.decide import check_spec, resolve_rel, select
 from irdaemon.evaluate.ranking import Interval, Run, drift_of, f1, intervals
 from irdaemon.types import SelectSpec
 
@@ -448,7 +448,7 @@ def _worse(cell: Cell, measure: str) -> tuple[float, float, int, float]:
         float("inf") if value is None else sign * value,
         size,
         cell.spec.max_k,
-        -rel_of(cell.spec),
+        -resolve_rel(cell.spec),
     )
 
 

@@ -49,7 +49,7 @@ def plain_bm25(
 
 def _documents(rows: Rows) -> list[list[int]]:
     return [
-        [term for term, count in rows.counts_of(at).items() for _ in range(int(count))]
+        [term for term, count in rows.count_terms(at).items() for _ in range(int(count))]
         for at in rows.positions()
     ]
 

@@ -113,7 +113,7 @@ class CorpusIndex:
     whole: Whole | None = None
 
     @classmethod
-    def imaged(cls, origin: Origin, image: Image) -> CorpusIndex:
+    def from_image(cls, origin: Origin, image: Image) -> CorpusIndex:
         """Return an image as the index to go on from."""
         rows, lexical = image.rows, image.lexical
         dense = make_dense(rows, image.graph)
@@ -214,7 +214,7 @@ class Snapshot:
     corpora: Mapping[str, CorpusIndex] = field(default_factory=dict)
     vocabulary: Mapping[str, int] = field(default_factory=dict)
 
-    def vocabulary_of(self, index: CorpusIndex) -> Mapping[str, int]:
+    def get_vocabulary(self, index: CorpusIndex) -> Mapping[str, int]:
         """Return the vocabulary that a corpus' term ids are from."""
         return self.vocabulary if index.vocabulary is None else index.vocabulary
 
@@ -223,7 +223,7 @@ class Snapshot:
         return sum(
             index.elsewhere.frequency(word)
             if index.elsewhere
-            else index.lexical.frequency(self.vocabulary_of(index).get(word, -1))
+            else index.lexical.frequency(self.get_vocabulary(index).get(word, -1))
             for index in self.corpora.values()
         )
 
@@ -233,7 +233,7 @@ class Snapshot:
         Forms (see `text`), which begin with `=`, count by what follows it.
         """
         here = [index for index in self.corpora.values() if not index.elsewhere]
-        every = (self.vocabulary_of(index) for index in here)
+        every = (self.get_vocabulary(index) for index in here)
         for vocabulary in {id(each): each for each in every}.values():
             for word in vocabulary:
                 plain = word[1:] if word[0] == FORM else word
@@ -289,7 +289,7 @@ def index_corpus(
     )
 
 
-def without_graphs(snapshot: Snapshot) -> Snapshot:
+def drop_graphs(snapshot: Snapshot) -> Snapshot:
     """Return the same snapshot, searched exactly everywhere."""
     exact = {name: replace(i, dense=Dense(i.rows)) for name, i in snapshot.corpora.items()}
     return replace(snapshot, corpora=exact)
@@ -298,21 +298,21 @@ def without_graphs(snapshot: Snapshot) -> Snapshot:
 def _fits(floor: Floor, space: Space, rows: Rows) -> bool:
     """Return whether a floor is of this space and of (about) these artifacts."""
     same = (floor.embedder, floor.recipe) == (space.embedder, space.recipe)
-    return same and drift(floor, rows) <= DRIFT
+    return same and measure_drift(floor, rows) <= DRIFT
 
 
-def drifted(index: CorpusIndex, labels: str = "") -> bool:
+def floors_are_due(index: CorpusIndex, labels: str = "") -> bool:
     """Return whether new floors are due.
 
     There are none, the corpus has moved half as far as makes them stale, or the labelled cases
     (by their digest) have changed since.
     """
     kept = index.floors.values()
-    moved = any(drift(floor, index.rows) > DRIFT / 2 for floor in kept)
+    moved = any(measure_drift(floor, index.rows) > DRIFT / 2 for floor in kept)
     return not kept or moved or any(floor.labels != labels for floor in kept)
 
 
-def drift(floor: Floor, rows: Rows) -> float:
+def measure_drift(floor: Floor, rows: Rows) -> float:
     """Return the share of artifacts that came or went since a floor was calibrated."""
     stayed = int(np.count_nonzero(rows.alive & (rows.numbers.array <= floor.last)))
     came, went = rows.n_artifacts - stayed, floor.artifacts - stayed

@@ -171,7 +171,7 @@ ORDER: dict[str, Callable[[Any, Any], bool]] = {
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def column_mask(condition: Any, column: Column) -> NDArray[np.bool_]:
+def mask_column(condition: Any, column: Column) -> NDArray[np.bool_]:
     """Return for each code of a column whether its value meets a valid condition."""
     wanted = _wanted(condition)
     if wanted is not None:

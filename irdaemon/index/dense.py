@@ -31,7 +31,7 @@ _SHARE = 64
 _LOWEST = float("-inf")
 
 
-def top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) -> NDArray[np.int64]:
+def find_top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) -> NDArray[np.int64]:
     """Return the places of the `depth` largest scores above a number, ascending.
 
     And of all that tie with the last of them.
@@ -42,10 +42,10 @@ def top(scores: NDArray[np.float32], depth: int, above: float = _LOWEST) -> NDAr
     if len(found) <= depth:
         return found
     theirs = scores[found]
-    return found[theirs >= least_of(theirs, depth)]
+    return found[theirs >= find_least(theirs, depth)]
 
 
-def least_of(scores: NDArray[np.float32], depth: int) -> np.float32:
+def find_least(scores: NDArray[np.float32], depth: int) -> np.float32:
     """Return the `depth`th largest of at least so many scores."""
     least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return least
@@ -57,7 +57,7 @@ def _likely(scores: NDArray[np.float32], depth: int, above: float) -> NDArray[np
     sample = scores[::step] if step > 1 else scores[:0]
     if len(sample) <= _WIDER * _IN_SAMPLE:
         return np.empty(0, np.int64)
-    least = float(least_of(sample, _IN_SAMPLE))
+    least = float(find_least(sample, _IN_SAMPLE))
     return np.flatnonzero(scores >= least) if least > above else np.empty(0, np.int64)
 
 
@@ -107,11 +107,11 @@ class Dense:
         scores: NDArray[np.float32] = self.rows.vectors.array @ vector
         return scores if self.rows.embedded.all() else np.where(self.rows.embedded, scores, 0)
 
-    def scores_of(
+    def score_at(
         self, vector: NDArray[np.float32], positions: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """Return the cosine with the records at `positions`; 0 where there is no vector."""
-        scores = products(self.rows.vectors.array, positions, vector)
+        scores = multiply_rows(self.rows.vectors.array, positions, vector)
         embedded = self.rows.embedded[positions]
         return scores if embedded.all() else np.where(embedded, scores, 0)
 
@@ -121,14 +121,14 @@ class Dense:
         And of all that tie with the last of them.
         """
         positions, cosines = self._near(vector, depth)
-        best = top(cosines, depth)
+        best = find_top(cosines, depth)
         return positions[best], cosines[best]
 
     def _near(self, vector: NDArray[np.float32], depth: int) -> Scored:
         """Return positions that hold the nearest, and their cosines; else those of all records."""
         if self.graph is not None:
             positions = self.candidates(vector, depth)
-            return positions, self.scores_of(vector, positions)
+            return positions, self.score_at(vector, positions)
         near = self.prefix.near(self.rows, vector, depth) if self.prefix else None
         if near is not None:
             return near
@@ -315,13 +315,13 @@ class Prefix:
             return None
         turned = self.axes @ vector
         seen = self.heads.array @ turned[:WIDTH]
-        likely = self._scored(rows, vector, top(seen, depth))
+        likely = self._scored(rows, vector, find_top(seen, depth))
         if len(likely[0]) < depth:
             return None
         spread = self.power * turned * turned
         head, rest = float(spread[:WIDTH].sum()), float(spread[WIDTH:].sum())
         share = head / max(head + rest, 1e-12)
-        least = float(least_of(likely[1], depth)) * share - _DEVIATIONS * math.sqrt(rest * share)
+        least = float(find_least(likely[1], depth)) * share - _DEVIATIONS * math.sqrt(rest * share)
         positions = np.flatnonzero(seen >= least)
         return (
             self._scored(rows, vector, positions) if len(positions) <= _MOST * len(seen) else None
@@ -331,10 +331,10 @@ class Prefix:
         self, rows: Rows, vector: NDArray[np.float32], positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         held = positions[self.embedded[positions]]
-        return held, products(rows.vectors.array, held, vector)
+        return held, multiply_rows(rows.vectors.array, held, vector)
 
 
-def products(
+def multiply_rows(
     vectors: NDArray[np.float32], rows: NDArray[np.int64], vector: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Return the products of some rows with a vector.

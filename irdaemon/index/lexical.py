@@ -68,7 +68,7 @@ class Postings:
             free += held
         return cls(starts, records, values)
 
-    def of_term(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def get_postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the records that hold a term, ascending, and their values."""
         if term + 1 >= len(self.starts):
             return _NONE
@@ -103,7 +103,7 @@ class SomePostings(Postings):
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         return cls(starts, records[order], values[order], terms)
 
-    def of_term(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def get_postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the records that hold a term, ascending, and their values."""
         place = int(np.searchsorted(self.terms, np.int32(term)))
         if place == len(self.terms) or self.terms[place] != term:
@@ -112,7 +112,7 @@ class SomePostings(Postings):
         return self.records[held], self.values[held]
 
 
-def counted(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray[np.int64]:
+def count_terms(parts: Iterable[NDArray[np.int32]], n_terms: int = 0) -> NDArray[np.int64]:
     """Return how often each term occurs in all parts together, by id, of `n_terms` at least."""
     counts = np.zeros(n_terms, np.int64)
     for term_ids in parts:
@@ -191,13 +191,13 @@ class Lexical:
         scores = np.zeros(len(self.rows.present), np.float32)
         for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
             for postings in (self.base, self.tail):
-                records, values = postings.of_term(term)
+                records, values = postings.get_postings(term)
                 np.add.at(scores, records, weight * values)
         if self.n < len(scores):
             scores *= self.rows.present
         return scores
 
-    def ranked_with(self, terms: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
+    def score_with(self, terms: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
         """Score every record as `ranked` does, with other numbers than the postings are made with.
 
         Their values are turned back into counts for it, so it costs several times as much.
@@ -205,7 +205,7 @@ class Lexical:
         scores = np.zeros(len(self.rows.present), np.float32)
         for term, weight in zip(terms, self.weights(np.array(terms, np.int64)), strict=True):
             for postings in (self.base, self.tail):
-                records, values = postings.of_term(term)
+                records, values = postings.get_postings(term)
                 lengths = self.rows.lengths.array[records]
                 counts = _counts(values, _norm(lengths, self.mean_length))
                 # A term may be noted with a count of zero, and with a k1 of zero so is the rest.
@@ -230,7 +230,7 @@ class Lexical:
 
         Those of the base and those of the tail, each ascending.
         """
-        return self.base.of_term(term)[0], self.tail.of_term(term)[0]
+        return self.base.get_postings(term)[0], self.tail.get_postings(term)[0]
 
     def holds(self, term: int) -> bool:
         """Return whether any record holds a term, by its id; -1 is none."""
@@ -238,7 +238,7 @@ class Lexical:
 
     def parts(self, position: int, terms: Sequence[int]) -> list[float]:
         """Return what each term adds to one record's score."""
-        counts = self.rows.counts_of(position)
+        counts = self.rows.count_terms(position)
         length = float(self.rows.lengths.array[position])
         return [
             self.score({term: counts[term]}, length) if term in counts else 0.0 for term in terms
@@ -285,7 +285,7 @@ def _base_holds(previous: Lexical, mean: float, end: int) -> bool:
     return previous.mean_length == mean and tail <= max(_TAIL, _TAIL_SHARE * end)
 
 
-def saturated_postings(
+def make_postings(
     rows: Rows, start: int, end: int, mean: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
     """Return for each posting of some neighbouring records its term, its record and its value."""
@@ -298,11 +298,9 @@ def saturated_postings(
 def _postings(rows: Rows, start: int, end: int, mean: float) -> Postings:
     step = max(_AT_ONCE, (end - start) // _PARTS)
     if end - start <= step:
-        return Postings.of(*saturated_postings(rows, start, end, mean))
+        return Postings.of(*make_postings(rows, start, end, mean))
     ids = rows.terms.values[0].array[rows.terms.between(start, end)]
-    parts = (
-        saturated_postings(rows, at, min(at + step, end), mean) for at in range(start, end, step)
-    )
+    parts = (make_postings(rows, at, min(at + step, end), mean) for at in range(start, end, step))
     return Postings.in_parts(_counted_all(ids), parts)
 
 
@@ -313,7 +311,7 @@ def _df(rows: Rows) -> NDArray[np.int64]:
 
 
 def _counted_all(ids: NDArray[np.int32]) -> NDArray[np.int64]:
-    return counted(ids[at : at + _COUNTED] for at in range(0, len(ids), _COUNTED))
+    return count_terms(ids[at : at + _COUNTED] for at in range(0, len(ids), _COUNTED))
 
 
 def _updated_df(previous: Lexical, rows: Rows) -> NDArray[np.int64]:
@@ -331,4 +329,4 @@ def _counted(rows: Rows, records: NDArray[np.int64], n_terms: int) -> NDArray[np
     """Count the terms of some records, a part of them at a time: places take much room."""
     ids = rows.terms.values[0].array
     parts = (records[at : at + _AT_ONCE] for at in range(0, len(records), _AT_ONCE))
-    return counted((ids[rows.terms.of_rows(part)[0]] for part in parts), n_terms)
+    return count_terms((ids[rows.terms.of_rows(part)[0]] for part in parts), n_terms)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from irdaemon.index.growing import Ragged
 from irdaemon.index.lexical import Lexical
-from irdaemon.index.rows import Rows, name_key
+from irdaemon.index.rows import Rows, hash_name
 
 _QUOTED = re.compile(r"[`'\"]([^`'\"\n]{2,100})[`'\"]")
 _IDENTIFIER = re.compile(r"@?\w[\w@./:+-]*[\w+]")
@@ -59,7 +59,7 @@ class NameKeys:
         came = rows.called.size - len(self.keys)
         return self.epoch == rows.epoch and came <= max(_UNSORTED, _UNSORTED_SHARE * len(self.keys))
 
-    def owners_of(self, rows: Rows, key: int) -> list[int]:
+    def find_owners(self, rows: Rows, key: int) -> list[int]:
         """Return the artifacts whose name may have a key, those that came since among them."""
         first, behind = (int(np.searchsorted(self.keys, key, side)) for side in ("left", "right"))
         sorted_in: list[int] = self.owners[first:behind].tolist()
@@ -107,16 +107,16 @@ class Names:
 
     def called(self, text: str) -> list[int]:
         """Return the positions of the artifacts that `text` names, ascending."""
-        names = {name.casefold() for name in names_in(text)}
-        keys = [name_key(name) for name in names]
-        found = {owner for key in keys for owner in self.keys.owners_of(self.rows, key)}
+        names = {name.casefold() for name in find_names(text)}
+        keys = [hash_name(name) for name in names]
+        found = {owner for key in keys for owner in self.keys.find_owners(self.rows, key)}
         alive, cards = self.rows.alive, self.rows.cards
         return sorted(
             owner for owner in found if alive[owner] and cards[owner].name.casefold() in names
         )
 
 
-def names_in(text: str) -> Iterator[str]:
+def find_names(text: str) -> Iterator[str]:
     """Yield what a text may call by name; see above."""
     if len(text) <= _LONGEST_NAME:
         yield text.strip()

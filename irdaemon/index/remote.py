@@ -25,9 +25,9 @@ from irdaemon.index.backend import (
 )
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import Dense
-from irdaemon.index.lexical import Lexical, Postings, SomePostings, saturated_postings
+from irdaemon.index.lexical import Lexical, Postings, SomePostings, make_postings
 from irdaemon.index.names import Names
-from irdaemon.index.rows import Rows, symbol_words
+from irdaemon.index.rows import Rows, list_symbol_words
 from irdaemon.ledger import Ledger
 from irdaemon.ledger.index_rows import RecordText
 
@@ -284,7 +284,7 @@ class RemoteCorpus:
         found = self.backend.found(self.totals.corpus, wanted)
         vocabulary = self.vocabularies.of(found.totals.ledger)
         vocabulary.update(found.words)
-        about = symbol_words(found.records) - vocabulary.keys()
+        about = list_symbol_words(found.records) - vocabulary.keys()
         if about:
             vocabulary.update(self.backend.words(self.totals.corpus, about))
         rows = _rows(found, vocabulary)
@@ -350,7 +350,7 @@ def _index(
 
 def _postings(rows: Rows, wanted: NDArray[np.int32], mean: float) -> Postings:
     """Return the postings of the wanted terms, by id ascending."""
-    ids, records, values = saturated_postings(rows, 0, len(rows.present), mean)
+    ids, records, values = make_postings(rows, 0, len(rows.present), mean)
     kept = np.isin(ids, wanted)
     return SomePostings.of_wanted(wanted, ids[kept], records[kept], values[kept])
 

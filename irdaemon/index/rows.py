@@ -88,7 +88,7 @@ class Rows:
     record's artifact position. `alive` (of artifacts) and `present` (of records) are false for what
     is gone. `terms` holds each record's term ids and counts, `names` the term ids of each
     artifact's name, `symbols` those of the symbol that a record is about, `called` a number made of
-    it (see `name_key`), `lengths` and `surfaces` each record's summed counts and surface index,
+    it (see `hash_name`), `lengths` and `surfaces` each record's summed counts and surface index,
     `kinds` its place in `kind_names`, a list that is shared between generations and grows,
     `vectors` a row per record, of which only those that are `embedded` mean anything. `epoch`
     changes when positions do. `last` is the highest row number ever seen, `last_tombstone` the
@@ -144,7 +144,7 @@ class Rows:
         return cls(
             numbers=Growing.of(numbers),
             cards=Packed.of(Card, (row[1:6] for row in artifacts)),
-            called=Growing.of(np.array([name_key(row[2]) for row in artifacts], np.int64)),
+            called=Growing.of(np.array([hash_name(row[2]) for row in artifacts], np.int64)),
             alive=np.ones(len(artifacts), np.bool_),
             artifact_of=Growing.of(np.searchsorted(numbers, owners).astype(np.int32)),
             shown=Packed.of(Shown, (row[3:6] for row in records)),
@@ -195,7 +195,7 @@ class Rows:
         first, behind = (int(np.searchsorted(owners, wanted, side)) for side in ("left", "right"))
         return range(first, behind)
 
-    def counts_of(self, position: int) -> dict[int, float]:
+    def count_terms(self, position: int) -> dict[int, float]:
         """Return the term counts of one record, by term id."""
         place = self.terms.row(position)
         ids, counts = (values.array[place].tolist() for values in self.terms.values)
@@ -340,7 +340,7 @@ class Rows:
         return replace(self, embedded=embedded) if embedded.sum() > self.embedded.sum() else self
 
 
-def name_key(name: str) -> int:
+def hash_name(name: str) -> int:
     """Return a number for a name, the same in either letter case; others seldom share it."""
     digest = blake2b(name.casefold().encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
@@ -354,7 +354,7 @@ def _symbols(records: Sequence[tuple[Any, ...]], vocabulary: Mapping[str, int]) 
     return Ragged.of(lengths, np.array([number for each in ids for number in each], np.int32))
 
 
-def symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:
+def list_symbol_words(records: Iterable[tuple[Any, ...]]) -> set[str]:
     """Return the words of the symbols that records, as the ledger gives them, are about."""
     symbols = (_symbol_of(row[4]) for row in records if row[1] == SYMBOL)
     return {word for symbol in symbols for word in name_tokens(symbol)}

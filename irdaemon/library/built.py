@@ -23,7 +23,7 @@ from irdaemon import __version__
 from irdaemon.config.config import state_dir
 from irdaemon.config.corpus import Corpus
 from irdaemon.embed import make_embedder
-from irdaemon.embed.models import given_embedder
+from irdaemon.embed.models import adopt_embedder
 from irdaemon.embed.pool import Absent, OnDemand
 from irdaemon.engine import Engine, EngineOptions
 from irdaemon.engine.queue import Job
@@ -312,7 +312,7 @@ def _embedder(given: str | object) -> tuple[str, EngineOptions]:
     """Return the name that a corpus has for its embedder, and an engine's options that hold it."""
     if isinstance(given, str):
         return given, EngineOptions()
-    made = given_embedder(given)
+    made = adopt_embedder(given)
     return made.id, EngineOptions(embedders={made.id: made})
 
 
@@ -399,7 +399,7 @@ def _opening(spec: CorpusSpec, embedder: object | None, ledger: Ledger, name: st
         return EngineOptions(
             embedders={spec.embedder: Absent(spec.embedder, _without_embedder(spec))}
         )
-    made = given_embedder(embedder)
+    made = adopt_embedder(embedder)
     if made.id != spec.embedder:
         raise QueryError(
             f"the corpus was built with embedder {spec.embedder!r}, not with {made.id!r}",

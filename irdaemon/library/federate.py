@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from irclient.errors import QueryError
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.links import LinkScope, with_related
+from irdaemon.discovery.links import LinkScope, add_related
 from irdaemon.discovery.merge import (
     DEFAULT_OPTIONS,
     SelectionOptions,
@@ -15,15 +15,15 @@ from irdaemon.discovery.merge import (
     check_rrf_k,
     check_weights,
 )
-from irdaemon.discovery.query import ranking_only, validated
+from irdaemon.discovery.query import make_ranking_query, parse_query
 from irdaemon.discovery.rerank import NOT_REREAD
 from irdaemon.discovery.retrieve import RRF_K, UNTUNED
 from irdaemon.discovery.wordings import (
     Ask,
     Formulator,
     discover_wordings,
+    formulate_wordings,
     search_wordings,
-    wordings,
 )
 from irdaemon.embed import QueryVector
 from irdaemon.index import Snapshot
@@ -166,7 +166,7 @@ class SeveralCorpora:
         formulate: Formulator | None = None,
     ) -> Selection:
         """Return the ranked candidates of all corpora, without selection."""
-        return self._answered(search_wordings, ranking_only(query), choosing, formulate)
+        return self._answered(search_wordings, make_ranking_query(query), choosing, formulate)
 
     def discover(
         self,
@@ -184,17 +184,17 @@ class SeveralCorpora:
         self, ask: Ask, query: Query, choosing: SelectionOptions, formulate: Formulator | None
     ) -> Selection:
         check_options(choosing, self._by_name)
-        valid = validated(query, choosing.selector)
+        valid = parse_query(query, choosing.selector)
         rereading = self._reranking.of(self._by_name) if query.rerank else NOT_REREAD
         models = discovery.Models(self._vector, rereading, self._tuning)
-        texts = wordings(formulate, valid.text) if formulate else (valid.text,)
+        texts = formulate_wordings(formulate, valid.text) if formulate else (valid.text,)
         found = ask(self._snapshot(), valid, texts, models, choosing)
         signals = dict(found.signals)
         if len(self._by_name) > 1:
             signals["merge"] = choosing.merge if isinstance(choosing.merge, str) else "custom"
         hits = tuple(self._whole(found.results, valid))
         if valid.related:
-            hits = with_related(hits, self._shelves())
+            hits = add_related(hits, self._shelves())
         return replace(found, results=hits, signals=signals)
 
     def _shelves(self) -> list[LinkScope]:
@@ -209,7 +209,7 @@ class SeveralCorpora:
         return Snapshot(
             max(each.generation for each in now.values()),
             {
-                name: replace(index, vocabulary=now[name].vocabulary_of(index))
+                name: replace(index, vocabulary=now[name].get_vocabulary(index))
                 for name, index in indexes.items()
             },
         )

@@ -16,8 +16,8 @@ from irclient.errors import QueryError, Unreachable
 from irclient.results import CorpusCoverage
 from irdaemon.discovery import decide as selection
 from irdaemon.discovery.decide import Choice, Selector
-from irdaemon.discovery.disclose import with_passage, with_symbol
-from irdaemon.discovery.expand import Expand, Policy, by_policy, expanded, parse_expand
+from irdaemon.discovery.disclose import add_passage, add_symbol
+from irdaemon.discovery.expand import Expand, Policy, expand_by_policy, expand_record, parse_expand
 from irdaemon.discovery.merge import (
     DEFAULT_OPTIONS,
     MergeHits,
@@ -454,10 +454,10 @@ def _with_passage(
     records = records_for_artifact(built, hit.artifact_id)
     if extent is None:
         strategy = built.engine.corpora[built.name].strategy
-        return with_symbol(found, records, hit.surface_index, strategy)
+        return add_symbol(found, records, hit.surface_index, strategy)
     if isinstance(extent, Expand):
-        return with_passage(found, expanded(records, hit.surface_index, extent))
-    return with_passage(found, by_policy(records, hit.surface_index, extent))
+        return add_passage(found, expand_record(records, hit.surface_index, extent))
+    return add_passage(found, expand_by_policy(records, hit.surface_index, extent))
 
 
 def records_for_artifact(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, reread_floor, try_rereading
+from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, make_reread_floor, run_reread_trial
 from irdaemon.embed import QueryVector
 from irdaemon.engine.learning import Learning
 from irdaemon.library.built import Built, open_corpus
@@ -46,15 +46,15 @@ def calibrate(
     index = engine.snapshot.corpora[built.name]
 
     def vector(text: str) -> QueryVector | None:
-        return engine.state.embedders.fresh_vector(text, index.embedder)
+        return engine.state.embedders.embed_fresh(text, index.embedder)
 
-    trial = try_rereading(engine.snapshot, built.name, vector, _no_pause, rereading)
+    trial = run_reread_trial(engine.snapshot, built.name, vector, _no_pause, rereading)
     if trial is None:
         raise QueryError(
             f"corpus {built.name!r} is too small to calibrate",
             f"it takes {FEWEST_ARTIFACTS} artifacts",
         )
-    floor = reread_floor(trial, index, configured.recipe, time.time())
+    floor = make_reread_floor(trial, index, configured.recipe, time.time())
     kept = engine.ledger.corpora.floors_of(built.name)
     engine.ledger.corpora.put_floors(built.name, {**kept, floor.mode: floor})
     engine.writer.publisher.publish(configured)

@@ -13,7 +13,7 @@ from irclient.errors import QueryError
 from irdaemon.config.config import load_config
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.llm import Chooser, ModelSelector, chooser_by
-from irdaemon.discovery.wordings import Formulator, ModelFormulator, rewriter_by
+from irdaemon.discovery.wordings import Formulator, ModelFormulator, make_rewriter
 from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
 from irdaemon.strategy import IndexingStrategy
 from irdaemon.strategy.synopsis import (
@@ -61,7 +61,7 @@ def make_llm_formulator(
     Where `rewriter` (or the endpoint) fails or gives none, those of `fallback` are taken, by
     default the query itself.
     """
-    asked = rewriter or rewriter_by(_model(endpoint), n, _seconds(timeout_s))
+    asked = rewriter or make_rewriter(_model(endpoint), n, _seconds(timeout_s))
     return ModelFormulator(asked, fallback)
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.discovery.expand import stitched
+from irdaemon.discovery.expand import stitch_records
 from irdaemon.discovery.merge import is_number
-from irdaemon.discovery.rerank import Rereading, ScoreBoost, floor_key, surface_text
+from irdaemon.discovery.rerank import Rereading, ScoreBoost, get_surface_text, make_floor_key
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.embed.rerankers import NOT_CONFIGURED, Reranker, check_reranker, make_reranker
 from irdaemon.library.built import Built
@@ -140,7 +140,7 @@ class Reranking:
 
     def _text_of(self, corpora: Mapping[str, Built]) -> Callable[[Candidate], str]:
         if self.text == "surface":
-            return surface_text
+            return get_surface_text
         if isinstance(self.text, str):
             return lambda found: self._whole(corpora[found.index.corpus], found)
         return lambda found: self._own(corpora[found.index.corpus], found)
@@ -151,7 +151,7 @@ class Reranking:
             records = built.engine.records(f"{built.name}/{found.card.artifact_id}")
         except NotFound:
             records = []
-        return stitched(records)[: self.chars] or surface_text(found)
+        return stitch_records(records)[: self.chars] or get_surface_text(found)
 
     def _own(self, built: Built, found: Candidate) -> str:
         assert callable(self.text)
@@ -164,12 +164,12 @@ class Reranking:
     def _key(self, reranker: str) -> str:
         """Return the name that floors are kept by, "" where a part of it has none."""
         if self.text == "surface":
-            return floor_key(reranker)
+            return make_floor_key(reranker)
         if isinstance(self.text, str):
             whole = self.chars == RERANK_CHARS
-            return floor_key(reranker, self.text if whole else f"{self.text}@{self.chars}")
+            return make_floor_key(reranker, self.text if whole else f"{self.text}@{self.chars}")
         named = name_of(self.text)
-        return floor_key(reranker, f"{named}()") if named else ""
+        return make_floor_key(reranker, f"{named}()") if named else ""
 
 
 NOT_RERANKED = Reranking()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irclient.errors import NotFound, QueryError
-from irdaemon.discovery.legs import evidence
+from irdaemon.discovery.legs import compute_evidence
 from irdaemon.discovery.links import (
     MAX_DEPTH,
     NODE_BUDGET,
@@ -23,10 +23,10 @@ from irdaemon.discovery.links import (
     WalkBounds,
     WalkPolicy,
     WalkState,
-    walked,
+    walk_links,
 )
 from irdaemon.discovery.merge import is_number
-from irdaemon.discovery.query import analysed, embedded, ranking_only, validated
+from irdaemon.discovery.query import analyse_query, embed_question, make_ranking_query, parse_query
 from irdaemon.discovery.retrieve import Candidate
 from irdaemon.library.built import Built, open_corpus
 from irdaemon.strategy.edges import BY_NAME, REF, Target, link_name
@@ -168,7 +168,7 @@ def traverse(
     committed twice, none deeper than `max_depth`, and at most `node_budget` in all, whatever the
     policy does. A hit's `fields` hold its `walk_depth`.
     """
-    return walked(query, store, policy, WalkBounds(max_depth, node_budget, k))
+    return walk_links(query, store, policy, WalkBounds(max_depth, node_budget, k))
 
 
 def collapsed_tree_policy(
@@ -225,9 +225,9 @@ class _Scorer:
         snapshot = state.snapshot
         self._index = index = snapshot.corpora[built.name]
         self._built = built
-        query = ranking_only(validated(Query(text)))
-        question = analysed(query, snapshot.vocabulary_of(index), state.options.tuning)
-        self._question = embedded(question, index, state.models.embed)
+        query = make_ranking_query(parse_query(Query(text)))
+        question = analyse_query(query, snapshot.get_vocabulary(index), state.options.tuning)
+        self._question = embed_question(question, index, state.models.embed)
         terms = (*question.terms, *question.unstemmed)
         self._bm25 = index.lexical.ranked(terms)
 
@@ -256,9 +256,9 @@ class _Scorer:
         question, index = self._question, self._index
         cosine = np.zeros(len(positions), np.float32)
         if question.vector is not None:
-            cosine = index.dense.scores_of(question.vector, positions)
+            cosine = index.dense.score_at(question.vector, positions)
         bm25 = self._bm25[positions]
-        grounds = evidence(question.mode, question.trust, cosine, bm25)
+        grounds = compute_evidence(question.mode, question.trust, cosine, bm25)
         return [
             self._hit(int(at), float(own), float(near), float(words))
             for at, own, near, words in zip(positions, grounds, cosine, bm25, strict=True)

@@ -18,7 +18,7 @@ from irclient import wire
 from irclient.errors import QueryError, Unavailable
 from irclient.results import FoundDocument, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
-from irdaemon.discovery.disclose import check_form
+from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
@@ -366,7 +366,7 @@ def impressions(engine: Engine | FrontEngine, args: Args) -> Any:
     """Note what a session was shown; return all that it was."""
     session, references = session_of(args), [str(each) for each in args.get("references", ())]
     for reference in references:
-        check_form(reference, engine.snapshot.corpora)
+        parse_reference(reference, engine.snapshot.corpora)
     engine.impressions.note(session, references)
     return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from irclient.errors import QueryError
 from irdaemon.index import CorpusIndex
-from irdaemon.index.names import names_in
+from irdaemon.index.names import find_names
 from irdaemon.ledger import Learned, LearnedPrompt, LearnRate, Ledger
 from irdaemon.types import Use
 from irdaemon.usage.names import ItemNames
@@ -338,4 +338,4 @@ def _is_named(name: str, prompt: str) -> bool:
         r"\b" + r"\W+".join(map(re.escape, words)) + r"\b", prompt, re.I
     ):
         return True
-    return name.casefold() in {each.casefold() for each in names_in(prompt)}
+    return name.casefold() in {each.casefold() for each in find_names(prompt)}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.explain import explain
-from irdaemon.discovery.query import validated
+from irdaemon.discovery.query import parse_query
 from irdaemon.engine.queue import Job
 from irdaemon.index import Snapshot
 from irdaemon.index.remote import (
@@ -80,7 +80,7 @@ class Copied:
 
     def both(self, query, run=discovery.discover):
         """Return what the engine and the copy answer."""
-        query = validated(query if isinstance(query, Query) else Query(query))
+        query = parse_query(query if isinstance(query, Query) else Query(query))
         return tuple(run(each, query, self.engine.state.models) for each in self._snapshots())
 
     def _snapshots(self):
@@ -88,7 +88,7 @@ class Copied:
 
     def explained(self, query, item=""):
         """Return how both explain an answer."""
-        asked = validated(Query(query))
+        asked = parse_query(Query(query))
         return tuple(
             explain(each, asked, self.engine.state.models, item) for each in self._snapshots()
         )

@@ -8,7 +8,7 @@ import msgpack
 import numpy as np
 
 from irclient.errors import NotFound
-from irdaemon.discovery.where import mask_of
+from irdaemon.discovery.where import make_mask
 from irdaemon.index import CorpusIndex, Whole
 from irdaemon.index.backend import Found, LeaseLost, OutOfStep, StoredText, Totals
 from irdaemon.index.columns import Columns
@@ -54,7 +54,7 @@ class MemoryBackend:
         index = self._index(kept)
         mask = index.rows.present.copy()
         if wanted.where:
-            mask &= mask_of(wanted.where, index.columns)
+            mask &= make_mask(wanted.where, index.columns)
         if wanted.surfaces:
             mask &= index.columns.kinds(wanted.surfaces)
         near = self._lexical(index, wanted, words, mask) | self._dense(index, wanted, mask)
@@ -76,7 +76,7 @@ class MemoryBackend:
 
     def _lexical(self, index, wanted, words, mask):
         terms = [words[word] for word in wanted.ranked if word in words]
-        scores = np.where(mask, index.lexical.ranked_with(terms, wanted.k1, wanted.b), 0)
+        scores = np.where(mask, index.lexical.score_with(terms, wanted.k1, wanted.b), 0)
         return _top(scores, wanted.depth) & (scores > 0)
 
     def _dense(self, index, wanted, mask):
@@ -130,7 +130,7 @@ class MemoryBackend:
         if leg == "dense":
             return int((index.dense.scores(wanted.vector) > score + 1e-6).sum())
         words = self.words(corpus, wanted.ranked)
-        scores = index.lexical.ranked_with(list(words.values()), wanted.k1, wanted.b)
+        scores = index.lexical.score_with(list(words.values()), wanted.k1, wanted.b)
         return int((scores > score + 1e-6).sum())
 
     def stored(self, corpus, artifact_ids):

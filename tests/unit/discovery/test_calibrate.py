@@ -12,14 +12,14 @@ from irdaemon.discovery.calibrate import (
     FEWEST_LABELLED,
     Labelled,
     _Asker,
-    floors,
-    negatives,
-    try_out,
-    with_labels,
+    add_labels,
+    list_negatives,
+    make_floors,
+    run_trial,
 )
-from irdaemon.discovery.decide import Strength, confidence_of
+from irdaemon.discovery.decide import Strength, compute_confidence
 from irdaemon.discovery.rerank import Rereading
-from irdaemon.embed import query_vector
+from irdaemon.embed import embed_query
 from irdaemon.embed.hashing import Hashing
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn
@@ -32,7 +32,7 @@ HASHING = Hashing()
 
 
 def embed(text):
-    return query_vector(HASHING, text)
+    return embed_query(HASHING, text)
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +42,16 @@ def snapshot():
 
 @pytest.fixture(scope="module")
 def trial(snapshot):
-    return try_out(snapshot, "tools", embed)
+    return run_trial(snapshot, "tools", embed)
 
 
 def test_a_corpus_of_a_few_artifacts_cannot_be_tried_out():
     few = dict(list(MANY_TOOLS.items())[: FEWEST_ARTIFACTS - 1])
-    assert try_out(engine_of(few).snapshot, "tools", embed) is None
+    assert run_trial(engine_of(few).snapshot, "tools", embed) is None
 
 
 def test_it_is_asked_what_it_holds_what_few_hold_and_what_others_hold(trial):
-    assert len(trial.negatives) == len(list(negatives()))
+    assert len(trial.negatives) == len(list(list_negatives()))
     assert len(trial.elsewhere) == len(COOKING)
     assert len(trial.inside) > 100
     assert np.mean([s.bm25 for s in trial.inside]) > np.mean([s.bm25 for s in trial.negatives])
@@ -59,20 +59,20 @@ def test_it_is_asked_what_it_holds_what_few_hold_and_what_others_hold(trial):
 
 def test_whoever_calibrates_may_let_others_go_first_between_any_two_queries(snapshot, trial):
     pauses = []
-    again = try_out(snapshot, "tools", embed, pause=lambda: pauses.append(1))
+    again = run_trial(snapshot, "tools", embed, pause=lambda: pauses.append(1))
     assert len(pauses) == len(again.inside) + len(again.negatives) + len(again.elsewhere)
     assert again == trial
 
 
 def test_a_corpus_is_tried_out_by_its_words_alone_without_an_embedder(snapshot):
-    trial = try_out(snapshot, "tools", lambda text: None)
+    trial = run_trial(snapshot, "tools", lambda text: None)
     assert {s.cosine for s in trial.inside} == {0.0}
     assert {s.trust for s in trial.negatives} == {0.0}
 
 
 def test_each_mode_has_a_floor_that_says_what_it_was_found_with(snapshot, trial):
     index = snapshot.corpora["tools"]
-    found = floors(trial, index, "recipe", 7.0)
+    found = make_floors(trial, index, "recipe", 7.0)
     assert set(found) == set(MODES)
     for mode, floor in found.items():
         assert (floor.mode, floor.recipe, floor.calibrated_at) == (mode, "recipe", 7.0)
@@ -84,7 +84,7 @@ def test_each_mode_has_a_floor_that_says_what_it_was_found_with(snapshot, trial)
 def test_a_surface_does_not_answer_the_query_that_was_made_of_it():
     same = {f"copy-{n}": tool("Fill a pdf form with what stands in a table") for n in range(9)}
     snapshot = engine_of({f"t{n}": each for n, each in enumerate(same.values())}).snapshot
-    best = max(s.cosine for s in try_out(snapshot, "tools", embed).inside)
+    best = max(s.cosine for s in run_trial(snapshot, "tools", embed).inside)
     whole = embed("Fill a pdf form with what stands in a table").vector
     assert best < float(whole @ whole) - 0.01
 
@@ -99,10 +99,10 @@ class Fixed:
 
 
 def test_with_a_reranker_its_scores_have_a_floor_of_their_own(snapshot):
-    trial = try_out(snapshot, "tools", embed, rereading=Rereading.by(Fixed()))
+    trial = run_trial(snapshot, "tools", embed, rereading=Rereading.by(Fixed()))
     assert {s.cosine for s in trial.reread.inside} == {0.25}
     assert len(trial.reread.inside) < len(trial.inside)
-    assert "hybrid+rerank:fixed" in floors(trial, snapshot.corpora["tools"], "r", 0.0)
+    assert "hybrid+rerank:fixed" in make_floors(trial, snapshot.corpora["tools"], "r", 0.0)
 
 
 def labels(snapshot, inside, outside):
@@ -112,12 +112,12 @@ def labels(snapshot, inside, outside):
 
 def test_enough_labelled_queries_take_the_place_of_those_made_up(snapshot, trial):
     few = labels(snapshot, FEWEST_LABELLED, FEWEST_LABELLED - 1)
-    assert with_labels(trial, few, embed) is trial
-    enough = with_labels(trial, labels(snapshot, FEWEST_LABELLED, FEWEST_LABELLED), embed)
+    assert add_labels(trial, few, embed) is trial
+    enough = add_labels(trial, labels(snapshot, FEWEST_LABELLED, FEWEST_LABELLED), embed)
     assert enough.labelled
     assert (len(enough.inside), len(enough.elsewhere)) == (FEWEST_LABELLED, FEWEST_LABELLED)
     assert enough.negatives == trial.negatives
-    floor = floors(enough, snapshot.corpora["tools"], "r", 0.0)["hybrid"]
+    floor = make_floors(enough, snapshot.corpora["tools"], "r", 0.0)["hybrid"]
     assert (floor.labelled, floor.n_outside) == (True, FEWEST_LABELLED)
 
 
@@ -136,15 +136,17 @@ def sessions():
 def passed(sessions, floor, queries):
     """Count the queries that lie above a floor of the corpus of sessions."""
     asker = _Asker(sessions.snapshot, sessions.snapshot.corpora["sessions"], embed)
-    return sum(confidence_of(floor, asker.strength(query)) >= floor.at_least for query in queries)
+    return sum(
+        compute_confidence(floor, asker.strength(query)) >= floor.at_least for query in queries
+    )
 
 
 def test_what_people_type_is_usual_in_a_corpus_of_their_sessions(sessions):
     index = sessions.snapshot.corpora["sessions"]
-    trial = try_out(sessions.snapshot, "sessions", embed)
+    trial = run_trial(sessions.snapshot, "sessions", embed)
     assert len(trial.prompts) == 40
-    by_prompts = floors(trial, index, "r", 0.0)["hybrid"]
-    made_up = floors(replace(trial, prompts=()), index, "r", 0.0)["hybrid"]
+    by_prompts = make_floors(trial, index, "r", 0.0)["hybrid"]
+    made_up = make_floors(replace(trial, prompts=()), index, "r", 0.0)["hybrid"]
     of_the_day = [asked(n) for n in range(500, 560)]
     of_the_past = [f"what about {' '.join(topic(n))}" for n in range(40)]
     assert passed(sessions, made_up, of_the_day) == 60
@@ -155,14 +157,14 @@ def test_what_people_type_is_usual_in_a_corpus_of_their_sessions(sessions):
 
 def test_prompts_count_for_nothing_where_a_floor_made_with_them_separates_badly(sessions):
     index = sessions.snapshot.corpora["sessions"]
-    trial = try_out(sessions.snapshot, "sessions", embed)
+    trial = run_trial(sessions.snapshot, "sessions", embed)
     repeated = replace(trial, prompts=tuple(Strength(0.9, 40.0 + n, 3 + n) for n in range(20)))
-    made_up = floors(replace(trial, prompts=()), index, "r", 0.0)
-    assert floors(repeated, index, "r", 0.0) == made_up
+    made_up = make_floors(replace(trial, prompts=()), index, "r", 0.0)
+    assert make_floors(repeated, index, "r", 0.0) == made_up
 
 
 def test_prompts_are_asked_of_no_other_corpus_and_only_numbers_of_them_are_kept(sessions):
-    assert try_out(sessions.snapshot, "tools", embed).prompts == ()
+    assert run_trial(sessions.snapshot, "tools", embed).prompts == ()
     kept = {
         name: {mode: floor.to_dict() for mode, floor in corpus.floors.items()}
         for name, corpus in sessions.snapshot.corpora.items()

@@ -144,13 +144,13 @@ def test_the_trace_of_a_query_holds_every_stage():
 
 def summaries_made(monkeypatch):
     """Note the summaries as they are made."""
-    made, summary_of = [], retrieve.summary_of
+    made, summary_of = [], retrieve.summarize_hit
 
     def noting(*args):
         made.append(summary_of(*args))
         return made[-1]
 
-    monkeypatch.setattr(retrieve, "summary_of", noting)
+    monkeypatch.setattr(retrieve, "summarize_hit", noting)
     return made
 
 

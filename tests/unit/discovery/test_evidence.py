@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.types import MODES
-from irdaemon.discovery.legs import SATURATION, blended, evidence, saturated
+from irdaemon.discovery.legs import SATURATION, blend_scores, compute_evidence, saturate
 
 
 def one(value):
@@ -20,25 +20,25 @@ def one(value):
     st.floats(0, 1e6, width=32),
 )
 def test_evidence_lies_between_0_and_1(mode, trust, cosine, bm25):
-    assert 0 <= evidence(mode, trust, one(cosine), one(bm25))[0] <= 1
+    assert 0 <= compute_evidence(mode, trust, one(cosine), one(bm25))[0] <= 1
 
 
 def test_a_leg_that_takes_no_part_has_no_say():
-    assert evidence("dense", 0.0, one(0.4), one(99)) == one(0.4)
-    assert evidence("lexical", 1.0, one(0.4), one(SATURATION)) == one(0.5)
+    assert compute_evidence("dense", 0.0, one(0.4), one(99)) == one(0.4)
+    assert compute_evidence("lexical", 1.0, one(0.4), one(SATURATION)) == one(0.5)
 
 
 def test_words_alone_speak_where_the_embedder_knows_nothing_of_the_query():
-    assert evidence("hybrid", 0.0, one(0.9), one(SATURATION)) == one(0.5)
-    both = evidence("hybrid", 1.0, one(0.9), one(SATURATION))
-    assert both == pytest.approx(blended(one(0.9), one(SATURATION)))
+    assert compute_evidence("hybrid", 0.0, one(0.9), one(SATURATION)) == one(0.5)
+    both = compute_evidence("hybrid", 1.0, one(0.9), one(SATURATION))
+    assert both == pytest.approx(blend_scores(one(0.9), one(SATURATION)))
 
 
 def test_no_amount_of_words_reaches_1_and_none_are_0():
-    assert saturated(one(0.0)) == one(0.0)
-    assert saturated(one(SATURATION)) == one(0.5)
-    assert saturated(one(1e4)) < 1
+    assert saturate(one(0.0)) == one(0.0)
+    assert saturate(one(SATURATION)) == one(0.5)
+    assert saturate(one(1e4)) < 1
 
 
 def test_a_cosine_below_0_counts_as_none():
-    assert blended(one(-0.5), one(0.0)) == one(0.0)
+    assert blend_scores(one(-0.5), one(0.0)) == one(0.0)

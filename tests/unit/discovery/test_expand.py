@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import irdaemon as ir
 from irclient.errors import QueryError
-from irdaemon.discovery.expand import Expand, expanded, parse_expand, stitched
+from irdaemon.discovery.expand import Expand, expand_record, parse_expand, stitch_records
 from irdaemon.strategy import Chunked
 from irdaemon.strategy.chunked import chunk_text
 
@@ -42,30 +42,30 @@ def test_a_window_takes_neighbours_of_the_same_kind_in_plan_order():
         *records("title", kind="description"),
         *[{**r, "surface_index": r["surface_index"] + 1} for r in records("a", "b", "c", "d")],
     ]
-    assert expanded(plan, 2, Expand("window", 1)).text == "a\n\nb\n\nc"
-    assert expanded(plan, 0, Expand("window", 5)).text == "title"
-    assert expanded(plan, 2, Expand("artifact")).text == "title\n\na\n\nb\n\nc\n\nd"
+    assert expand_record(plan, 2, Expand("window", 1)).text == "a\n\nb\n\nc"
+    assert expand_record(plan, 0, Expand("window", 5)).text == "title"
+    assert expand_record(plan, 2, Expand("artifact")).text == "title\n\na\n\nb\n\nc\n\nd"
 
 
 def test_an_overlap_of_eight_characters_is_said_once_and_a_shorter_one_twice():
-    assert stitched(records("one two three", "two three four")) == "one two three four"
-    assert stitched(records("one two", "two three")) == "one two\n\ntwo three"
+    assert stitch_records(records("one two three", "two three four")) == "one two three four"
+    assert stitch_records(records("one two", "two three")) == "one two\n\ntwo three"
 
 
 def test_an_overlap_is_never_found_across_the_blank_line_that_joins_two_records():
     apart = records("AAAA", "HELLOWORLD", "A\n\nHELLOWORLDXYZ")
-    assert stitched(apart) == "AAAA\n\nHELLOWORLD\n\nA\n\nHELLOWORLDXYZ"
+    assert stitch_records(apart) == "AAAA\n\nHELLOWORLD\n\nA\n\nHELLOWORLDXYZ"
 
 
 def test_surfaces_of_different_kinds_or_not_in_a_row_are_never_merged():
     a, b = records("0123456789"), records("0123456789", kind="other")
-    assert stitched([a[0], {**b[0], "surface_index": 1}]) == "0123456789\n\n0123456789"
-    assert stitched([a[0], {**a[0], "surface_index": 2}]) == "0123456789\n\n0123456789"
+    assert stitch_records([a[0], {**b[0], "surface_index": 1}]) == "0123456789\n\n0123456789"
+    assert stitch_records([a[0], {**a[0], "surface_index": 2}]) == "0123456789\n\n0123456789"
 
 
 def test_a_seed_that_is_gone_is_a_note_and_no_error():
-    assert expanded(records("a", "b"), 9, Expand("window")).note == "seed_not_found"
-    assert expanded([], 0, Expand("window")).note == "no_ledger_entry"
+    assert expand_record(records("a", "b"), 9, Expand("window")).note == "seed_not_found"
+    assert expand_record([], 0, Expand("window")).note == "no_ledger_entry"
 
 
 words = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9)
@@ -74,7 +74,7 @@ paragraphs = st.lists(st.lists(words, min_size=3, max_size=12).map(" ".join), mi
 
 @given(paragraphs, st.integers(40, 120), st.integers(10, 30))
 def test_stitching_overlapping_chunks_loses_no_paragraph(parts, size, overlap):
-    whole = stitched(records(*chunk_text("\n\n".join(parts), size, overlap)))
+    whole = stitch_records(records(*chunk_text("\n\n".join(parts), size, overlap)))
     for part in parts:
         if len(part) <= size:
             assert part in whole

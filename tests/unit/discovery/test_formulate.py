@@ -3,7 +3,12 @@
 import pytest
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.discovery.wordings import ModelFormulator, rewriter_by, union, wordings
+from irdaemon.discovery.wordings import (
+    ModelFormulator,
+    formulate_wordings,
+    make_rewriter,
+    unite_rankings,
+)
 from irdaemon.types import Hit
 
 
@@ -25,17 +30,19 @@ def failing(query):
     ],
 )
 def test_wordings_are_a_text_or_a_list_each_once_and_the_query_where_there_is_none(given, found):
-    assert wordings(lambda query: given, "the query") == found
+    assert formulate_wordings(lambda query: given, "the query") == found
 
 
 @pytest.mark.parametrize("given", [None, 3, ["a", 3], {"a": "b"}, [f"w{n}" for n in range(17)]])
 def test_what_is_no_wording_or_too_many_is_refused(given):
     with pytest.raises(QueryError, match="formulate"):
-        wordings(lambda query: given, "the query")
+        formulate_wordings(lambda query: given, "the query")
 
 
 def test_a_union_has_each_artifact_once_at_its_best_evidence_best_first():
-    found = union([[hit("a", 0.5), hit("b", 0.4)], [hit("b", 0.9), hit("a", 0.1), hit("c", 0.5)]])
+    found = unite_rankings(
+        [[hit("a", 0.5), hit("b", 0.4)], [hit("b", 0.9), hit("a", 0.1), hit("c", 0.5)]]
+    )
     assert [(each.artifact_id, each.score) for each in found] == [
         ("b", 0.9),
         ("a", 0.5),
@@ -44,7 +51,7 @@ def test_a_union_has_each_artifact_once_at_its_best_evidence_best_first():
 
 
 def test_one_id_of_two_corpora_is_two_artifacts():
-    assert len(union([[hit("a", 0.5)], [hit("a", 0.4, "notes")]])) == 2
+    assert len(unite_rankings([[hit("a", 0.5)], [hit("a", 0.4, "notes")]])) == 2
 
 
 def test_a_rewriter_gives_the_wordings():
@@ -69,7 +76,7 @@ def test_a_model_is_asked_for_lines_and_sent_no_secret():
         return "- first one\n\n* second one\nthird\nfourth"
 
     token = "ghp_" + "a1B2c3D4e5F6" * 3
-    assert rewriter_by(complete, 3, 7.0)(f"use {token}") == ["first one", "second one", "third"]
+    assert make_rewriter(complete, 3, 7.0)(f"use {token}") == ["first one", "second one", "third"]
     ((prompt, timeout_s),) = sent
     assert (token in prompt, timeout_s) == (False, 7.0)
 
@@ -79,10 +86,10 @@ def test_a_model_without_a_reply_is_an_error_of_the_rewriter():
         raise Unavailable("it is down", "")
 
     with pytest.raises(Unavailable):
-        rewriter_by(complete, 3, 7.0)("deploy")
+        make_rewriter(complete, 3, 7.0)("deploy")
 
 
 @pytest.mark.parametrize("n", [0, 17, True, "3"])
 def test_a_number_of_wordings_that_is_none_is_refused(n):
     with pytest.raises(QueryError, match="n must be"):
-        rewriter_by(lambda prompt, timeout_s: "", n, 7.0)
+        make_rewriter(lambda prompt, timeout_s: "", n, 7.0)

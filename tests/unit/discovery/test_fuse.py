@@ -8,7 +8,7 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.discovery import fuse
-from irdaemon.discovery.legs import Legs, Question, evidence
+from irdaemon.discovery.legs import Legs, Question, compute_evidence
 from irdaemon.discovery.retrieve import FUSIONS
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn
@@ -38,22 +38,22 @@ def question(trust=1.0, mode="hybrid"):
 
 
 def test_reciprocal_ranks_count_only_the_legs_that_brought_a_candidate():
-    scores = fuse.reciprocal_ranks(None, question(), legs([0.9, 0.5], [0, 3]))
+    scores = fuse.fuse_by_rank(None, question(), legs([0.9, 0.5], [0, 3]))
     assert scores == pytest.approx([1 / 61, 1 / 62 + 1 / 61])
 
 
 def test_blend_is_half_the_cosine_and_half_the_saturated_words():
-    assert fuse.blend(None, question(), legs([0.6], [8])) == pytest.approx([0.3 + 0.25])
+    assert fuse.fuse_blend(None, question(), legs([0.6], [8])) == pytest.approx([0.3 + 0.25])
 
 
 def test_alpha_gives_a_bonus_for_both_legs_and_never_more_than_one():
-    scores = fuse.alpha(None, question(), legs([0.5, 0.5, 1.0], [0, 5, 10]))
+    scores = fuse.fuse_alpha(None, question(), legs([0.5, 0.5, 1.0], [0, 5, 10]))
     assert scores == pytest.approx([0.35, (0.35 + 0.15) * 1.05, 1.0])
 
 
 def test_standard_adds_both_the_better_once_more_and_the_name():
-    plain = fuse.standard(None, question(), legs([0.1, 0.9], [1, 2]))
-    named = fuse.standard(None, question(), legs([0.1, 0.9], [1, 2], covered=[0, 0.5]))
+    plain = fuse.fuse_standard(None, question(), legs([0.1, 0.9], [1, 2]))
+    named = fuse.fuse_standard(None, question(), legs([0.1, 0.9], [1, 2], covered=[0, 0.5]))
     # Two of at least fifty records match: the others stand at zero.
     mean, spread = 3 / 50, ((1 + 4) / 50 - (3 / 50) ** 2) ** 0.5
     lexical = [(score - mean) / spread for score in (1, 2)]
@@ -63,7 +63,7 @@ def test_standard_adds_both_the_better_once_more_and_the_name():
 
 def test_what_has_no_vector_yet_is_ordered_by_its_words():
     found = replace(legs([0.9, 0.0], [2, 4]), waiting=np.array([False, True]))
-    assert np.argmax(fuse.standard(None, question(), found)) == 1
+    assert np.argmax(fuse.fuse_standard(None, question(), found)) == 1
 
 
 def test_a_word_that_one_record_holds_lifts_it_far_above_the_rest():
@@ -75,8 +75,8 @@ def test_a_word_that_one_record_holds_lifts_it_far_above_the_rest():
 
 def test_a_query_the_embedder_does_not_know_is_ordered_and_judged_by_its_words():
     found = legs([0.9, 0.1], [1, 2])
-    assert np.argmax(fuse.standard(None, question(trust=0.0), found)) == 1
-    judged = evidence("hybrid", 0.0, found.cosine, found.bm25)
+    assert np.argmax(fuse.fuse_standard(None, question(trust=0.0), found)) == 1
+    judged = compute_evidence("hybrid", 0.0, found.cosine, found.bm25)
     assert judged == pytest.approx([1 / 9, 2 / 10])
 
 
@@ -118,7 +118,7 @@ def test_an_unknown_fusion_is_refused_with_the_nearest_and_so_is_a_weight_that_i
 def weighed(cosine, kinds, **weights):
     index = SimpleNamespace(rows=SimpleNamespace(kind_of=lambda position: kinds[position]))
     asked = replace(question(), fusion="blend", weights=weights)
-    return fuse.fused(index, asked, legs(cosine, [0.0] * len(cosine)))
+    return fuse.fuse_legs(index, asked, legs(cosine, [0.0] * len(cosine)))
 
 
 def test_a_weight_lifts_the_worst_candidate_too():
@@ -186,7 +186,7 @@ def test_the_fusion_of_a_query_that_names_none_is_the_configured_one():
 
 def test_alpha_moves_the_order_from_words_to_meaning():
     def scores(alpha):
-        return fuse.alpha(
+        return fuse.fuse_alpha(
             None, replace(question(), tuning=Tuning(alpha=alpha)), legs([0.9, 0.1], [1, 10])
         )
 

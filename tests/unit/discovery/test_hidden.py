@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.disclose import hidden_in, hidden_in_names
+from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
 
 
 @pytest.mark.parametrize(
@@ -20,15 +20,15 @@ from irdaemon.discovery.disclose import hidden_in, hidden_in_names
     ],
 )
 def test_each_kind_is_named(text, kinds):
-    assert hidden_in(text) == kinds
+    assert find_hidden(text) == kinds
 
 
 def test_several_texts_are_one_answer_with_each_kind_once():
-    assert hidden_in("a\u200bb", None, "c\u200bd", "\u202e") == ("bidi", "invisible")
+    assert find_hidden("a\u200bb", None, "c\u200bd", "\u202e") == ("bidi", "invisible")
 
 
 def test_a_line_end_is_nothing_in_a_text_and_a_control_character_in_a_name():
-    assert hidden_in("two\nlines") == ()
-    assert hidden_in_names("two\nlines") == ("control",)
-    assert hidden_in_names("a\tb", "plain") == ("control",)
-    assert hidden_in_names("plain", "") == ()
+    assert find_hidden("two\nlines") == ()
+    assert find_hidden_in_names("two\nlines") == ("control",)
+    assert find_hidden_in_names("a\tb", "plain") == ("control",)
+    assert find_hidden_in_names("plain", "") == ()

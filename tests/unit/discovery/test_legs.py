@@ -5,7 +5,7 @@ import pytest
 
 from irdaemon.discovery.legs import cosines_of_all, score_legs
 from irdaemon.discovery.retrieve import Question
-from irdaemon.embed import query_vector
+from irdaemon.embed import embed_query
 from irdaemon.embed.hashing import Hashing
 from irdaemon.text import tokenize
 from tests.support.searching import engine_of, tool
@@ -29,7 +29,7 @@ def question(snapshot):
     def ask(text, mode="hybrid", k=5):
         known = snapshot.vocabulary
         terms = tuple(known[t] for t in dict.fromkeys(tokenize(text)) if t in known)
-        vector = query_vector(Hashing(), text).vector if mode != "lexical" else None
+        vector = embed_query(Hashing(), text).vector if mode != "lexical" else None
         return Question(text, terms, vector, mode, k, {}, frozenset())
 
     return ask

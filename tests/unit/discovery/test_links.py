@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.discovery.links import WalkBounds, WalkPolicy, WalkState, walked
+from irdaemon.discovery.links import WalkBounds, WalkPolicy, WalkState, walk_links
 from irdaemon.types import Hit
 
 
@@ -47,12 +47,12 @@ def test_a_circle_is_gone_round_once():
         def expand(self, state, node, store):
             return {0: [1], 1: [2], 2: [0]}[node]
 
-    found = walked("q", None, Circle(), WalkBounds(100, 100, 100))
+    found = walk_links("q", None, Circle(), WalkBounds(100, 100, 100))
     assert ids(found) == ["0", "1", "2"]
 
 
 def test_a_tree_without_end_is_walked_until_the_budget_is_used_up():
-    assert len(walked("q", None, Binary(), WalkBounds(100, 20, 1000))) == 20
+    assert len(walk_links("q", None, Binary(), WalkBounds(100, 20, 1000))) == 20
 
 
 def test_nothing_is_committed_deeper_than_allowed():
@@ -60,9 +60,9 @@ def test_nothing_is_committed_deeper_than_allowed():
         def expand(self, state, node, store):
             return [node + 1]
 
-    found = walked("q", None, Line(), WalkBounds(3, 1000, 1000))
+    found = walk_links("q", None, Line(), WalkBounds(3, 1000, 1000))
     assert [each.fields["walk_depth"] for each in found] == [0, 1, 2, 3]
-    assert ids(walked("q", None, Line(), WalkBounds(max_depth=0))) == ["0"]
+    assert ids(walk_links("q", None, Line(), WalkBounds(max_depth=0))) == ["0"]
 
 
 class Hostile(Binary):
@@ -82,7 +82,7 @@ class Hostile(Binary):
 
 
 def test_a_policy_that_yields_for_ever_and_clears_what_was_visited_still_ends():
-    found = walked("q", None, Hostile(), WalkBounds(100, 20, 1000))
+    found = walk_links("q", None, Hostile(), WalkBounds(100, 20, 1000))
     assert len(found) == len(set(ids(found))) == 20
 
 
@@ -95,8 +95,8 @@ def test_a_policy_that_selects_nothing_or_what_it_was_not_given_ends():
         def select(self, state, scored):
             return [(7, 0, 1.0)]
 
-    assert walked("q", None, Nothing(), WalkBounds()) == []
-    assert len(walked("q", None, Foreign(), WalkBounds())) == 1
+    assert walk_links("q", None, Nothing(), WalkBounds()) == []
+    assert len(walk_links("q", None, Foreign(), WalkBounds())) == 1
 
 
 def test_a_policy_that_has_enough_ends_the_walk():
@@ -104,7 +104,7 @@ def test_a_policy_that_has_enough_ends_the_walk():
         def stop(self, state):
             return len(state.results) >= 2
 
-    assert len(walked("q", None, Enough(), WalkBounds(100, 100, 100))) == 2
+    assert len(walk_links("q", None, Enough(), WalkBounds(100, 100, 100))) == 2
 
 
 def test_a_node_that_only_leads_on_is_no_hit():
@@ -112,7 +112,7 @@ def test_a_node_that_only_leads_on_is_no_hit():
         def to_hit(self, state, node, score, depth):
             return hit(node, score) if depth == 2 else None
 
-    assert ids(walked("q", None, Leaves(), WalkBounds())) == ["3", "4", "5", "6"]
+    assert ids(walk_links("q", None, Leaves(), WalkBounds())) == ["3", "4", "5", "6"]
 
 
 def test_the_best_come_first_and_equals_as_they_were_met():
@@ -120,7 +120,7 @@ def test_the_best_come_first_and_equals_as_they_were_met():
         def score(self, state, node, store):
             return {2: 0.9, 5: 0.7}.get(node, 0.5)
 
-    found = walked("q", None, Scored(), WalkBounds(k=4))
+    found = walk_links("q", None, Scored(), WalkBounds(k=4))
     assert ids(found) == ["2", "5", "0", "1"]
 
 
@@ -134,7 +134,7 @@ def test_a_policy_sees_the_query_the_store_and_what_it_keeps_for_itself():
             assert (state.query, state.cache["store"]) == ("why", "a store")
             return True
 
-    assert ids(walked("why", "a store", Seeing(), WalkBounds())) == ["0"]
+    assert ids(walk_links("why", "a store", Seeing(), WalkBounds())) == ["0"]
     assert isinstance(Seeing(), WalkPolicy)
     assert not isinstance(object(), WalkPolicy)
     fresh = WalkState("q", 3, 10)
@@ -147,4 +147,4 @@ def test_a_policy_sees_the_query_the_store_and_what_it_keeps_for_itself():
 )
 def test_bounds_that_are_none_are_refused_by_name(bounds):
     with pytest.raises(QueryError, match=next(iter(bounds))):
-        walked("q", None, Binary(), WalkBounds(**bounds))
+        walk_links("q", None, Binary(), WalkBounds(**bounds))

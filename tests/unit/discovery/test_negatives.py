@@ -1,15 +1,15 @@
 """The requests that few corpora answer, alone and joined."""
 
-from irdaemon.discovery.calibrate import REQUESTS, negatives
+from irdaemon.discovery.calibrate import REQUESTS, list_negatives
 
 
 def test_every_request_is_asked_alone_and_once():
     assert len(set(REQUESTS)) == len(REQUESTS)
-    assert tuple(negatives())[: len(REQUESTS)] == REQUESTS
+    assert tuple(list_negatives())[: len(REQUESTS)] == REQUESTS
 
 
 def test_requests_are_joined_by_two_and_four_and_never_one_with_itself():
-    joined = list(negatives())[len(REQUESTS) :]
+    joined = list(list_negatives())[len(REQUESTS) :]
     parts = [query.split(". ") for query in joined]
     assert {len(each) for each in parts} == {2, 4}
     assert all(len(set(each)) == len(each) for each in parts)
@@ -17,4 +17,4 @@ def test_requests_are_joined_by_two_and_four_and_never_one_with_itself():
 
 
 def test_they_are_the_same_at_every_start():
-    assert list(negatives()) == list(negatives())
+    assert list(list_negatives()) == list(list_negatives())

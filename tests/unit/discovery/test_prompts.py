@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.calibrate import FEWEST_PROMPTS, typed_prompts
+from irdaemon.discovery.calibrate import FEWEST_PROMPTS, draw_prompts
 from irdaemon.engine.queue import Job
 from irdaemon.strategy import ClaudeTurn
 from tests.support.corpora import engine, mapped
@@ -36,27 +36,27 @@ def hidden(index, prompt):
 
 
 def test_too_few_prompts_are_none():
-    assert list(typed_prompts(indexed(turns(FEWEST_PROMPTS - 1)))) == []
-    assert len(list(typed_prompts(indexed(turns(FEWEST_PROMPTS))))) == FEWEST_PROMPTS
+    assert list(draw_prompts(indexed(turns(FEWEST_PROMPTS - 1)))) == []
+    assert len(list(draw_prompts(indexed(turns(FEWEST_PROMPTS))))) == FEWEST_PROMPTS
 
 
 def test_a_corpus_of_anything_else_has_no_prompts():
     notes = {f"n{n}": {"assistant_summary": f"note {n}"} for n in range(2 * FEWEST_PROMPTS)}
-    assert list(typed_prompts(indexed(notes))) == []
+    assert list(draw_prompts(indexed(notes))) == []
 
 
 def test_no_more_than_two_hundred_prompts_are_asked():
-    assert len(list(typed_prompts(indexed(turns(230))))) == 200
+    assert len(list(draw_prompts(indexed(turns(230))))) == 200
 
 
 def test_prompts_that_continue_a_conversation_do_not_count():
     idle = {f"c{n}": turn("ok continue", f"c{n}", "") for n in range(FEWEST_PROMPTS)}
-    assert list(typed_prompts(indexed(idle))) == []
+    assert list(draw_prompts(indexed(idle))) == []
 
 
 def test_a_prompt_is_asked_of_other_sessions_than_its_own():
     index = indexed(turns(2 * FEWEST_PROMPTS, per_session=2))
-    for prompt in typed_prompts(index):
+    for prompt in draw_prompts(index):
         number = int(prompt.text.split()[5])
         first = number - number % 2
         assert hidden(index, prompt) == {f"t{first}", f"t{first + 1}"}
@@ -65,7 +65,7 @@ def test_a_prompt_is_asked_of_other_sessions_than_its_own():
 def test_a_prompt_typed_in_two_sessions_is_asked_once_and_of_neither():
     items = {**turns(FEWEST_PROMPTS), "again": turn("why is the otter report 0 empty", "s99")}
     index = indexed(items)
-    (prompt,) = [each for each in typed_prompts(index) if each.text.split()[5] == "0"]
+    (prompt,) = [each for each in draw_prompts(index) if each.text.split()[5] == "0"]
     assert hidden(index, prompt) == {"t0", "again"}
 
 
@@ -73,5 +73,5 @@ def test_a_prompt_typed_in_two_sessions_is_asked_once_and_of_neither():
 def test_the_order_of_the_prompts_is_that_of_their_texts_alone(reverse):
     items = dict(sorted(turns(FEWEST_PROMPTS).items(), reverse=reverse))
     renamed = {f"x{name}": {**raw, "session_id": name} for name, raw in items.items()}
-    plain = [each.text for each in typed_prompts(indexed(turns(FEWEST_PROMPTS)))]
-    assert [each.text for each in typed_prompts(indexed(renamed))] == plain
+    plain = [each.text for each in draw_prompts(indexed(turns(FEWEST_PROMPTS)))]
+    assert [each.text for each in draw_prompts(indexed(renamed))] == plain

@@ -8,7 +8,7 @@ from irclient.errors import QueryError
 from irdaemon.discovery import query as queries
 from irdaemon.engine import reader
 from irdaemon.evaluate import Case
-from irdaemon.index.names import names_in
+from irdaemon.index.names import find_names
 from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, tool
@@ -35,7 +35,7 @@ def counted(monkeypatch, module, name):
 @pytest.mark.parametrize("entry", ["discover", "search", "explain"])
 def test_a_query_is_validated_once_whatever_sub_queries_it_has(monkeypatch, entry):
     engine = engine_of(TOOLS)
-    whole = counted(monkeypatch, reader, "validated")
+    whole = counted(monkeypatch, reader, "parse_query")
     names = ("check_level", "parse_expand", "check_filter", "check_spec", "check_wait")
     parts = [counted(monkeypatch, queries, name) for name in names]
     getattr(engine, entry)(Query(TWO_THINGS))
@@ -76,10 +76,10 @@ def test_no_more_of_a_query_is_analysed_than_8_000_characters_and_256_terms(
     calls = [call for name in names for call in (counted(monkeypatch, queries, name),)]
     engine, answer = engine_of(TOOLS), None
     answer = getattr(engine, entry)(Query(text))
-    question = queries.analysed(Query(text), engine.snapshot.vocabulary)
+    question = queries.analyse_query(Query(text), engine.snapshot.vocabulary)
     assert len(question.text) <= queries.MAX_CHARS
     assert len(set(tokenize(question.text))) <= queries.MAX_TERMS
-    assert len(list(names_in(question.text))) <= 256
+    assert len(list(find_names(question.text))) <= 256
     assert text.startswith(question.text)
     assert all(len(given) <= queries.MAX_CHARS for each in calls for (given,) in each)
     signals = answer["selection"]["signals"] if entry == "explain" else answer.signals
@@ -88,7 +88,7 @@ def test_no_more_of_a_query_is_analysed_than_8_000_characters_and_256_terms(
 
 def test_of_a_query_of_few_characters_and_terms_nothing_is_cut_and_nothing_is_said():
     text = " ".join(RARE[:250])
-    assert queries.searched_part(text) == text
+    assert queries.cut_text(text) == text
     assert "cut" not in engine_of(TOOLS).discover(Query(text)).signals
 
 
@@ -102,12 +102,12 @@ def test_a_word_beyond_8_000_characters_is_not_searched_for():
 def test_a_word_counts_once_where_it_is_also_an_identifier_of_the_query():
     tools = {"emit": tool("Listen to an EventEmitter"), "other": tool("Merge pdf files")}
     vocabulary = engine_of(tools).snapshot.vocabulary
-    question = queries.analysed(Query("EventEmitter, the eventemitter"), vocabulary)
+    question = queries.analyse_query(Query("EventEmitter, the eventemitter"), vocabulary)
     assert question.terms.count(vocabulary["eventemitter"]) == 1
 
 
 def test_every_case_of_an_evaluation_is_validated_as_it_is_asked(monkeypatch):
-    whole = counted(monkeypatch, reader, "validated")
+    whole = counted(monkeypatch, reader, "parse_query")
     engine_of(TOOLS).evaluate([Case("fill a form", ("fill",))], Query(""))
     assert len(whole) == 2  # one search and one discover
     with pytest.raises(QueryError, match="the query is empty"):
@@ -134,7 +134,7 @@ def test_every_case_of_an_evaluation_is_validated_as_it_is_asked(monkeypatch):
 )
 def test_a_query_that_cannot_be_run_is_an_error_that_says_what(query, message):
     with pytest.raises(QueryError, match=message):
-        queries.validated(query)
+        queries.parse_query(query)
 
 
 def test_a_search_does_not_mind_how_to_select():

@@ -4,7 +4,7 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.disclose import resolve
+from irdaemon.discovery.disclose import resolve_reference
 from irdaemon.engine.queue import Job
 from irdaemon.source.skills import Skills
 from irdaemon.strategy import Skill
@@ -23,19 +23,19 @@ IDS = ("docs/fill.md", "a/merge.md", "b/merge.md", "merge")
 
 
 def test_an_id_is_itself_even_where_others_end_like_it(held):
-    assert resolve(held, "notes/merge", ("notes",)) == ("notes", "merge")
-    assert resolve(held, "notes/docs/fill.md", ("notes",)) == ("notes", "docs/fill.md")
+    assert resolve_reference(held, "notes/merge", ("notes",)) == ("notes", "merge")
+    assert resolve_reference(held, "notes/docs/fill.md", ("notes",)) == ("notes", "docs/fill.md")
 
 
 def test_the_end_of_a_path_is_enough_where_one_artifact_has_it(held):
-    assert resolve(held, "notes/fill.md", ("notes",)) == ("notes", "docs/fill.md")
+    assert resolve_reference(held, "notes/fill.md", ("notes",)) == ("notes", "docs/fill.md")
     with pytest.raises(NotFound):
-        resolve(held, "notes/ill.md", ("notes",))
+        resolve_reference(held, "notes/ill.md", ("notes",))
 
 
 def test_what_several_have_is_refused_with_all_of_them(held):
     with pytest.raises(QueryError, match="not one artifact but 2") as raised:
-        resolve(held, "notes/merge.md", ("notes",))
+        resolve_reference(held, "notes/merge.md", ("notes",))
     assert raised.value.hint == "one of: notes/a/merge.md, notes/b/merge.md"
 
 
@@ -59,28 +59,28 @@ def test_a_misspelt_name_is_answered_with_what_is_spelt_nearly_so():
     made.entries.put("notes", upsert("k", {each: each for each in names}), 1.0)
     for wanted in ("@a/code-reveiw", "code-revew", "~/.claude/skills/Code-reviw"):
         with pytest.raises(NotFound) as raised:
-            resolve(made, f"notes/{wanted}", ("notes",))
+            resolve_reference(made, f"notes/{wanted}", ("notes",))
         assert raised.value.hint == ("the nearest are notes/@a/code-review, notes/@b/code-reviewer")
 
 
 @pytest.mark.parametrize("reference", ["notes", "notes/"])
 def test_a_corpus_alone_is_no_artifact(held, reference):
     with pytest.raises(QueryError, match="names no artifact"):
-        resolve(held, reference, ("notes",))
+        resolve_reference(held, reference, ("notes",))
 
 
 def test_what_nothing_is_called_is_not_found_and_the_hint_is_a_search(held):
     with pytest.raises(NotFound, match="no artifact 'flil' in corpus 'notes'") as raised:
-        resolve(held, "notes/flil", ("notes", "other"))
+        resolve_reference(held, "notes/flil", ("notes", "other"))
     assert raised.value.hint == "irc search 'flil' -c notes finds what is near"
 
 
 def test_an_unknown_corpus_is_told_with_the_nearest_and_all_there_are(held):
     with pytest.raises(NotFound, match="unknown corpus 'note'; did you mean 'notes'") as raised:
-        resolve(held, "note/merge", ("notes", "other"))
+        resolve_reference(held, "note/merge", ("notes", "other"))
     assert raised.value.hint.startswith("corpora here: notes, other;")
 
 
 def test_a_corpus_that_may_not_be_asked_is_as_one_that_is_not_there(held):
     with pytest.raises(NotFound, match="unknown corpus 'notes'"):
-        resolve(held, "notes/merge", ("other",))
+        resolve_reference(held, "notes/merge", ("other",))

@@ -7,7 +7,7 @@ import pytest
 import irdaemon as ir
 from irclient.types import Query
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.links import LinkScope, with_related
+from irdaemon.discovery.links import LinkScope, add_related
 from irdaemon.engine.queue import Job
 from irdaemon.source.sessions import Sessions
 from irdaemon.strategy import ClaudeTurn, Package, Skill
@@ -93,7 +93,7 @@ def test_beside_a_package_are_the_skill_that_names_it_where_that_worked_and_what
 
 def test_beside_a_session_are_the_skill_it_used_and_the_package_of_that(made):
     found = made.search(Query("the newest form", corpora=("sessions",))).results
-    hit, *_ = with_related(found[:1], [LinkScope(made.ledger.links, list(made.corpora))])
+    hit, *_ = add_related(found[:1], [LinkScope(made.ledger.links, list(made.corpora))])
     assert beside(hit) == [("used", "skills", "pdf-forms"), ("names", "packages", "PyPDF")]
     assert [each.via for each in hit.related] == ["", "pdf-forms"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.variants import in_words, respelled
+from irdaemon.discovery.variants import replace_words, respell_words
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, names, tool
 
@@ -30,7 +30,7 @@ def engine():
     ],
 )
 def test_a_slip_of_the_keyboard_is_read_as_the_word(engine, typed, meant):
-    assert respelled(engine.snapshot, f"how to {typed}") == {typed: meant}
+    assert respell_words(engine.snapshot, f"how to {typed}") == {typed: meant}
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,16 @@ def test_a_slip_of_the_keyboard_is_read_as_the_word(engine, typed, meant):
     ],
 )
 def test_other_words_are_left_as_they_are(engine, text):
-    assert respelled(engine.snapshot, text) == {}
+    assert respell_words(engine.snapshot, text) == {}
 
 
 def test_at_most_eight_words_are_respelled(engine):
     slips = [f"linestr{'n' * n}g" for n in range(1, 20)]
-    assert len(respelled(engine.snapshot, " ".join(slips))) <= 8
+    assert len(respell_words(engine.snapshot, " ".join(slips))) <= 8
 
 
 def test_words_are_replaced_whole_and_everything_else_stays():
-    assert in_words("spilt, spilter\nspilt!", {"spilt": "split"}) == "split, spilter\nsplit!"
+    assert replace_words("spilt, spilter\nspilt!", {"spilt": "split"}) == "split, spilter\nsplit!"
 
 
 def test_a_query_that_nothing_answers_is_asked_again_with_its_words_respelled(engine):

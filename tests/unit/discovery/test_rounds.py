@@ -6,8 +6,8 @@ import pytest
 
 from irclient.cli.commands.explain import explanation
 from irclient.errors import NotFound, QueryError, Unavailable
-from irdaemon.discovery.query import validated
-from irdaemon.discovery.rounds import in_rounds
+from irdaemon.discovery.query import parse_query
+from irdaemon.discovery.rounds import discover_in_rounds
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import MANY_TOOLS, engine_of, names, tool
 
@@ -117,7 +117,7 @@ def test_of_a_query_below_every_floor_only_all_parts_together_are_an_answer(engi
 @pytest.mark.parametrize("rounds", [0, 9, -1, True, 2.0, "3"])
 def test_rounds_beyond_their_bounds_are_refused(rounds):
     with pytest.raises(QueryError, match="rounds must be a whole number from 1 to 8"):
-        validated(Query("x", rounds=rounds))
+        parse_query(Query("x", rounds=rounds))
 
 
 def test_search_has_no_rounds(engine):
@@ -147,7 +147,7 @@ def embed_failing_after(engine, calls, error):
 
 def failing_after(engine, calls, error):
     models = embed_failing_after(engine, calls, error)
-    return in_rounds(engine.state.snapshot, Query(BOTH, rounds=3), models).selection
+    return discover_in_rounds(engine.state.snapshot, Query(BOTH, rounds=3), models).selection
 
 
 # The first round embeds the whole and, to select, its two parts; to judge it, both parts again.

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.discovery.decide import check_spec, relaxed, select
+from irdaemon.discovery.decide import check_spec, fill_rel, select
 from irdaemon.types import Hit, SelectSpec
 
 
@@ -123,18 +123,18 @@ def test_the_limit_is_always_kept_and_a_commitment_begins_with_the_best_ranked(s
 )
 def test_a_first_with_little_evidence_has_rivals_further_off(scores, committed):
     found = hits(*scores)
-    assert len(select(found, relaxed(SelectSpec(min_score=None), found)).hits) == committed
+    assert len(select(found, fill_rel(SelectSpec(min_score=None), found)).hits) == committed
 
 
 @pytest.mark.parametrize("strategy", ["top_k", "rel_threshold", "score_gap"])
 def test_a_strategy_that_was_chosen_is_followed_to_the_letter(strategy):
     spec = SelectSpec(strategy, min_score=None)
-    assert relaxed(spec, hits(0.8, 0.7)) == spec
+    assert fill_rel(spec, hits(0.8, 0.7)) == spec
 
 
 @pytest.mark.parametrize("rel", [0.9, 0.5])
 def test_a_share_of_the_top_that_was_asked_for_holds(rel):
     found = hits(0.4, 0.3, 0.25)
     spec = SelectSpec(rel=rel, min_score=None)
-    kept = select(found, relaxed(spec, found)).hits
+    kept = select(found, fill_rel(spec, found)).hits
     assert [hit.score for hit in kept] == [s for s in (0.4, 0.3, 0.25) if s >= rel * 0.4]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.discovery.variants import _JOINT, subqueries
+from irdaemon.discovery.variants import _JOINT, split_query
 from irdaemon.types import Query, SelectSpec
 from tests.support.searching import engine_of, names, tool
 
@@ -26,7 +26,7 @@ from tests.support.searching import engine_of, names, tool
     ],
 )
 def test_a_query_is_split_where_both_parts_ask_for_something(text, parts):
-    assert subqueries(text) == parts
+    assert split_query(text) == parts
 
 
 _FROM_EVERY_MARK = re.compile(
@@ -43,7 +43,7 @@ def test_joints_are_looked_for_where_runs_begin_and_none_is_missed(text):
 
 
 def test_a_document_is_not_a_list_of_requests():
-    assert subqueries("fill a pdf form and deploy to the cloud. " * 100) == []
+    assert split_query("fill a pdf form and deploy to the cloud. " * 100) == []
 
 
 TOOLS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.retrieve import passage
+from irdaemon.discovery.retrieve import extract_passage
 from irdaemon.engine.queue import Job
 from irdaemon.ledger.index_rows import SUMMARY_CHARS
 from irdaemon.strategy import Chunked, ClaudeTurn, Package, Rule, Skill, WholeText
@@ -43,7 +43,7 @@ def test_a_package_without_a_description_shows_its_readme_without_badges_comment
     hit = found({"p": {"readme": BADGES}}, Package(), "polygon distance")
     # The description is the name alone where a manifest has none.
     assert hit.summary == "p"
-    shown = passage(BADGES, "polygon")
+    shown = extract_passage(BADGES, "polygon")
     assert shown == "Grow any polygon by a distance, see `Vec<T>` and grid[i][j]."
 
 
@@ -51,7 +51,7 @@ def test_a_package_without_a_description_shows_its_readme_without_badges_comment
     "cut", ["<!-- never closed", '<img src="nev', "[![x](https://ci", "![x](https://img"]
 )
 def test_markup_that_is_cut_in_two_is_left_out_as_well(cut):
-    assert passage(f"Said before.\n{cut}", "") == "Said before."
+    assert extract_passage(f"Said before.\n{cut}", "") == "Said before."
 
 
 def test_a_rule_is_described_by_its_own_description():
@@ -136,19 +136,19 @@ def test_what_matched_far_behind_in_a_chunk_is_shown_too():
 
 def test_of_a_long_sentence_the_part_that_matched_is_shown():
     text = "word " * 100 + "printer jams " + "word " * 100
-    shown = passage(text, "printer jams")
+    shown = extract_passage(text, "printer jams")
     assert shown.startswith("… word")
     assert "printer jams" in shown
     assert len(shown) <= 320
 
 
 def test_a_document_of_headings_shows_them_and_one_of_nothing_its_name():
-    assert passage("# Printers\n\n## Paper\n", "paper") == "Printers Paper"
+    assert extract_passage("# Printers\n\n## Paper\n", "paper") == "Printers Paper"
     assert found({"n": "Printers\n"}, WholeText(), "printers").summary == "Printers"
 
 
 def test_an_underlined_title_is_a_heading():
-    assert passage("Printers\n========\n\nThey jam.\n", "jam") == "They jam."
+    assert extract_passage("Printers\n========\n\nThey jam.\n", "jam") == "They jam."
 
 
 def test_what_is_embedded_and_counted_for_floors_is_the_same_beginning_as_before():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from irdaemon.discovery.expand import symbol_passage
+from irdaemon.discovery.expand import find_symbol_passage
 
 
 def record(index, text, start, end, name=""):
@@ -23,7 +23,7 @@ RECORDS = [
 
 
 def shown(seed, context):
-    found = symbol_passage(RECORDS, seed, context)
+    found = find_symbol_passage(RECORDS, seed, context)
     return found.text.split("\n"), found.records
 
 
@@ -44,14 +44,14 @@ def test_lines_before_and_after_it_are_shown_as_far_as_there_are_any(context, be
 
 def test_a_line_that_is_several_records_is_one_line_again():
     parts = [record(0, "xxx", 1, 1, "x"), record(1, "yyy", 1, 1, "x")]
-    assert symbol_passage(parts, 1, 0).text == "xxxyyy"
+    assert find_symbol_passage(parts, 1, 0).text == "xxxyyy"
 
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_a_record_that_is_about_no_symbol_has_none(seed):
-    assert symbol_passage(RECORDS, seed, 5) is None
+    assert find_symbol_passage(RECORDS, seed, 5) is None
 
 
 def test_a_record_of_another_strategys_symbol_has_no_lines_and_so_none():
     other = {**RECORDS[1], "metadata": {"symbol": "plant"}}
-    assert symbol_passage([other], 1, 5) is None
+    assert find_symbol_passage([other], 1, 5) is None

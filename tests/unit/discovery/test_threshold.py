@@ -7,9 +7,9 @@ import pytest
 
 from irclient.errors import QueryError
 from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS
-from irdaemon.discovery.decide import FORMULA, PLAIN, ranking_of
+from irdaemon.discovery.decide import FORMULA, PLAIN, apply_floor
 from irdaemon.discovery.retrieve import Question, retrieve
-from irdaemon.embed import query_vector
+from irdaemon.embed import embed_query
 from irdaemon.embed.hashing import Hashing
 from irdaemon.index import CorpusIndex
 from irdaemon.text import tokenize
@@ -38,12 +38,12 @@ def held(snapshot):
     def hold(index: CorpusIndex, text: str, mode="lexical", **spec):
         known, tokens = snapshot.vocabulary, list(dict.fromkeys(tokenize(text)))
         terms = tuple(known[token] for token in tokens if token in known)
-        vector = query_vector(Hashing(), text).vector if mode != "lexical" else None
+        vector = embed_query(Hashing(), text).vector if mode != "lexical" else None
         unknown = len(tokens) - len(terms)
         question = Question(text, terms, vector, mode, 5, {}, frozenset(), unknown=unknown)
         weights = spec.pop("weights", {})
         query = Query(text, mode=mode, weights=weights, select=SelectSpec(**spec))
-        return ranking_of(index, question, retrieve(index, question), query)
+        return apply_floor(index, question, retrieve(index, question), query)
 
     return hold
 

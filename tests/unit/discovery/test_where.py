@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irclient.errors import QueryError
-from irdaemon.discovery.where import check_fields, check_filter, fields_in, mask_of
+from irdaemon.discovery.where import check_fields, check_filter, list_fields, make_mask
 from tests.support.searching import engine_of, tool
 
 TOOLS = {
@@ -23,7 +23,7 @@ def columns():
 
 def meeting(columns, where):
     """Return the tools that meet a filter."""
-    positions = np.flatnonzero(mask_of(where, columns))
+    positions = np.flatnonzero(make_mask(where, columns))
     rows = columns.rows
     return {rows.cards[int(rows.artifact_of.array[at])].artifact_id for at in positions}
 
@@ -79,7 +79,7 @@ def test_a_filter_and_its_negation_part_the_records(columns, where):
 
 def test_every_field_that_is_asked_about_is_named_however_deep_it_stands():
     where = {"a": 1, "$or": [{"b": 2}, {"$not": {"c": {"$gt": 3}}}]}
-    assert sorted(fields_in(where)) == ["a", "b", "c"]
+    assert sorted(list_fields(where)) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(

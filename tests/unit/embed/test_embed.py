@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.embed import FAMILIES, check_embedder, make_embedder, query_vector
+from irdaemon.embed import FAMILIES, check_embedder, embed_query, make_embedder
 
 
 class Model:
@@ -50,12 +50,12 @@ def test_a_family_is_named_with_its_model_and_gives_vectors_of_its_own_space(fam
     assert embedder.dim == 3
     assert embedder.embed(["a", "b"]).dtype == np.float32
     assert embedder.embed([]).shape == (0, 3)
-    assert len(query_vector(embedder, "q").vector) == 3
+    assert len(embed_query(embedder, "q").vector) == 3
 
 
 def test_a_query_is_embedded_its_own_way_where_the_model_has_one():
     embedder = make_embedder("fastembed")
-    asked = query_vector(embedder, "q").vector
+    asked = embed_query(embedder, "q").vector
     assert asked == pytest.approx(embedder.embed(["?" * 9])[0])
 
 
@@ -141,7 +141,7 @@ class WithTrust(Own):
 )
 def test_an_embedder_of_ones_own_may_embed_queries_in_its_own_way(own, vector, trust):
     embedder = make_embedder(f"{__name__}:{own.__name__}")
-    found = query_vector(embedder, "q")
+    found = embed_query(embedder, "q")
     assert tuple(found.vector) == vector
     assert found.trust == pytest.approx(trust)
     assert (embedder.id, embedder.dim, embedder.embed(["a", "b"]).shape) == ("own-3", 3, (2, 3))

@@ -6,7 +6,7 @@ import pytest
 import irdaemon as ir
 from irclient.errors import QueryError, Unavailable
 from irdaemon.embed.hashing import Hashing
-from irdaemon.embed.models import given_embedder
+from irdaemon.embed.models import adopt_embedder
 
 
 def letters(texts):
@@ -42,7 +42,7 @@ def test_an_object_and_a_function_embed_records_and_queries(embedder):
 
 
 def test_rows_of_a_function_are_brought_to_unit_length():
-    rows = given_embedder(letters).embed(["aab", "..."])
+    rows = adopt_embedder(letters).embed(["aab", "..."])
     assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1, 0])
 
 
@@ -60,7 +60,7 @@ def test_an_embedder_without_an_id_is_refused_with_how_to_give_one():
 def test_a_function_that_gives_no_row_for_each_text_is_refused(rows):
     rows.id = "wrong"
     with pytest.raises(QueryError, match="embedder 'wrong' gave"):
-        given_embedder(rows)
+        adopt_embedder(rows)
 
 
 @pytest.mark.parametrize("name", ["light", "hash", "hashing"])

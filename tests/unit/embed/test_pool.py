@@ -36,7 +36,7 @@ def test_one_that_cannot_be_made_is_held_by_a_stand_in_until_it_is_tried_again(e
         absent.embed(["x"])
     assert embedders.named(MISSING) is absent
     assert embedders.vector("x", absent.id) is None
-    embedders.try_absent_again()
+    embedders.retry_absent()
     assert embedders.named(MISSING) is not absent
 
 
@@ -54,7 +54,7 @@ def test_the_vector_of_a_query_is_remembered(embedders, counting):
     counting.down = True
     assert embedders.vector("fill a form", name) is first
     assert embedders.vector("another", name) is None
-    assert embedders.fresh_vector("fill a form", name) is None
+    assert embedders.embed_fresh("fill a form", name) is None
 
 
 def test_what_is_shed_is_made_again_and_gives_the_same(embedders):

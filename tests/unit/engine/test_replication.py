@@ -9,7 +9,7 @@ from irdaemon.config.backends import BackendAddress
 from irdaemon.config.checking import ConfigError
 from irdaemon.config.corpus import Corpus
 from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.query import validated
+from irdaemon.discovery.query import parse_query
 from irdaemon.engine.queue import Job
 from irdaemon.engine.replication import Replication
 from irdaemon.index import Snapshot
@@ -105,7 +105,7 @@ class Copying:
         self.scan()
 
     def answers(self, text="pdf forms"):
-        query = validated(Query(text))
+        query = parse_query(Query(text))
         models = self.engine.state.models
         there = {
             name: remote_index(self.backend, totals, Vocabularies())

@@ -55,11 +55,11 @@ def test_scores_by_other_numbers_are_those_of_the_formula(items, query, numbers)
     k1, b = numbers
     index = built(items).snapshot.corpora["m"]
     found, rows = index.lexical, index.rows
-    terms = sorted({term for at in rows.positions() for term in rows.counts_of(at)})[:4]
-    scores = found.ranked_with(terms, k1, b)
+    terms = sorted({term for at in rows.positions() for term in rows.count_terms(at)})[:4]
+    scores = found.score_with(terms, k1, b)
     idf = found.weights(np.array(terms, np.int64))
     for at in rows.positions():
-        held, length = rows.counts_of(at), float(rows.lengths.array[at])
+        held, length = rows.count_terms(at), float(rows.lengths.array[at])
         norm = k1 * (1 - b + b * length / found.mean_length)
         expected = sum(
             float(weight) * held[term] * (k1 + 1) / (held[term] + norm)
@@ -78,7 +78,7 @@ def test_what_is_gone_has_no_score_by_other_numbers_either():
     made.request(Job("reconcile", "m"))
     made.drain()
     index, known = made.snapshot.corpora["m"], made.snapshot.vocabulary
-    scores = index.lexical.ranked_with([known["pdf"]], 1.2, 0.5)
+    scores = index.lexical.score_with([known["pdf"]], 1.2, 0.5)
     assert np.count_nonzero(scores) == index.rows.n_records == 19
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.index.lexical import Postings, counted
+from irdaemon.index.lexical import Postings, count_terms
 
 # Some terms need more than 16 bits: they are sorted in two steps.
 places = st.dictionaries(
@@ -28,14 +28,14 @@ def postings(held):
 def test_each_term_gives_just_its_records_ascending_with_their_values(held):
     made = postings(held)
     for term in {term for term, _ in held} | {0, 31, 65_536, 70_000}:
-        records, values = made.of_term(term)
+        records, values = made.get_postings(term)
         expected = {record: value for (each, record), value in held.items() if each == term}
         assert records.tolist() == sorted(expected)
         assert dict(zip(records.tolist(), values.tolist(), strict=True)) == expected
 
 
 def test_without_records_no_term_has_any():
-    records, values = postings({}).of_term(0)
+    records, values = postings({}).get_postings(0)
     assert (len(records), len(values)) == (0, 0)
 
 
@@ -52,7 +52,7 @@ def test_made_in_parts_they_are_the_same(held, at_once):
                 np.array([held[place] for place in part], np.float32),
             )
 
-    counts = counted(term_ids for term_ids, _, _ in parts())
+    counts = count_terms(term_ids for term_ids, _, _ in parts())
     whole, made = postings(held), Postings.in_parts(counts, parts())
     for one, other in (
         (whole.starts, made.starts),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irdaemon.index import dense
-from irdaemon.index.dense import WIDTH, Dense, Prefix, make_dense, top
+from irdaemon.index.dense import WIDTH, Dense, Prefix, find_top, make_dense
 from irdaemon.index.growing import Growing
 from irdaemon.index.rows import Rows
 
@@ -146,5 +146,5 @@ def test_too_many_that_may_be_near_are_left_to_the_whole_product(monkeypatch):
     rows = rows_of(clustered(SIZE))
     whole, vector = make_dense(rows), clustered(1, seed=4)[0]
     assert whole.prefix.near(rows, vector, DEPTH) is None
-    expected = top(rows.vectors.array @ vector, DEPTH).tolist()
+    expected = find_top(rows.vectors.array @ vector, DEPTH).tolist()
     assert sorted(best(whole, vector)[0]) == expected

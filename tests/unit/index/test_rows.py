@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from irclient.errors import Unavailable
-from irdaemon.index.rows import Rows, name_key
+from irdaemon.index.rows import Rows, hash_name
 from tests.support.corpora import ledger, upsert
 
 DIM = 4
@@ -68,7 +68,7 @@ def test_the_words_of_a_record_are_counted(held):
     put(held, a="to be or not to be")
     rows = Rows.empty(DIM).synced(held, "c", "e")
     words = {number: term for term, number in held.terms.table().items()}
-    counts = {words[number]: count for number, count in rows.counts_of(0).items()}
+    counts = {words[number]: count for number, count in rows.count_terms(0).items()}
     assert counts == {"to": 2, "be": 2, "or": 1, "not": 1}
     assert rows.lengths.array.tolist() == [6]
     assert rows.kind_of(0) == "document"
@@ -94,7 +94,7 @@ def test_vectors_of_another_length_are_refused_with_the_reason(held):
 
 
 def test_a_name_has_one_number_in_either_letter_case():
-    assert name_key("Fill-PDF") == name_key("fill-pdf")
-    assert name_key("straße") == name_key("STRASSE")
-    assert name_key("fill") != name_key("full")
-    name_key("half \ud800")
+    assert hash_name("Fill-PDF") == hash_name("fill-pdf")
+    assert hash_name("straße") == hash_name("STRASSE")
+    assert hash_name("fill") != hash_name("full")
+    hash_name("half \ud800")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from irclient.agents.hook.context import plain as in_hook
 from irclient.invisible import MOST_MARKS, escaped, is_hidden, legible, safe, shown, spelled
 from irclient.mcp.items import plain as over_mcp
-from irdaemon.discovery.disclose import hidden_in, hidden_in_names
+from irdaemon.discovery.disclose import find_hidden, find_hidden_in_names
 
 TRICKY = st.text(
     st.one_of(
@@ -35,7 +35,7 @@ def test_json_stays_exact_data_and_prints_nothing_hidden(value):
 
 @given(TRICKY)
 def test_a_text_is_flagged_where_something_in_it_is_hidden(text):
-    kinds = {kind for kind in hidden_in(text) if kind != "marks"}
+    kinds = {kind for kind in find_hidden(text) if kind != "marks"}
     assert bool(kinds) == any(map(is_hidden, text.replace("\r\n", "\n")))
 
 
@@ -56,7 +56,7 @@ def test_a_text_is_flagged_where_something_in_it_is_hidden(text):
     ],
 )
 def test_hidden_characters_are_told_by_kind(text, kinds):
-    assert hidden_in(text, "more") == kinds
+    assert find_hidden(text, "more") == kinds
 
 
 # Code points that show nothing, a few of each range of Default_Ignorable_Code_Point, assigned or
@@ -71,7 +71,7 @@ UNSEEN = (
 @pytest.mark.parametrize("char", UNSEEN)
 def test_what_shows_nothing_is_hidden_to_everybody_assigned_or_not(char):
     text = f"Trombone{char} lessons"
-    assert hidden_in(text)
+    assert find_hidden(text)
     assert "\ufffd" in safe(text)
     assert spelled(text) == text.replace(char, char.encode("unicode_escape").decode())
     assert char not in escaped(json.dumps(text, ensure_ascii=False))
@@ -96,8 +96,8 @@ LETTERS = (
 
 def test_a_flood_of_combining_marks_is_named_and_bounded():
     flood = "Z" + "\u0335\u0301\u0489" * 1_700 + "algo"
-    assert hidden_in(flood) == ("marks",)
-    assert hidden_in(LETTERS) == ()
+    assert find_hidden(flood) == ("marks",)
+    assert find_hidden(LETTERS) == ()
     for show in (safe, spelled, legible):
         assert len(show(flood)) == len("Zalgo") + MOST_MARKS + 1
         assert show(show(flood)) == show(flood)
@@ -105,10 +105,10 @@ def test_a_flood_of_combining_marks_is_named_and_bounded():
 
 
 def test_a_line_end_or_tab_hides_in_a_name_and_not_in_a_text():
-    assert hidden_in("two\nlines\tof text") == ()
-    assert hidden_in_names("two\nlines") == hidden_in_names("a\tb") == ("control",)
-    assert hidden_in_names("a\r\nb\u202e") == ("bidi", "control")
-    assert hidden_in_names("/plain/name") == ()
+    assert find_hidden("two\nlines\tof text") == ()
+    assert find_hidden_in_names("two\nlines") == find_hidden_in_names("a\tb") == ("control",)
+    assert find_hidden_in_names("a\r\nb\u202e") == ("bidi", "control")
+    assert find_hidden_in_names("/plain/name") == ()
 
 
 @given(TRICKY)

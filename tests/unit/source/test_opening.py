@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irdaemon.discovery.disclose import Bounds, bundle_of, disclose
+from irdaemon.discovery.disclose import Bounds, collect_bundle, disclose
 from irdaemon.ledger import StoredArtifact
 from irdaemon.source import opening
 from irdaemon.source.files import Files
@@ -214,7 +214,7 @@ def test_a_bundled_file_swapped_for_a_link_after_the_check_is_not_read(
     path.parent.mkdir(parents=True)
     path.write_text("harmless")
     swapped_after_the_check(monkeypatch, path, outside / "secret.txt")
-    bundle = bundle_of(str(tmp_path / "skill" / "SKILL.md"), Bounds(), Redactor("tokens"))
+    bundle = collect_bundle(str(tmp_path / "skill" / "SKILL.md"), Bounds(), Redactor("tokens"))
     assert [(file.path, file.text) for file in bundle.files] == [("scripts/a.txt", None)]
 
 
@@ -225,7 +225,7 @@ def test_a_skill_that_became_a_link_out_of_the_roots_brings_no_bundle(tmp_path, 
     (tmp_path / "roots" / "skill").symlink_to(outside)
     bounds = Bounds((str(tmp_path / "roots"),))
     pointer = str(tmp_path / "roots" / "skill" / "SKILL.md")
-    assert bundle_of(pointer, bounds, Redactor("tokens")).files == ()
+    assert collect_bundle(pointer, bounds, Redactor("tokens")).files == ()
 
 
 def test_a_document_swapped_for_a_link_after_the_scan_is_gone(tmp_path, outside):

@@ -16,7 +16,7 @@ from irdaemon.index.backends.postgres.coding import KIND
 from irdaemon.index.backends.postgres.connections import Connection
 from irdaemon.index.backends.postgres.packing import bytes_of, text_of, unpacked, unpacked_totals
 from irdaemon.index.backends.state import corpora_in_scope
-from irdaemon.index.columns import Column, column_mask
+from irdaemon.index.columns import Column, mask_column
 
 # Filters as conditions of SQL: on the codes of values, by the predicates of any other filter.
 #
@@ -79,7 +79,7 @@ class SpaceFields:
     def _field(self, name: str, condition: Any) -> sql.Composable:
         number, last = self.fields.get(name, (-1, 0))
         values = self._values(number, last)
-        accepted = column_mask(condition, values.column)
+        accepted = mask_column(condition, values.column)
         codes = np.array(values.codes)
         if accepted.all() or not accepted.any():
             return sql.SQL("true" if accepted.all() else "false")

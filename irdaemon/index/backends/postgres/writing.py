@@ -24,7 +24,7 @@ from irdaemon.index.backends.postgres.packing import (
     packed_totals,
     unpacked,
 )
-from irdaemon.index.rows import name_key
+from irdaemon.index.rows import hash_name
 from irdaemon.source.asset_types import FIELD, asset_type
 
 # The artifacts and records of a delta, copied into a space part by part.
@@ -68,7 +68,7 @@ def _copy_artifacts(space: SpaceTables, artifacts: Sequence[SentArtifact]) -> No
             (
                 each.row[0],
                 id_key(each.row[1]),
-                name_key(each.row[2]),
+                hash_name(each.row[2]),
                 packed(each.row[1:]),
                 packed((each.body, each.digest, each.indexed_at)),
             )

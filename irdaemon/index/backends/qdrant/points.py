@@ -20,8 +20,8 @@ from qdrant_client import models
 
 from irdaemon.index.backend import IndexDelta, SentArtifact, SentRecord, Totals
 from irdaemon.index.columns import Columns
-from irdaemon.index.lexical import saturated_postings
-from irdaemon.index.rows import Rows, name_key
+from irdaemon.index.lexical import make_postings
+from irdaemon.index.rows import Rows, hash_name
 from irdaemon.types import Floor
 
 DENSE, SPARSE = "dense", "lexical"
@@ -153,7 +153,7 @@ def _distinct(values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _sparse(rows: Rows, mean: float) -> list[Any]:
     """Return for each record the weights of its terms: all of BM25 but idf."""
-    terms, of, weights = saturated_postings(rows, 0, len(rows.present), mean)
+    terms, of, weights = make_postings(rows, 0, len(rows.present), mean)
     ends = np.searchsorted(of, np.arange(len(rows.present) + 1))
     return [
         models.SparseVector(
@@ -181,7 +181,7 @@ def _record(
     return {
         "number": owner[0],
         "id": owner[1],
-        "called": name_key(owner[2]),
+        "called": hash_name(owner[2]),
         "kind": record.row[1],
         "surface": record.row[2],
         "digest": record.row[5].hex(),

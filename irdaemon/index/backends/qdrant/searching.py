@@ -28,7 +28,7 @@ from irdaemon.index.backends.qdrant.points import (
     word_id,
 )
 from irdaemon.index.backends.qdrant.server import BESIDE, QdrantServer, records
-from irdaemon.index.columns import MISSING, Column, column_mask
+from irdaemon.index.columns import MISSING, Column, mask_column
 from irdaemon.index.lexical import K1, B, Lexical
 from irdaemon.index.rows import Rows
 
@@ -96,7 +96,7 @@ def _among(name: str, condition: Mapping[str, Any], values: Sequence[Any]) -> An
     column = Column(np.arange(len(values) + 1, dtype=np.int32), [MISSING])
     for value in values:
         column.code(value)
-    mask = column_mask(condition, column)
+    mask = mask_column(condition, column)
     codes = [value_code(name, column.values[at]) for at in np.flatnonzero(mask).tolist() if at]
     return among("codes", codes) if codes else _nothing()
 
@@ -371,7 +371,7 @@ def _scored(
     at_mean = replace(Lexical.on_base(lexical.rows, mean, _NOTHING, 0, lexical.df), n=lexical.n)
     if (wanted.k1, wanted.b) == (K1, B):
         return at_mean.ranked(terms)
-    return at_mean.ranked_with(terms, wanted.k1, wanted.b)
+    return at_mean.score_with(terms, wanted.k1, wanted.b)
 
 
 _NOTHING = Lexical.of(Rows.empty(0)).base

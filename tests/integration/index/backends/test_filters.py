@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from irdaemon.discovery.where import mask_of
+from irdaemon.discovery.where import make_mask
 from irdaemon.index.columns import Columns
-from irdaemon.index.rows import Rows, name_key
+from irdaemon.index.rows import Rows, hash_name
 from tests.support.filled import HOLDER, MadeCorpus, owners, vector_of, wanted
 
 SCALARS = (None, True, False, 0, 1, 2, -1, 1.0, 1.5, 0.0, "", "a", "b", "1", "é")
@@ -76,7 +76,7 @@ def test_a_filter_holds_through_any_changes(backend):
 def check(backend, items, filters):
     columns, whose = index_of(items)
     for each in filters:
-        mask = mask_of(each, columns)
+        mask = make_mask(each, columns)
         right = sorted({whose[at] for at in np.flatnonzero(mask)})
         found = backend.found("c", wanted([1], vector_of(1), where=each))
         assert owners(found) == right, each
@@ -95,7 +95,7 @@ def test_what_is_called_by_name_comes_where_the_filter_lets_it_and_what_is_inclu
     corpus = MadeCorpus()
     items = [corpus.add([{1: 1.0}, {2: 1.0}], fields={"even": n % 2 == 0}) for n in range(1, 5)]
     backend.apply(corpus.delta(backend.lease("c", HOLDER), items))
-    names = (name_key("ITEM-1"), name_key("item-2"))
+    names = (hash_name("ITEM-1"), hash_name("item-2"))
     asked = wanted([], names=names, including=("item/3",), where={"even": True})
     found = backend.found("c", asked)
     assert [(row[0], row[2]) for row in found.records] == [(2, 0), (2, 1), (3, 0), (3, 1)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from irclient.errors import QueryError
 from irclient.mcp.documents.search import LibrarySearch, bounds_of, filters, snippet
 from irclient.mcp.items import as_place, one_line, plain
-from irdaemon.discovery.where import check_filter, mask_of
+from irdaemon.discovery.where import check_filter, make_mask
 from tests.support.searching import engine_of, tool
 
 SATURDAY = date(2026, 11, 21)
@@ -113,7 +113,7 @@ def found(search):
     where, _ = filters(search, SATURDAY)
     check_filter(where)
     rows = columns.rows
-    positions = np.flatnonzero(mask_of(where, columns))
+    positions = np.flatnonzero(make_mask(where, columns))
     return {rows.cards[int(rows.artifact_of.array[at])].artifact_id for at in positions}
 
 
