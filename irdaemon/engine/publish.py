@@ -82,7 +82,7 @@ class Publisher:
 
     def _forget(self, name: str) -> None:
         self._state.work.drop(name, GONE)
-        self._state.scan_retries.forget(name)
+        self._state.retries.forget(name)
         self._state.evaluations.forget(name)
         self._state.ledger.corpora.forget(name)
         if self._images:

@@ -201,7 +201,7 @@ class JobQueue:
         if waiting is None:
             job = replace(job, number=next(self._numbers), first=now, last=now)
         else:
-            job = replace(waiting, scan=joined(waiting.scan, job.scan), last=now)
+            job = replace(waiting, scan=merge_scans(waiting.scan, job.scan), last=now)
         if self._most_paths and len(job.scan.under) > self._most_paths:
             around = os.path.commonpath(job.scan.under)
             job = replace(job, scan=replace(job.scan, under=(around,)), collapsed=True)
@@ -432,7 +432,7 @@ class Work:
             self._progress.pop(next(ended, 0), None)
 
 
-def joined(one: ScanRequest, other: ScanRequest) -> ScanRequest:
+def merge_scans(one: ScanRequest, other: ScanRequest) -> ScanRequest:
     """Return the scan that sees what either would."""
     return ScanRequest(
         under=tuple(dict.fromkeys(one.under + other.under)),

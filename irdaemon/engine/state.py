@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import os
 import sqlite3
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irclient.errors import IRError, NotFound, Unavailable
@@ -27,7 +26,8 @@ from irdaemon.embed.pool import Absent, Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.engine.health import Policy
 from irdaemon.engine.host import Host, InProcess
-from irdaemon.engine.queue import Job, JobQueue, Work, joined
+from irdaemon.engine.queue import Job, Work
+from irdaemon.engine.retries import Retries
 from irdaemon.index import Images, Snapshot
 from irdaemon.ledger import IN_MEMORY, MOST_PINS, Ledger, LedgerError, Pin
 from irdaemon.ledger.corruption import Corruption
@@ -35,7 +35,6 @@ from irdaemon.ledger.sqlite_errors import UNDECODABLE, is_corrupt, is_transient,
 from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.runtime.tracebacks import where
-from irdaemon.source.opening import at_or_under
 from irdaemon.types import Tuning, Use
 from irdaemon.usage.notes import UsageNotes, UsageOptions
 
@@ -114,147 +113,6 @@ class EvaluationStore:
         return os.path.join(self.directory, f"{corpus}.json")
 
 
-# Retries: jobs that failed, and when they are tried again.
-#
-# A full disk or an I/O error of the ledger stops every job; any other error stops its own.
-# Meanwhile
-# the last snapshot answers. All of this belongs to the writer; others only read `problem`.
-
-log = logging.getLogger(__name__)
-
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerProblem:
-    """Why the ledger cannot be written, and since when (Unix seconds)."""
-
-    since: float
-    error: str
-
-
-class JobRetries:
-    """Keep the jobs that failed because the ledger cannot be written, until they are done."""
-
-    def __init__(self) -> None:
-        self.problem: LedgerProblem | None = None
-        self._waiting = JobQueue()
-        self._tried: set[int] = set()
-        self._wait_s = _FIRST_WAIT_S
-        self._again_at = 0.0
-
-    def paths(self, corpus: str = "") -> int:
-        """Count the changed paths that wait for another try, of one corpus or of all."""
-        return self._waiting.paths(corpus)
-
-    def holds(self, kind: str) -> bool:
-        """Return whether a job of a kind waits for another try."""
-        return self._waiting.has(kind)
-
-    def note(self, job: Job, error: str, now: float) -> None:
-        """Keep a job that failed for another try."""
-        if self.problem is None:
-            log.error(
-                "the ledger cannot be written: %s; the last snapshot goes on answering", error
-            )
-        self.problem = LedgerProblem(self.problem.since if self.problem else now, error)
-        self._tried.discard(job.number)
-        self._waiting.add(job)
-        self._again_at = now + self._wait_s
-        self._wait_s = min(2 * self._wait_s, _LONGEST_WAIT_S)
-
-    def due(self, now: float) -> list[Job]:
-        """Return the jobs to try again now; each then counts as waiting until `tried` and `end`."""
-        if 0 < self._again_at - now <= _LONGEST_WAIT_S:  # beyond that the clock was set back
-            return []
-        jobs = []
-        while job := self._waiting.take():
-            jobs.append(job)
-        return jobs
-
-    def tried(self, number: int) -> None:
-        """Note under which number a job is tried again."""
-        self._tried.add(number)
-
-    def end(self, number: int) -> None:
-        """Note that a job has ended without the ledger failing it once more."""
-        self._tried.discard(number)
-        if self.problem and not self._tried and not len(self._waiting):
-            log.warning("the ledger is written again")
-            self.problem, self._wait_s = None, _FIRST_WAIT_S
-
-
-@dataclass(frozen=True, slots=True)
-class Failing:
-    """A job that failed `times` times in a row, and when it is tried again; None while it is."""
-
-    job: Job
-    times: int
-    again_at: float | None
-
-
-class ScanRetries:
-    """Keep the jobs that failed by an error of their own, each with a wait that doubles.
-
-    Unlike a ledger that cannot be written, such an error is about one corpus: the others go on.
-    """
-
-    def __init__(self) -> None:
-        self._failing: dict[tuple[str, str, int], Failing] = {}
-
-    def note(self, job: Job, now: float) -> Failing:
-        """Keep a job that failed for another try; scans of several paths become one.
-
-        What fails while an earlier one waits waits with it: a burst of changes is one try.
-        """
-        failing = Failing(job, 1, now + _FIRST_WAIT_S)
-        if before := self._failing.get(_kept_as(job)):
-            together = replace(job, scan=joined(before.job.scan, job.scan))
-            wait_s = min(_FIRST_WAIT_S * 2**before.times, _LONGEST_WAIT_S)
-            failing = Failing(together, before.times + 1, now + wait_s)
-            if before.again_at is not None:
-                failing = replace(before, job=together)
-        self._failing[_kept_as(job)] = failing
-        return failing
-
-    def done(self, job: Job) -> None:
-        """Note that a job was done; changed paths that it did not scan wait on."""
-        failing = self._failing.pop(_kept_as(job), None)
-        if failing is None:
-            return
-        done, failed = job.scan.under, failing.job.scan.under
-        left = tuple(path for path in failed if not any(at_or_under(path, top) for top in done))
-        if left:
-            rest = replace(failing.job, scan=replace(failing.job.scan, under=left))
-            self._failing[_kept_as(job)] = replace(failing, job=rest)
-
-    def forget(self, corpus: str) -> None:
-        """Forget the jobs of a corpus that is no more."""
-        self._failing = {key: each for key, each in self._failing.items() if key[1] != corpus}
-
-    def paths(self, corpus: str = "") -> int:
-        """Count the changed paths that wait for another try, of one corpus or of all."""
-        waiting = [each.job for each in tuple(self._failing.values()) if each.again_at is not None]
-        scans = (job for job in waiting if job.kind == "reconcile" and corpus in ("", job.corpus))
-        return sum(max(1, len(job.scan.under)) for job in scans)
-
-    def due(self, now: float) -> list[Job]:
-        """Return the jobs to try again now."""
-        due = {
-            key: each
-            for key, each in self._failing.items()
-            # Where the clock was set back nothing is to wait for it.
-            if each.again_at is not None and not 0 < each.again_at - now <= _LONGEST_WAIT_S
-        }
-        self._failing |= {key: replace(each, again_at=None) for key, each in due.items()}
-        return [each.job for each in due.values()]
-
-
-def _kept_as(job: Job) -> tuple[str, str, int]:
-    """Return what is retried as one: a whole scan is not a scan of a changed path."""
-    return job.kind, job.corpus, job.urgency
-
-
 # A few are handed over at once, and no more before those are stored.
 _MOST_SYNOPSES = 1_000
 # So long after a check found the ledger sound, an error that had it checked is the program's own.
@@ -324,7 +182,7 @@ class State:
         self.host: Host = InProcess()
         self.served = Served({}, Snapshot(ledger.generation(), {}, ledger.terms.table()))
         self.work = Work(clock, options.queued_paths)
-        self.job_retries, self.scan_retries = JobRetries(), ScanRetries()
+        self.retries = Retries()
         self.corruption: Corruption | None = None
         # Where errors came from that had the ledger checked; None until it was, else when it was
         # found sound (Unix seconds).
@@ -410,7 +268,7 @@ class State:
     def pending(self) -> int:
         """Count the changes seen and not yet in the snapshot."""
         scans = (p for p in self.work.running() if p.job.kind == "reconcile")
-        waiting = self.work.paths() + self.job_retries.paths() + self.scan_retries.paths()
+        waiting = self.work.paths() + self.retries.count_paths()
         return waiting + sum(scan.todo - scan.done for scan in scans)
 
     def serving(self, corpus: Corpus) -> Embedder:

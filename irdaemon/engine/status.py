@@ -138,16 +138,16 @@ def _problems(state: State, ledger: Ledger, corpus: Corpus) -> list[dict[str, st
     found = [(problem.path, problem.reason) for problem in ledger.corpora.state_of(corpus.name)[1]]
     if missing := state.why_no_embedder(corpus):
         found.append((corpus.embedder, missing))
-    if state.job_retries.problem and state.job_retries.paths(corpus.name):
-        found.append((ledger.path, state.job_retries.problem.error))
+    problem = state.retries.problem
+    if problem and state.retries.count_paths(corpus.name, by_ledger=True):
+        found.append((ledger.path, problem.error))
     return [{"path": path, "reason": reason} for path, reason in found]
 
 
 def _unread(state: State, name: str) -> int:
     """Count the entries of a corpus still to be read; of a scan to be retried, its paths."""
     scans = (p for p in state.work.running() if p.job.is_scan_of(name))
-    retried = state.job_retries.paths(name) + state.scan_retries.paths(name)
-    return sum(scan.todo - scan.done for scan in scans) + retried
+    return sum(scan.todo - scan.done for scan in scans) + state.retries.count_paths(name)
 
 
 def _queue_age(state: State) -> float:
@@ -157,7 +157,7 @@ def _queue_age(state: State) -> float:
 
 def _of_ledger(state: State, ledger: Ledger) -> dict[str, Any]:
     """Return where the ledger lies, why it cannot be written, and what became of a damaged one."""
-    problem, corruption = state.job_retries.problem, state.corruption
+    problem, corruption = state.retries.problem, state.corruption
     return {
         "path": ledger.path,
         "format": ledger.format,

@@ -146,13 +146,10 @@ class Repair:
     def request_due(self) -> None:
         """Request the retries that are due, and a repair where the ledger's file was moved."""
         state = self._state
-        for job in state.job_retries.due(state.clock()):
+        for job in state.retries.take_due(state.clock()):
             with contextlib.suppress(NotFound):  # its corpus was removed meanwhile
-                state.job_retries.tried(state.request(job))
-        for job in state.scan_retries.due(state.clock()):
-            with contextlib.suppress(NotFound):
                 state.request(job)
-        if state.ledger.moved() and not state.job_retries.holds("repair"):
+        if state.ledger.moved() and not state.retries.holds("repair"):
             state.work.add(Job("repair"))
 
     def handles(self, job: Job, error: Exception) -> bool:
@@ -168,9 +165,9 @@ class Repair:
         """
         if not self._state.host.writes:
             return False
-        failing = self._state.scan_retries.note(job, self._state.clock())
+        failed = self._state.retries.note(job, self._state.clock())
         log.error("the %s job of %r failed: %s", job.kind, job.corpus, where(error))
-        return isinstance(error, (OSError, MemoryError)) or failing.times < _MOST_TRIES
+        return isinstance(error, (OSError, MemoryError)) or failed.times < _MOST_TRIES
 
     def _recovers(self, job: Job, error: Exception) -> bool:
         """Recover from an error of the ledger; return whether it was one."""
@@ -178,7 +175,7 @@ class Repair:
             # A full disk, say. Compaction comes again by itself, and wants more room than others.
             if job.kind != "compact":
                 why = f"; {READ_ONLY}" if is_read_only(self._state.ledger.path) else ""
-                self._state.job_retries.note(job, f"{error}{why}", self._state.clock())
+                self._state.retries.note_unwritable(job, f"{error}{why}", self._state.clock())
             return True
         why = corruption_of(self._state.ledger.path, error) if self._state.host.writes else ""
         if why:

@@ -142,10 +142,9 @@ class Writer:
         try:
             report = self._report_of(job, progress)
             outcome = "done"
-            state.scan_retries.done(job)
         except SourceError as error:  # the scan itself failed
             report = error.message
-            state.scan_retries.note(job, state.clock())
+            state.retries.note(job, state.clock())
         except IRError as error:
             report = error.message
         except Exception as error:
@@ -153,7 +152,7 @@ class Writer:
             if not self.repair.handles(job, error):
                 raise
         finally:
-            state.job_retries.end(job.number)
+            state.retries.settle(job, done=outcome == "done")
             state.work.end(job.number, outcome, report)
             took_ms = (state.clock() - started) * 1e3
             self._release.worked(took_ms / 1e3)

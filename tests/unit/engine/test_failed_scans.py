@@ -4,7 +4,7 @@ import pytest
 
 from irdaemon.engine.host import InProcess
 from irdaemon.engine.queue import Job
-from irdaemon.engine.state import ScanRetries
+from irdaemon.engine.retries import Retries
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.files import Files
 from irdaemon.source.mapping import InMemory
@@ -106,7 +106,7 @@ def test_what_the_system_cannot_do_for_a_job_is_tried_again_for_as_long_as_it_ta
     made.drain()
     assert made.progress(made.request(Job("reconcile", "m"))).state == "queued"
     made.drain()
-    assert not made.state.scan_retries.due(clock.now + 1e6)
+    assert not made.state.retries.take_due(clock.now + 1e6)
 
 
 def test_a_mistake_of_the_program_ends_the_process_once_it_repeats(made, clock, monkeypatch):
@@ -134,38 +134,47 @@ def test_a_library_call_hears_of_a_mistake_at_once(made, monkeypatch):
 
 
 def test_a_job_waits_longer_after_each_try_and_one_that_was_done_waits_no_more():
-    retries, job = ScanRetries(), Job("reconcile", "c", ScanRequest(under=("/a",)))
+    retries, job = Retries(), Job("reconcile", "c", ScanRequest(under=("/a",)))
     waits = []
     for _ in range(8):
         waits.append(retries.note(job, 100.0).again_at - 100.0)
         if len(waits) < 8:
-            retries.due(1e6)
+            retries.take_due(1e6)
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
-    assert retries.due(100.0) == []
-    assert [each.scan.under for each in retries.due(130.0)] == [("/a",)]
-    assert retries.due(200.0) == []  # it is being tried
+    assert retries.take_due(100.0) == []
+    assert [each.scan.under for each in retries.take_due(130.0)] == [("/a",)]
+    assert retries.take_due(200.0) == []  # it is being tried
     retries.note(Job("reconcile", "c", ScanRequest(under=("/b",))), 200.0)
-    assert [each.scan.under for each in retries.due(300.0)] == [("/a", "/b")]
-    retries.done(Job("reconcile", "c", ScanRequest(under=("/a", "/b"))))
-    assert retries.due(1e6) == []
+    assert [each.scan.under for each in retries.take_due(300.0)] == [("/a", "/b")]
+    retries.settle(Job("reconcile", "c", ScanRequest(under=("/a", "/b"))), done=True)
+    assert retries.take_due(1e6) == []
 
 
 def test_a_path_whose_look_failed_is_looked_at_again_whatever_else_is_looked_at_meanwhile():
-    retries = ScanRetries()
+    retries = Retries()
     retries.note(Job("reconcile", "c", ScanRequest(under=("/a/x", "/b"))), 100.0)
-    retries.done(Job("reconcile", "c", ScanRequest(under=("/a",))))
-    assert [job.scan.under for job in retries.due(200.0)] == [("/b",)]
+    retries.settle(Job("reconcile", "c", ScanRequest(under=("/a",))), done=True)
+    assert [job.scan.under for job in retries.take_due(200.0)] == [("/b",)]
 
 
 def test_a_look_at_everything_that_failed_is_not_narrowed_to_a_path_that_failed_too():
-    retries = ScanRetries()
+    retries = Retries()
     retries.note(Job("reconcile", "c"), 100.0)
     retries.note(Job("reconcile", "c", ScanRequest(under=("/a",))), 100.0)
-    assert [job.scan.under for job in retries.due(200.0)] == [(), ("/a",)]
+    assert [job.scan.under for job in retries.take_due(200.0)] == [(), ("/a",)]
+
+
+def test_a_full_scan_that_failed_is_not_forgotten_because_a_plain_one_was_done():
+    retries, full = Retries(), Job("reconcile", "c", ScanRequest(full=True))
+    retries.note(full, 100.0)
+    retries.settle(Job("reconcile", "c"), done=True)
+    assert retries.take_due(200.0) == [full]
+    retries.settle(full, done=True)
+    assert retries.take_due(1e6) == []
 
 
 def test_a_burst_of_changes_that_fail_is_one_try():
-    retries = ScanRetries()
+    retries = Retries()
     tries = [
         retries.note(Job("reconcile", "c", ScanRequest(under=(f"/{n}",))), 100.0) for n in range(9)
     ]
@@ -173,11 +182,11 @@ def test_a_burst_of_changes_that_fail_is_one_try():
 
 
 def test_jobs_of_a_corpus_that_is_no_more_are_not_tried_again():
-    retries = ScanRetries()
+    retries = Retries()
     retries.note(Job("reconcile", "c"), 100.0)
     retries.note(Job("reconcile", "d"), 100.0)
     retries.forget("c")
-    assert [job.corpus for job in retries.due(200.0)] == ["d"]
+    assert [job.corpus for job in retries.take_due(200.0)] == ["d"]
 
 
 def test_a_root_whose_name_no_file_can_have_is_a_problem_of_its_corpus(tmp_path):

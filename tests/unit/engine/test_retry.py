@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from irdaemon.engine.queue import Job
-from irdaemon.engine.state import JobRetries
+from irdaemon.engine.retries import Retries
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.types import Query
 from tests.support.corpora import contents, engine, mapped
@@ -214,31 +214,54 @@ def test_failed_compaction_is_no_trouble_and_comes_again_by_itself(made, monkeyp
 
 
 def test_tries_come_at_longer_and_longer_intervals_until_one_succeeds():
-    retries, now = JobRetries(), 0.0
+    retries, now, job = Retries(), 0.0, Job("reconcile", "m")
     waits = []
     for _ in range(8):
-        retries.note(Job("reconcile", "m"), FULL, now)
+        retries.note_unwritable(job, FULL, now)
+        retries.settle(job, done=False)
         began = now
-        while not retries.due(now):
+        while not retries.take_due(now):
             now += 0.5
         waits.append(now - began)
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
-    retries.tried(7)
+    retries.settle(Job("reconcile", "other"), done=True)
     assert retries.problem
-    retries.end(7)
+    retries.settle(job, done=True)
     assert retries.problem is None
 
 
 def test_equal_wishes_that_failed_are_tried_as_one():
-    retries = JobRetries()
+    retries = Retries()
     for path in ("/a", "/b"):
-        retries.note(Job("reconcile", "m", ScanRequest((path,))), FULL, 0.0)
-    assert retries.paths() == 2
-    (job,) = retries.due(9.0)
+        retries.note_unwritable(Job("reconcile", "m", ScanRequest((path,))), FULL, 0.0)
+    assert retries.count_paths() == 2
+    (job,) = retries.take_due(9.0)
     assert job.scan.under == ("/a", "/b")
 
 
 def test_a_clock_that_is_set_back_does_not_stop_the_tries():
-    retries = JobRetries()
-    retries.note(Job("reconcile", "m"), FULL, 1e9)
-    assert retries.due(1000.0)
+    retries = Retries()
+    retries.note_unwritable(Job("reconcile", "m"), FULL, 1e9)
+    assert retries.take_due(1000.0)
+
+
+def test_tries_at_a_ledger_that_cannot_be_written_are_no_failures_of_the_job():
+    retries, job = Retries(), Job("reconcile", "m")
+    for now in range(0, 600, 60):
+        retries.note_unwritable(job, FULL, now)
+        assert retries.take_due(now + 30.0) == [job]
+    assert retries.note(job, 600.0).times == 1
+
+
+def test_a_ledger_that_fails_one_job_and_then_another_is_a_problem_until_both_are_settled():
+    retries, jobs = Retries(), [Job("reconcile", "m"), Job("embed", "m")]
+    for job in jobs:
+        retries.note_unwritable(job, FULL, 0.0)
+    assert retries.take_due(1.5) == []  # they wait together, as long as the last
+    assert retries.take_due(2.0) == jobs
+    retries.settle(jobs[0], done=True)
+    assert retries.problem
+    retries.note(jobs[1], 2.0)  # an error of its own: the ledger took what it wrote
+    retries.settle(jobs[1], done=False)
+    assert retries.problem is None
+    assert retries.take_due(3.0) == [jobs[1]]
