@@ -12,8 +12,8 @@ from typing import Any
 
 from common import ROOT
 
+from irdaemon.contrib.backends.making import make_backend
 from irdaemon.index.backend import IndexBackend
-from irdaemon.index.backends import make_backend
 
 sys.path.insert(0, str(ROOT))  # the tests' servers
 

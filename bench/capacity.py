@@ -167,8 +167,8 @@ def _payload() -> int:
     """Return the bytes of a record's payload and of its artifact's, as sent."""
     from synthetic import SentArtifacts, SentRecords, Synthetic
 
+    from irdaemon.contrib.backends.qdrant.points import artifact_points, record_batches
     from irdaemon.index.backend import IndexDelta, Totals
-    from irdaemon.index.backends.qdrant.points import artifact_points, record_batches
 
     corpus = Synthetic(1_000)
     totals = Totals("notes", "files", "l", "h", 1, "e", DIM, "r", 1_000, 1_000, 1_000, 40.0)

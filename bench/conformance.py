@@ -23,10 +23,10 @@ sys.path.insert(0, str(ROOT))
 from quality import SETS, read_set
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.backends.making import make_backend
 from irdaemon.discovery import discover as discovery
 from irdaemon.engine import Engine
 from irdaemon.engine.queue import Job
-from irdaemon.index.backends import make_backend
 from irdaemon.ledger import Ledger
 from irdaemon.source.mapping import InMemory
 from irdaemon.strategy import WholeText

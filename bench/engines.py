@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from scale import indexed
 from synthetic import DIM, PARTS, SentArtifacts, SentRecords, Synthetic, added_word, noise, zipf
 
+from irdaemon.contrib.backends.remote import CopyOrigin, Vocabularies, remote_index, totals_of
 from irdaemon.discovery.discover import Models, search
 from irdaemon.embed import QueryVector
 from irdaemon.index import CorpusIndex, Names, Rows, Snapshot, build_graph
@@ -42,7 +43,6 @@ from irdaemon.index.backend import IndexDelta
 from irdaemon.index.columns import Columns
 from irdaemon.index.dense import make_dense
 from irdaemon.index.lexical import Lexical
-from irdaemon.index.remote import CopyOrigin, Vocabularies, remote_index, totals_of
 from irdaemon.runtime.memory import resident
 from irdaemon.types import Query
 

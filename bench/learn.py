@@ -23,7 +23,7 @@ from typing import Any
 from quality import RESULTS, ROOT, SETS, measured, read_set
 
 import irdaemon as ir
-from irdaemon.evaluate import Case, answered
+from irdaemon.contrib.evaluate import Case, answered
 from irdaemon.types import LearnReport, Query, Use
 
 # Uses an item, and the share of them that is attributed to another item.

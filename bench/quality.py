@@ -28,7 +28,7 @@ from typing import Any
 from common import peer_python
 
 import irdaemon as ir
-from irdaemon.evaluate import (
+from irdaemon.contrib.evaluate import (
     Case,
     Run,
     answered,

@@ -16,6 +16,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from irclient.types import Disclosure, Hit, Query, Selection, SelectSpec
+    from irdaemon.contrib.models.synopsis import (
+        Synthesizer,
+        make_thin_description_predicate,
+        thin_description_predicate,
+    )
     from irdaemon.discovery.links import WalkPolicy, WalkState
     from irdaemon.discovery.wordings import Formulator
     from irdaemon.embed import EMBEDDERS, Embedder
@@ -73,11 +78,6 @@ if TYPE_CHECKING:
         text_of,
     )
     from irdaemon.strategy.edges import EdgeExtractor, default_edge_extractor
-    from irdaemon.strategy.synopsis import (
-        Synthesizer,
-        make_thin_description_predicate,
-        thin_description_predicate,
-    )
     from irdaemon.types import Artifact, IndexPlan, LearnReport, Surface, Use
 
 # Where each public name lives. They are imported when first used: asking for the version, or for
@@ -141,7 +141,7 @@ _HOMES = {
         "strategy_to_spec",
         "text_of",
     ),
-    "irdaemon.strategy.synopsis": (
+    "irdaemon.contrib.models.synopsis": (
         "Synthesizer",
         "make_thin_description_predicate",
         "thin_description_predicate",

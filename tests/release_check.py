@@ -31,8 +31,8 @@ WITH_EXTRAS = (
     "irclient.mcp.",
     "irclient.web.",
     "irdaemon.source.files.extract_",
-    "irdaemon.index.backends.postgres",
-    "irdaemon.index.backends.qdrant",
+    "irdaemon.contrib.backends.postgres",
+    "irdaemon.contrib.backends.qdrant",
 )
 
 UNIT_TEXT = """

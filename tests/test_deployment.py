@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from irdaemon.config.config import parse_config
-from irdaemon.index.backends import make_backend
+from irdaemon.contrib.backends.making import make_backend
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 COMPOSED = sorted(DEPLOY.glob("*/compose.yaml"))

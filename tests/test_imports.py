@@ -48,7 +48,8 @@ def check_packages(package, module, path):
     for target in imported(package, imports(path)):
         room = target.partition(".")[0]
         before = place(line, room, package) <= place(line, mine, package)
-        assert before or mine == ".", f"packages: {package}.{module} imports {target}"
+        excused = [module, target] in RULES["excused"]
+        assert before or excused or mine == ".", f"packages: {package}.{module} imports {target}"
 
 
 def check_no_circle(graph):

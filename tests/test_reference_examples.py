@@ -10,7 +10,7 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import Unavailable
-from irdaemon import evaluate as ev
+from irdaemon.contrib import evaluate as ev
 from irdaemon.library import inmemory
 from irdaemon.strategy import (
     STRATEGY_REGISTRY,

@@ -23,7 +23,7 @@ EXEMPT = {
     "irdaemon.library.models.with_synopsis": "ir.with_synopsis",
     "irdaemon.strategy.chunked.Chunked.__init__": "ir.Chunked, whose parameters are in recipes",
     "irdaemon.strategy.package.Package.__init__": "ir.Package, whose parameters are in recipes",
-    "irdaemon.evaluate.curve.distractor_robustness_curve": "ir.eval.distractor_robustness_curve",
+    "irdaemon.contrib.evaluate.curve.distractor_robustness_curve": "of ir.eval",
     "irdaemon.library.evaluation.build_eval_set": "ir.eval_gen.build_eval_set",
     "irdaemon.library.evaluation.generate_cases": "ir.eval_gen.generate_cases",
     "irdaemon.library.evaluation.calibrate_min_score": "ir.eval.calibrate_min_score",

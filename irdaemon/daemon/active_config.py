@@ -23,6 +23,7 @@ from irdaemon.config.corpus import (
 )
 from irdaemon.config.reindex import ALWAYS, quiet_hours
 from irdaemon.config.sections import SECTIONS
+from irdaemon.contrib.usage.notes import UsageOptions
 from irdaemon.daemon.lock import make_private
 from irdaemon.engine import EngineOptions
 from irdaemon.engine.health import Policy
@@ -31,7 +32,6 @@ from irdaemon.runtime.power import on_battery
 from irdaemon.serve.listen import check_endpoints, rules_of
 from irdaemon.source.opening import resolved
 from irdaemon.types import Tuning
-from irdaemon.usage.notes import UsageOptions
 from irdaemon.watch import Settings
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from typing import Any
 from irclient.counts import counted
 from irclient.errors import IRError
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.backends.copying import Copying
+from irdaemon.contrib.models.synopsis_thread import synopsis_thread
 from irdaemon.daemon.active_config import ActiveConfig, engine_options, watch_settings
-from irdaemon.daemon.copying import Copying
 from irdaemon.daemon.early_model import EarlyModel
 from irdaemon.daemon.liveness import Heartbeat, dead, stuck
 from irdaemon.daemon.logs import log_event
@@ -33,7 +34,6 @@ from irdaemon.daemon.schedule import Schedule
 from irdaemon.daemon.sdnotify import notify, watchdog_interval
 from irdaemon.daemon.signals import NotedSignals
 from irdaemon.daemon.supervisor import SupervisorThread
-from irdaemon.daemon.synopsis_thread import synopsis_thread
 from irdaemon.daemon.web_process import WebProcess
 from irdaemon.daemon.writer_thread import WriterThread
 from irdaemon.engine import Engine

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from irdaemon.config.config import ScheduleConfig
 from irdaemon.config.reindex import INTERVAL
+from irdaemon.contrib.usage.learning import learnable, outdated
 from irdaemon.engine import Engine
-from irdaemon.engine.learning import learnable, outdated
 from irdaemon.engine.maintenance import put_off, scan_is_due
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.usage.reports import UseReports
 from irdaemon.engine import maintenance
 from irdaemon.engine.host import Host
 from irdaemon.engine.reader import Reader
 from irdaemon.engine.state import EngineOptions, Notify, State
-from irdaemon.engine.use import UseReports
 from irdaemon.engine.writer import Writer
 from irdaemon.index import Snapshot
 from irdaemon.ledger import Ledger

@@ -70,7 +70,7 @@ def _labelled(state: State, corpus: Corpus) -> Labelled | None:
     given = state.labels.pop(corpus.name, None)
     if given is None and not corpus.cases:
         return None
-    from irdaemon.evaluate import load_cases
+    from irdaemon.contrib.evaluate import load_cases
 
     try:
         cases = list(given) if given is not None else load_cases(corpus.cases)

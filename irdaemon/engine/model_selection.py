@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.models.llm import ModelSelector, chooser_by
 from irdaemon.discovery.decide import Selector
-from irdaemon.discovery.llm import ModelSelector, chooser_by
 from irdaemon.discovery.query import cut_text
 from irdaemon.engine.publish import Publisher
 from irdaemon.engine.queue import Job, Progress

@@ -40,8 +40,8 @@ from irdaemon.ledger import ArtifactPage
 from irdaemon.types import Disclosure, Hit, Query, Selection
 
 if TYPE_CHECKING:
-    from irdaemon.engine.evaluation import EvaluationRequest
-    from irdaemon.evaluate import Case
+    from irdaemon.contrib.evaluate import Case
+    from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
 
 
 # Freshness one can prove: wait until the snapshot includes every change made up to now.
@@ -203,7 +203,7 @@ class Reader:
 
         What it returns is the plain data of an Evaluation of irclient.
         """
-        from irdaemon.engine.evaluation import EvaluationRequest, evaluated
+        from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluated
 
         return evaluated(self._state, self, cases, query, wanted or EvaluationRequest())
 

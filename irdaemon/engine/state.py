@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
+from irdaemon.contrib.usage.notes import UsageNotes, UsageOptions
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
 from irdaemon.discovery.calibrate import check_labels
@@ -36,10 +37,9 @@ from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.runtime.tracebacks import where
 from irdaemon.types import Tuning, Use
-from irdaemon.usage.notes import UsageNotes, UsageOptions
 
 if TYPE_CHECKING:
-    from irdaemon.evaluate import Case
+    from irdaemon.contrib.evaluate import Case
 
 
 # The last evaluation of each corpus: a file beside the ledger, for its owner alone.

@@ -12,14 +12,15 @@ from irclient.errors import IRError, NotFound, Unavailable
 from irdaemon.config.config import KNOWN_KINDS
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import MANUAL
-from irdaemon.engine import learning, upkeep
+from irdaemon.contrib.models.synopses import take_in
+from irdaemon.contrib.usage import learning
+from irdaemon.engine import upkeep
 from irdaemon.engine.calibrate import calibrate_corpus
 from irdaemon.engine.indexing import embed_corpus, reconcile_corpus
 from irdaemon.engine.model_selection import JobContext
 from irdaemon.engine.publish import GONE, Publisher
 from irdaemon.engine.queue import CHANGE, Job, Progress
 from irdaemon.engine.state import State
-from irdaemon.engine.synopses import take_in
 from irdaemon.engine.upkeep import Eraser, Release, Repair
 from irdaemon.runtime.profile import note
 from irdaemon.types import SourceError

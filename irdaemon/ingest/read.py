@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.models.synopsis import KIND, SynopsisNote, with_surface
 from irdaemon.ingest.scan import NAMELESS, OptOuts
 from irdaemon.ledger import (
     Decomposed,
@@ -26,7 +27,6 @@ from irdaemon.source.opening import followed, open_regular
 from irdaemon.source.redact import FoundSecret, Redactor
 from irdaemon.source.redact.private_blocks import has_private
 from irdaemon.strategy.edges import edges_of
-from irdaemon.strategy.synopsis import KIND, SynopsisNote, with_surface
 from irdaemon.text import name_tokens, term_counts
 from irdaemon.types import Artifact, Entry, IndexPlan, Reading, Refused, SessionTurn, SourceError
 

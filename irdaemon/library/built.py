@@ -213,7 +213,7 @@ class Built:
         return self._again()
 
     def search(self, query: Query | str) -> Selection:
-        """Return the ranked candidates of a query; see `irdaemon.evaluate.Searcher`."""
+        """Return the ranked candidates of a query; see `irdaemon.contrib.evaluate.Searcher`."""
         return self.engine.search(query)
 
     def discover(self, query: Query | str) -> Selection:

@@ -16,14 +16,9 @@ from typing import Any
 from irclient.errors import IRError, QueryError
 from irclient.results import IndexedArtifact
 from irclient.types import MODES
-from irdaemon import evaluate
 from irdaemon.config.corpus import Corpus
-from irdaemon.discovery.decide import Selector
-from irdaemon.discovery.merge import SelectionOptions
-from irdaemon.embed import Embedder, make_embedder
-from irdaemon.engine import Engine, EngineOptions
-from irdaemon.engine.queue import Job
-from irdaemon.evaluate import (
+from irdaemon.contrib import evaluate
+from irdaemon.contrib.evaluate import (
     Calibration,
     Case,
     Catalogue,
@@ -61,9 +56,9 @@ from irdaemon.evaluate import (
     write_qrels,
     write_run,
 )
-from irdaemon.evaluate.choice import MAX_K, OBJECTIVE, REL
-from irdaemon.evaluate.curve import SIZES, Ranker
-from irdaemon.evaluate.generate import (
+from irdaemon.contrib.evaluate.choice import MAX_K, OBJECTIVE, REL
+from irdaemon.contrib.evaluate.curve import SIZES, Ranker
+from irdaemon.contrib.evaluate.generate import (
     ABSTENTION_SHARE,
     QUERIES_EACH,
     Ask,
@@ -74,8 +69,13 @@ from irdaemon.evaluate.generate import (
     gives_away,
     mask_name,
 )
-from irdaemon.evaluate.graded import DEPTH
-from irdaemon.evaluate.ranking import K_VALUES, METRICS, PRIMARY_K
+from irdaemon.contrib.evaluate.graded import DEPTH
+from irdaemon.contrib.evaluate.ranking import K_VALUES, METRICS, PRIMARY_K
+from irdaemon.discovery.decide import Selector
+from irdaemon.discovery.merge import SelectionOptions
+from irdaemon.embed import Embedder, make_embedder
+from irdaemon.engine import Engine, EngineOptions
+from irdaemon.engine.queue import Job
 from irdaemon.index import CorpusIndex
 from irdaemon.ledger import IN_MEMORY, Ledger
 from irdaemon.library.built import Built, open_corpus

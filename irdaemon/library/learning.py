@@ -7,13 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from irclient.errors import QueryError, Unavailable
-from irdaemon.discovery.calibrate import FEWEST_ARTIFACTS, make_reread_floor, run_reread_trial
+from irdaemon.contrib.usage.learning import Learning
+from irdaemon.contrib.usage.taught import given_uses
+from irdaemon.discovery.calibrate import (
+    FEWEST_ARTIFACTS,
+    make_reread_floor,
+    run_reread_trial,
+)
 from irdaemon.embed import QueryVector
-from irdaemon.engine.learning import Learning
 from irdaemon.library.built import Built, open_corpus
 from irdaemon.library.reranking import RERANK_CHARS, Reranking, ScoreTexts, TextOfHit
 from irdaemon.types import Floor, LearnReport, Use
-from irdaemon.usage.taught import given_uses
 
 # Floors for reranked answers, found and kept where a program asks for it.
 

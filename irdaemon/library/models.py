@@ -11,12 +11,8 @@ from typing import cast
 
 from irclient.errors import QueryError
 from irdaemon.config.config import load_config
-from irdaemon.discovery.decide import Selector
-from irdaemon.discovery.llm import Chooser, ModelSelector, chooser_by
-from irdaemon.discovery.wordings import Formulator, ModelFormulator, make_rewriter
-from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
-from irdaemon.strategy import IndexingStrategy
-from irdaemon.strategy.synopsis import (
+from irdaemon.contrib.models.llm import Chooser, ModelSelector, chooser_by
+from irdaemon.contrib.models.synopsis import (
     ALWAYS,
     KIND,
     PROMPT,
@@ -28,6 +24,10 @@ from irdaemon.strategy.synopsis import (
     identity_of,
     shown_of,
 )
+from irdaemon.discovery.decide import Selector
+from irdaemon.discovery.wordings import Formulator, ModelFormulator, make_rewriter
+from irdaemon.runtime.model_endpoint import Complete, ModelEndpoint, RestingModel
+from irdaemon.strategy import IndexingStrategy
 
 
 def make_llm_selector(

@@ -23,10 +23,10 @@ import zmq
 from irclient import wire
 from irclient.errors import IRError, Unavailable
 from irclient.wire import Request
+from irdaemon.contrib.documents.store import ClientDocuments, DocumentStore, Sender
 from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import too_late, until
 from irdaemon.serve.access import Scope
-from irdaemon.serve.documents import ClientDocuments, DocumentStore, Sender
 from irdaemon.serve.endpoints import Caller, Context, Endpoint, Socket
 from irdaemon.serve.operations import Cost
 from irdaemon.serve.ops import (
@@ -40,7 +40,7 @@ from irdaemon.serve.ops import (
 )
 
 if TYPE_CHECKING:
-    from irdaemon.engine.front import FrontEngine
+    from irdaemon.contrib.backends.front import FrontEngine
 
 
 # Worker pools: run requests that take a while, a bounded number of each cost class at once.

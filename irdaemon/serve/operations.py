@@ -18,6 +18,17 @@ from irclient import wire
 from irclient.errors import QueryError, Unavailable
 from irclient.results import FoundDocument, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
+from irdaemon.contrib.documents.store import (
+    ClientDocuments,
+    DocumentLimits,
+    DocumentSet,
+    check_size,
+    redacted,
+)
+from irdaemon.contrib.usage.gaps import LEAST
+from irdaemon.contrib.usage.learning import effect
+from irdaemon.contrib.usage.offers import NotedAnswer
+from irdaemon.contrib.usage.taught import given_uses
 from irdaemon.discovery.disclose import parse_reference
 from irdaemon.discovery.discover import Models, Trace
 from irdaemon.discovery.impressions import ClientSession
@@ -26,7 +37,6 @@ from irdaemon.embed import Embedder
 from irdaemon.embed.pool import ABSENT, Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
-from irdaemon.engine.learning import effect
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
@@ -35,22 +45,12 @@ from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import Laps, lapped
 from irdaemon.serve import access
 from irdaemon.serve.access import PASSING, VISIBLE, Args, Filter, Rule
-from irdaemon.serve.documents import (
-    ClientDocuments,
-    DocumentLimits,
-    DocumentSet,
-    check_size,
-    redacted,
-)
 from irdaemon.source.redact import Redactor
 from irdaemon.types import Query, Selection, Use
-from irdaemon.usage.gaps import LEAST
-from irdaemon.usage.offers import NotedAnswer
-from irdaemon.usage.taught import given_uses
 
 if TYPE_CHECKING:
-    from irdaemon.engine.front import FrontEngine
-    from irdaemon.evaluate import Case
+    from irdaemon.contrib.backends.front import FrontEngine
+    from irdaemon.contrib.evaluate import Case
 
 
 log = logging.getLogger(__name__)
@@ -235,8 +235,8 @@ def stages_of(laps: Laps) -> list[dict[str, Any]]:
 @serves("eval", "slow", access.query_and_cases)
 def evaluate(engine: Engine, args: Args) -> Any:
     """Return how good the answers to cases are; keep it, but for limited clients."""
-    from irdaemon.engine.evaluation import EvaluationRequest
-    from irdaemon.evaluate import Grid
+    from irdaemon.contrib.evaluate import Grid
+    from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
 
     wanted = EvaluationRequest(
         baseline=args.get("baseline", False),
@@ -265,7 +265,7 @@ def _cases(args: Args) -> list[Case]:
     given = args.get("cases", ())
     if not given:
         raise QueryError("there are no cases", 'give some: {"query": "...", "gold": ["id"]}')
-    from irdaemon.evaluate import Case
+    from irdaemon.contrib.evaluate import Case
 
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 

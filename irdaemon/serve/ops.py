@@ -21,17 +21,18 @@ from irclient.errors import InternalError, IRError, LimitError, NotFound, Protoc
 from irclient.types import plain_data
 from irdaemon import __version__
 from irdaemon.config.config import ServeConfig
+from irdaemon.contrib.documents import writing  # noqa: F401 (it adds its rows)
+from irdaemon.contrib.documents.store import ClientDocuments
 from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.tracebacks import where
-from irdaemon.serve import operations, writing  # noqa: F401 (writing adds its rows)
+from irdaemon.serve import operations
 from irdaemon.serve.access import VISIBLE, Args, Peer, Scope, Scopes, visible_corpora
-from irdaemon.serve.documents import ClientDocuments
 from irdaemon.serve.operations import SERVED, Cost, ServedOp
 
 if TYPE_CHECKING:
-    from irdaemon.engine.front import FrontEngine
+    from irdaemon.contrib.backends.front import FrontEngine
 
 
 # Limits: the size of a request and its reply, and requests a second, by the [serve] section.

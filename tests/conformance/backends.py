@@ -2,7 +2,7 @@
 
 from contextlib import closing, contextmanager
 
-from irdaemon.index.backends import make_backend
+from irdaemon.contrib.backends.making import make_backend
 from tests.support.memory_backend import MemoryBackend
 from tests.support.postgres import shared_server
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from irclient.errors import Conflict, NotFound, Unavailable
+from irdaemon.contrib.backends.remote import CopyState, held_by
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.retrieve import FUSIONS
 from irdaemon.engine.queue import Job
 from irdaemon.index.dense import Dense
-from irdaemon.index.remote import CopyState, held_by
 from irdaemon.types import Query, SelectSpec
 from tests.support.copied import Copied, answered
 from tests.support.corpora import engine, mapped

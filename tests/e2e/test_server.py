@@ -10,10 +10,10 @@ import zmq
 from irclient import Client, wire
 from irclient.errors import NotFound, Timeout, Unavailable
 from irdaemon.config.config import ServeConfig
+from irdaemon.contrib.documents.store import DocumentLimits, DocumentStore
 from irdaemon.runtime.deadline import check_clock
 from irdaemon.serve import access as allowed
 from irdaemon.serve import ops as serve
-from irdaemon.serve.documents import DocumentLimits, DocumentStore
 from irdaemon.serve.endpoints import private_endpoint
 from irdaemon.serve.loop import RequestLoop
 from irdaemon.serve.ops import ServedOp, ServeRules

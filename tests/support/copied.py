@@ -2,12 +2,7 @@
 
 from dataclasses import replace
 
-from irdaemon.discovery import discover as discovery
-from irdaemon.discovery.explain import explain
-from irdaemon.discovery.query import parse_query
-from irdaemon.engine.queue import Job
-from irdaemon.index import Snapshot
-from irdaemon.index.remote import (
+from irdaemon.contrib.backends.remote import (
     CopyOrigin,
     Texts,
     Vocabularies,
@@ -17,6 +12,11 @@ from irdaemon.index.remote import (
     remote_index,
     totals_of,
 )
+from irdaemon.discovery import discover as discovery
+from irdaemon.discovery.explain import explain
+from irdaemon.discovery.query import parse_query
+from irdaemon.engine.queue import Job
+from irdaemon.index import Snapshot
 from irdaemon.types import Query
 
 HOLDER = "someone@here"

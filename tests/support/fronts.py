@@ -1,8 +1,8 @@
 """A writing engine, a backend with copies of its corpora, and a front end over that."""
 
 from irclient.errors import Unavailable
+from irdaemon.contrib.backends.front import FrontEngine
 from irdaemon.engine import EngineOptions
-from irdaemon.engine.front import FrontEngine
 from tests.support.copied import Copied
 from tests.support.memory_backend import MemoryBackend
 

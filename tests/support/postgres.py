@@ -20,8 +20,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from irdaemon.index.backends.postgres.admin import PostgresAdmin
-from irdaemon.index.backends.postgres.connections import Server
+from irdaemon.contrib.backends.postgres.admin import PostgresAdmin
+from irdaemon.contrib.backends.postgres.connections import Server
 
 NOBODY = 65534
 PORT = 5432

@@ -4,9 +4,9 @@ import msgpack
 import numpy as np
 from qdrant_client import QdrantClient, models
 
+from irdaemon.contrib.backends.qdrant import QdrantBackend
+from irdaemon.contrib.backends.qdrant.server import Placing, QdrantServer
 from irdaemon.index.backend import IndexDelta, SentArtifact, SentRecord, Totals
-from irdaemon.index.backends.qdrant import QdrantBackend
-from irdaemon.index.backends.qdrant.server import Placing, QdrantServer
 
 # What the local mode does not know, or takes no notice of.
 _PLACING = ("shard_key_selector", "consistency", "ordering", "timeout", "sharding_method")

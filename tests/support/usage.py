@@ -1,9 +1,9 @@
 """Answers, turns and transcripts for tests of what is noted of use."""
 
+from irdaemon.contrib.usage.offers import ConsideredItem, NotedAnswer
+from irdaemon.contrib.usage.store import KeptTurn, Offer
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.types import Hit, Selection
-from irdaemon.usage.offers import ConsideredItem, NotedAnswer
-from irdaemon.usage.store import KeptTurn, Offer
 
 NOW = 1_800_000_000.0
 

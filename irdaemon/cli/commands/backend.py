@@ -15,7 +15,7 @@ from irclient.terminal.output import note, printed
 from irclient.terminal.width import terminal
 
 if TYPE_CHECKING:
-    from irdaemon.index.backends.state import BackendAdmin
+    from irdaemon.contrib.backends.state import BackendAdmin
 
 HELP = "look after the engines that corpora are copied into"
 ABOUT = """
@@ -81,7 +81,7 @@ def _admins(options: argparse.Namespace) -> Iterator[tuple[str, BackendAdmin]]:
     from irdaemon.config.backends import checked_url, shown
     from irdaemon.config.checking import ConfigError
     from irdaemon.config.config import load_config
-    from irdaemon.index.backends import make_admin
+    from irdaemon.contrib.backends.making import make_admin
 
     config = load_config(options.config)
     variable = config.index.backend_password_env

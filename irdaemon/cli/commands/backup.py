@@ -37,8 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the backup and print its size."""
     from irdaemon.config.config import load_config
+    from irdaemon.contrib.usage.store import save_usage, saved_beside
     from irdaemon.ledger.backups import back_up
-    from irdaemon.usage.store import save_usage, saved_beside
 
     config = load_config()
     path = config.ledger_path

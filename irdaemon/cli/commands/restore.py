@@ -32,8 +32,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check the backup, put it in place, and print where the old ledger is kept."""
     from irdaemon.config.config import load_config
+    from irdaemon.contrib.usage.store import restore_usage
     from irdaemon.ledger.backups import restore
-    from irdaemon.usage.store import restore_usage
 
     config = load_config()
     with alone(config.state_dir, socket_path(), f"irdaemon restore {options.file}"):

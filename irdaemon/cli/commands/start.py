@@ -124,7 +124,7 @@ def _check_packages() -> None:
 def serve_only(options: argparse.Namespace) -> int:
     """Serve what a backend holds in this process until stopped."""
     from irdaemon.config.config import load_config
-    from irdaemon.daemon.front_process import FrontProcess
+    from irdaemon.contrib.backends.front_process import FrontProcess
 
     if options.fallback:
         raise QueryError("--fallback does not go with --serve-only", "leave one of them out")

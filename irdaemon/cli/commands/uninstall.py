@@ -25,9 +25,9 @@ from irdaemon.config.config import (
     load_config,
     state_dir,
 )
+from irdaemon.contrib.documents.files import trash_beside
 from irdaemon.daemon import service
 from irdaemon.daemon.lock import holder
-from irdaemon.serve.document_files import trash_beside
 from irdaemon.source.opening import resolved
 
 HELP = "take out the agents' entries, the service and the data"

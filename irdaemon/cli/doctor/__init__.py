@@ -21,7 +21,7 @@ CHECKS: dict[str, str] = {
     "versions": "irdaemon.cli.doctor.versions:check",
     "embedders": "irdaemon.cli.doctor.embedders:check",
     "models": "irdaemon.cli.doctor.models:check",
-    "backends": "irdaemon.cli.doctor.backends:check",
+    "backends": "irdaemon.contrib.backends.doctor:check",
     "readers": "irdaemon.cli.doctor.readers:check",
     "limits": "irdaemon.cli.doctor.kernel:check",
     "places": "irdaemon.cli.doctor.directories:check",

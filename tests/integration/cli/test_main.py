@@ -12,7 +12,14 @@ def test_the_daemon_may_still_say_how_many_threads_numpy_starts():
 
 
 def test_a_start_loads_nothing_that_only_some_requests_need():
-    heavy = ("tomlkit", "asyncio", "http.client", "pathspec", "irdaemon.evaluate", "watchdog")
+    heavy = (
+        "tomlkit",
+        "asyncio",
+        "http.client",
+        "pathspec",
+        "irdaemon.contrib.evaluate",
+        "watchdog",
+    )
     statement = "import sys, irdaemon.cli.commands.start, irdaemon.daemon.daemon"
     statement += f"; print([name for name in {heavy!r} if name in sys.modules])"
     # Not the site's own imports: an editable install loads half the library at start.

@@ -5,9 +5,9 @@ from itertools import product
 import pytest
 
 from irclient.errors import QueryError
+from irdaemon.contrib.evaluate import Case
 from irdaemon.discovery import query as queries
 from irdaemon.engine import reader
-from irdaemon.evaluate import Case
 from irdaemon.index.names import find_names
 from irdaemon.text import tokenize
 from irdaemon.types import Query, SelectSpec

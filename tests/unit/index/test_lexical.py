@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.engine.evaluation import EvaluationRequest
+from irdaemon.contrib.evaluate import Case
+from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
 from irdaemon.engine.queue import Job
-from irdaemon.evaluate import Case
 from irdaemon.index import lexical, rows
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.source.mapping import InMemory

@@ -234,7 +234,7 @@ def _gen(client: Client, options: argparse.Namespace) -> int:
     words = [options.output, "--model", options.model, "--each", str(options.each)]
     words += ["--abstain", str(options.abstain), *(["--json"] if options.json else [])]
     words += ["--keep-names"] if options.keep_names else []
-    go_on_as("irdaemon.cli.case_writer", {"corpus": corpus, "artifacts": texts}, words)
+    go_on_as("irdaemon.contrib.evaluate.case_writer", {"corpus": corpus, "artifacts": texts}, words)
 
 
 def _texts(client: Client, corpus: str, most: int) -> dict[str, list[str]]:
@@ -274,7 +274,7 @@ def _report(client: Client, options: argparse.Namespace) -> int:
     files.write_text(path, as_json(made) + "\n" if missing else "", over=True)
     printed(options, {"written": path}, lambda told: told["written"])
     if not missing:
-        go_on_as("irdaemon.evaluate.page", made, [path])
+        go_on_as("irdaemon.contrib.evaluate.page", made, [path])
     note(f"irc: this is the data alone: {' and '.join(missing)} is not installed here")
     note(f"     {_drawing_command(missing)} draws the page")
     return UNHEALTHY

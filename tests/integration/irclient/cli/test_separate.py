@@ -39,10 +39,10 @@ def test_a_program_has_the_data_on_its_stdin_and_takes_the_place_of_this_one(mon
     became = []
     monkeypatch.setattr("os.dup2", lambda descriptor, target: became.append(target))
     monkeypatch.setattr("os.execv", lambda path, words: became.append(words))
-    eval.go_on_as("irdaemon.evaluate.page", {"a": 1}, ["r.html"])
+    eval.go_on_as("irdaemon.contrib.evaluate.page", {"a": 1}, ["r.html"])
     stdin, words = became
     assert stdin == 0
-    assert words[1:] == ["-m", "irdaemon.evaluate.page", "r.html"]
+    assert words[1:] == ["-m", "irdaemon.contrib.evaluate.page", "r.html"]
 
 
 def test_a_page_that_cannot_be_written_is_wrong_usage_before_anything_is_drawn(place, capsys):

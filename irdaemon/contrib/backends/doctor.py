@@ -1,0 +1,50 @@
+"""Check the backends that are configured: whether they answer, and what goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from irclient.counts import counted
+from irclient.errors import Unavailable
+from irdaemon.cli.doctor.finding import Finding, note, ok, wrong
+from irdaemon.config.backends import LOCAL, BackendAddress, is_shared
+from irdaemon.config.config import Config
+from irdaemon.config.corpus import wanted
+from irdaemon.runtime.deadline import answering_within
+
+_ANSWERS_WITHIN_S = 5.0
+
+
+def check(config: Config) -> Iterable[Finding]:
+    """Yield what there is to say of each backend; nothing where none is configured."""
+    for address in config.backends():
+        names = [
+            each.name
+            for each in wanted(config)
+            if each.enabled
+            and each.backend != LOCAL
+            and is_shared(each.kind, each.share)
+            and config.index.address(each.backend) == address
+        ]
+        sent = f"the text of {', '.join(names)}" if names else "nothing yet"
+        yield note(
+            f"what is indexed is copied there: {sent}",
+            address.shown,
+            "share = false keeps a corpus here (docs/backends.md)",
+        )
+        yield from _asked(address)
+
+
+def _asked(address: BackendAddress) -> Iterator[Finding]:
+    from irdaemon.contrib.backends.making import open_backend
+
+    backend = open_backend(address)
+    try:
+        with answering_within(_ANSWERS_WITHIN_S, address.shown):
+            corpora = backend.totals()
+    except Unavailable as error:
+        yield wrong(f"it does not answer: {error.message}", address.shown, "irdaemon backend check")
+    else:
+        yield ok(f"it answers, and has {counted(len(corpora), 'corpus')}", address.shown)
+    finally:
+        backend.close()

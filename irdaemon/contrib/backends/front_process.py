@@ -1,0 +1,153 @@
+"""The process of a front end: it serves what backends hold, and keeps no file but its locks.
+
+Threads: the main one serves, one asks the backends every second what they have. Any number of such
+processes may run over one backend, and any may be killed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from irclient.errors import IRError
+from irdaemon.config.backends import shown
+from irdaemon.config.checking import ConfigError
+from irdaemon.config.config import Config, load_config
+from irdaemon.contrib.backends.front import FrontEngine
+from irdaemon.contrib.backends.making import make_backend
+from irdaemon.daemon.active_config import engine_options, refusal
+from irdaemon.daemon.place import ServingPlace
+from irdaemon.daemon.resources import process_facts, set_open_files
+from irdaemon.daemon.sdnotify import notify
+from irdaemon.daemon.signals import NotedSignals
+from irdaemon.index.backend import IndexBackend
+from irdaemon.runtime.tracebacks import where
+from irdaemon.serve.listen import Listener, rules_of
+from irdaemon.serve.loop import RequestLoop
+from irdaemon.serve.sockets import AlreadyRunning
+
+log = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+# The first answer of a backend is waited for before the front end says that it is ready.
+_FIRST_S = 5.0
+_LOGGED_EVERY_S = 60.0
+
+
+class RefreshThread(threading.Thread):
+    """Have a front end learn every second what its backends have, until the process ends."""
+
+    def __init__(self, engine: FrontEngine, tick_s: float = _TICK_S):
+        super().__init__(name="refresh", daemon=True)
+        self.first = threading.Event()
+        self._engine = engine
+        self._tick_s = tick_s
+        self._stopping = threading.Event()
+        self._logged_at = float("-inf")
+
+    def run(self) -> None:
+        """Refresh until stopped; what fails is logged, and tried again."""
+        while not self._stopping.is_set():
+            try:
+                self._engine.refresh()
+                self._engine.embedders.release_idle()
+            except Exception as error:
+                if time.monotonic() - self._logged_at >= _LOGGED_EVERY_S:
+                    self._logged_at = time.monotonic()
+                    log.error("the backends could not be asked; going on: %s", where(error))
+            self.first.set()
+            self._stopping.wait(self._tick_s)
+
+    def stop(self) -> None:
+        """End after the present tick, without waiting for it."""
+        self._stopping.set()
+
+
+class FrontProcess:
+    """All parts of a front end's process. It is its engine's host."""
+
+    def __init__(self, path: str | None, socket: str):
+        self._path, self._socket = path, socket
+        self._started = time.monotonic()
+        config = self._config = load_config(path)
+        self._refused: IRError | None = None
+        backends = _backends(config)
+        self._place = ServingPlace(config.state_dir, socket)
+        os.umask(0o077)
+        set_open_files(config.limits)
+        names = (config.embedder, *(each.embedder for each in config.corpora if each.embedder))
+        self.engine = FrontEngine(backends, names, engine_options(config), self)
+        self._refresh = RefreshThread(self.engine)
+        self._signals = NotedSignals()
+        self._backends = backends
+        self._loop = RequestLoop(self.engine, rules_of(config), config.serve.max_message_bytes)
+        self._listener = Listener(self._loop, config, socket)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the status reports of this process."""
+        facts = process_facts(self._started, self._socket, self._config.path)
+        return facts if self._refused is None else {**facts, "refused": refusal(self._refused)}
+
+    def reload(self) -> None:
+        """Read again who may ask for what, and how much; other changes need a restart."""
+        try:
+            config = load_config(self._path)
+            self._loop.rules = rules_of(config)
+        except IRError as error:
+            self._refused = error
+            raise
+        self._config, self._refused = config, None
+
+    def run(self) -> bool:
+        """Serve until asked to stop; return False where another process took this one's place."""
+        with self._signals.noted(self._loop.wakeup_fd):
+            try:
+                self._refresh.start()
+                self._refresh.first.wait(_FIRST_S)
+                notify("READY=1", "STATUS=serving what backends hold")
+                log.info("serving at %s, from %s", self._socket, self._names)
+                while not self._signals.ask_to_stop(self._on_hangup):
+                    self._loop.tick(_TICK_S)
+                    self._place.keep(self._listener, time.monotonic())
+                    notify("WATCHDOG=1")
+            except AlreadyRunning as error:
+                log.critical("another process has this one's place; ending: %s", error)
+                return False
+            finally:
+                self._stop()
+        return True
+
+    @property
+    def _names(self) -> str:
+        return "; ".join(name for name, _ in self._backends)
+
+    def _on_hangup(self) -> None:
+        try:
+            self.reload()
+            log.info("configuration read again")
+        except IRError as error:
+            log.error("the configuration stays as it was: %s", error.message)
+
+    def _stop(self) -> None:
+        notify("STOPPING=1")
+        log.info("stopping")
+        self._refresh.stop()
+        self._listener.close()
+        for _, backend in self._backends:
+            backend.close()
+
+
+def _backends(config: Config) -> Sequence[tuple[str, IndexBackend]]:
+    """Return the servers that a configuration names, each once. Raises ConfigError for none."""
+    addresses = config.backends()
+    if not addresses:
+        raise ConfigError(
+            f"{config.path}: a front end needs a backend, and none is configured",
+            '[index] backend = "postgresql://HOST/DATABASE"',
+        )
+    each = {url: address.password_env for address in addresses for url in address.urls}
+    return [(shown(url), make_backend(url, variable)) for url, variable in each.items()]

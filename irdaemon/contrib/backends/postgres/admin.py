@@ -1,0 +1,254 @@
+"""What is done to a backend by hand: making its tables, looking at its state."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from irclient.errors import IRError, Unavailable
+from irdaemon.contrib.backends.postgres.connections import (
+    Connection,
+    Connections,
+    Server,
+    check_format,
+)
+from irdaemon.contrib.backends.postgres.packing import unpacked_totals
+from irdaemon.contrib.backends.postgres.schema import FORMAT, LEAST, MIGRATIONS, READ, WRITE
+from irdaemon.contrib.backends.postgres.view import EVERY_CORPUS
+from irdaemon.contrib.backends.state import BackendState, CheckLine, CorpusSize, HostState
+
+# The state of one host, and what corpora take there.
+
+_STATE_PATIENCE_S = 10.0
+# From which on a search through a graph goes on until a filter has let enough through.
+_GOOD_PGVECTOR = (0, 8)
+_LEAST_PGVECTOR = (0, 5)
+_LEAST_SERVER = 140_000
+# A standby that is further behind is worth a word.
+_LAG_S = 30.0
+
+
+def look_at_host(server: Server) -> HostState:
+    """Return the state of a server of one host."""
+    connections = Connections(server, ("any",))
+    try:
+        connection = connections.open(time.monotonic() + _STATE_PATIENCE_S)
+    except psycopg.Error as error:
+        said = connections.connect_error(error)
+        return HostState(str(server), (CheckLine(False, said.message, said.hint),))
+    try:
+        standby = _one(connection, "SELECT pg_is_in_recovery()") is True
+        lines = [_version(connection), _extension(connection), _tables(connection, server)]
+        if lines[-1].ok:
+            lines += [_rights(connection), _policies(connection)]
+        lines += [_lag(connection)] if standby else []
+        return HostState(str(server), tuple(lines), not standby)
+    except psycopg.Error as error:
+        said = connections.error_of(error)
+        return HostState(str(server), (CheckLine(False, said.message, said.hint),))
+    finally:
+        connection.close()
+
+
+def _one(connection: Connection, statement: str) -> object:
+    row = connection.execute(statement.encode()).fetchone()
+    return row[0] if row else None
+
+
+def _version(connection: Connection) -> CheckLine:
+    number = connection.info.server_version
+    text = f"PostgreSQL {number // 10_000}.{number % 10_000}"
+    return CheckLine(number >= _LEAST_SERVER, text, "PostgreSQL 14 or later is needed")
+
+
+def _extension(connection: Connection) -> CheckLine:
+    found = _one(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    if found is None:
+        offered = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+        there = _one(connection, offered) is not None
+        hint = (
+            "run `irdaemon backend migrate` as a role that may make it"
+            if there
+            else "install pgvector on the server (its package is called postgresql-NN-pgvector)"
+        )
+        return CheckLine(False, "the extension pgvector is not in this database", hint)
+    version = tuple(int(part) for part in str(found).split(".")[:2])
+    ok = version >= _LEAST_PGVECTOR
+    advice = "" if version >= _GOOD_PGVECTOR else "; 0.8 or later is advised"
+    return CheckLine(ok, f"pgvector {found}{advice}", "pgvector 0.5 or later is needed")
+
+
+def _tables(connection: Connection, server: Server) -> CheckLine:
+    try:
+        check_format(connection, server)
+    except IRError as error:
+        return CheckLine(False, error.message, error.hint)
+    return CheckLine(True, f"tables of format {format_of(connection)}")
+
+
+def _rights(connection: Connection) -> CheckLine:
+    reads = _one(connection, "SELECT has_table_privilege('irdaemon.postings', 'SELECT')")
+    writes = _one(connection, "SELECT has_table_privilege('irdaemon.postings', 'INSERT')")
+    if not reads:
+        return CheckLine(False, "this role may not read", "grant it irdaemon_reader")
+    return CheckLine(True, "this role may read and write" if writes else "this role may read")
+
+
+def _policies(connection: Connection) -> CheckLine:
+    bound = _one(connection, "SELECT row_security_active('irdaemon.postings')")
+    if bound:
+        return CheckLine(True, "row-level security holds for this role")
+    return CheckLine(
+        True,
+        "row-level security does not hold for this role, which is the owner or a superuser:"
+        " what clients may see is left to the daemons",
+    )
+
+
+def _lag(connection: Connection) -> CheckLine:
+    behind = _one(
+        connection,
+        "SELECT CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0"
+        " ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0)"
+        " END::float8",
+    )
+    connected = _one(connection, "SELECT count(*) FROM pg_stat_wal_receiver")
+    if not connected:
+        return CheckLine(False, "a standby that is not connected to a primary", "start the primary")
+    seconds = float(str(behind or 0))
+    return CheckLine(seconds <= _LAG_S, f"a standby, {seconds:.1f} s behind", "see its log")
+
+
+def format_of(connection: Connection) -> int:
+    """Return the format of a server's tables; 0 where there are none."""
+    if _one(connection, "SELECT to_regclass('irdaemon.format')") is None:
+        return 0
+    return int(str(_one(connection, "SELECT number FROM irdaemon.format")))
+
+
+def corpus_sizes(connection: Connection) -> tuple[CorpusSize, ...]:
+    """Return what each corpus takes."""
+    with connection.transaction():
+        connection.execute("SELECT set_config('irdaemon.corpora', %s, true)", (EVERY_CORPUS,))
+        rows = connection.execute(
+            "SELECT c.corpus, c.space, c.generation, c.totals, extract(epoch FROM c.changed),"
+            " greatest(p.reltuples, 0)::bigint, (SELECT sum(pg_total_relation_size("
+            "   ('irdaemon.' || part || '_' || c.space)::regclass))"
+            "   FROM unnest(irdaemon.partitioned()) AS part)::bigint,"
+            " to_regclass('irdaemon.vectors_' || c.space || '_hnsw') IS NOT NULL"
+            " FROM irdaemon.corpora AS c JOIN pg_class AS p"
+            " ON p.oid = ('irdaemon.postings_' || c.space)::regclass ORDER BY c.place"
+        ).fetchall()
+    return tuple(_size(row) for row in rows)
+
+
+def _size(row: tuple[Any, ...]) -> CorpusSize:
+    corpus, _, generation, data, changed, postings, size, graph = row
+    totals = unpacked_totals(data)
+    return CorpusSize(
+        corpus=corpus,
+        generation=generation,
+        artifacts=totals.n_artifacts,
+        records=totals.n_records,
+        vectors=totals.n_embedded,
+        postings=postings,
+        size=size,
+        graph=graph,
+        changed=float(changed),
+    )
+
+
+READER, WRITER = "irdaemon_reader", "irdaemon_writer"
+
+_PATIENCE_S = 600.0
+
+
+class PostgresAdmin:
+    """The work of an owner on the tables of a backend."""
+
+    def __init__(self, server: Server):
+        self._server = server
+        self._connections = Connections(server, ("read-write",))
+
+    def check(self) -> BackendState:
+        """Look at every host of the URL: whether it answers, and can be searched and written."""
+        hosts = [look_at_host(host) for host in self._server.hosts()]
+        if len(hosts) > 1 and not any(host.writable for host in hosts):
+            lines = CheckLine(False, "none of the hosts takes writes", "promote a standby")
+            hosts.append(HostState(str(self._server), (lines,)))
+        return BackendState(str(self._server), tuple(hosts))
+
+    def stats(self) -> tuple[CorpusSize, ...]:
+        """Return what each corpus takes. Raises Unavailable."""
+        try:
+            return self._connections.run(corpus_sizes, _PATIENCE_S)
+        finally:
+            self._connections.close()
+
+    def migrate(self, roles: Sequence[tuple[str, bool]] = ((READER, False), (WRITER, True))) -> int:
+        """Bring the tables to the present format, in one transaction; return it.
+
+        Roles are given by name and whether they write; one that is not there is made. Raises
+        Unavailable for tables of a later format, and without the right.
+        """
+        connection = self._open()
+        try:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(hashtext('irdaemon.migrate'))")
+                self._steps(connection)
+                for name, writes in roles:
+                    _grant(connection, name, writes)
+        except psycopg.Error as error:
+            raise self._connections.error_of(error) from error
+        finally:
+            connection.close()
+        return FORMAT
+
+    def _steps(self, connection: Connection) -> None:
+        schema = _vector_schema(connection)
+        number = format_of(connection)
+        if number > FORMAT:
+            raise Unavailable(
+                f"{self._server}: its tables have format {number}, this version knows formats up"
+                f" to {FORMAT}",
+                "run the newer irdaemon's migrate",
+            )
+        for step in MIGRATIONS[number:]:
+            connection.execute(step.replace("@SCHEMA@", schema).encode())
+        connection.execute("UPDATE irdaemon.format SET number = %s, least = %s", (FORMAT, LEAST))
+
+    def _open(self) -> Connection:
+        try:
+            return self._connections.open(time.monotonic() + _PATIENCE_S)
+        except psycopg.Error as error:
+            raise self._connections.connect_error(error) from error
+
+
+def _vector_schema(connection: Connection) -> str:
+    """Return the schema that pgvector lies in, which is made if need be."""
+    asked = (
+        "SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
+        " WHERE extname = 'vector'"
+    )
+    row = connection.execute(asked).fetchone()
+    if row is None:
+        connection.execute("CREATE EXTENSION vector")
+        row = connection.execute(asked).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def _grant(connection: Connection, name: str, writes: bool) -> None:
+    if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,)).fetchone():
+        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(name)))
+    for text in (READ, WRITE)[: 1 + writes]:
+        connection.execute(sql.SQL(text).format(role=sql.Identifier(name)))
+    connection.execute(
+        "INSERT INTO irdaemon.roles VALUES (%s, %s)"
+        " ON CONFLICT (name) DO UPDATE SET writes = excluded.writes",
+        (name, writes),
+    )

@@ -1,0 +1,327 @@
+"""Connections to one PostgreSQL, for any thread, bounded in time; errors say what to do next."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from irclient.errors import IRError, Unavailable
+from irdaemon.config.checking import ConfigError
+from irdaemon.contrib.backends.postgres.schema import FORMAT, MIGRATIONS
+from irdaemon.runtime.deadline import time_left, too_late
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Result = TypeVar("Result")
+
+# A server that is there answers a connection within this.
+_CONNECT_S = 3
+# After a failure others are told of it for so long, instead of waiting for the same.
+_FAILED_FOR_S = 1.0
+# Of several hosts one that failed is asked last for so long.
+_DOWN_FOR_S = 5.0
+# Idle connections kept, and after how long each is made anew, so that load spreads over servers.
+_KEPT_IDLE = 16
+_KEPT_FOR_S = 300.0
+_TRIES = 3
+# In which a server shows by TCP that it is there, while a statement takes its time.
+_TCP = {
+    "keepalives_idle": "10",
+    "keepalives_interval": "3",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
+
+
+class Silent(psycopg.OperationalError):
+    """The server did not answer a statement in time."""
+
+
+class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection whose every wait for the server ends at `until`, of time.monotonic.
+
+    None is longer than `patience_s`.
+    """
+
+    until = float("inf")
+    patience_s = 120.0
+    made = 0.0
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Wait for the server. Raises Silent where it takes too long."""
+        end = min(self.until, time.monotonic() + self.patience_s)
+        left = max(0.0, end - time.monotonic())
+        try:
+            return super().wait(gen, interval, left if timeout is None else min(left, timeout))
+        except psycopg.OperationalError as error:
+            if time.monotonic() >= end:
+                raise Silent("no answer in time") from error
+            raise
+
+
+@contextlib.contextmanager
+def patient(connection: Connection, patience_s: float) -> Iterator[None]:
+    """Let each statement inside take so long."""
+    bounded = cast(BoundedConnection, connection)
+    before, bounded.patience_s = bounded.patience_s, patience_s
+    try:
+        yield
+    finally:
+        bounded.patience_s = before
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A database by its connection parameters, and how it is shown: without a password."""
+
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, url: str, password: str | None = None) -> Server:
+        """Read a URL. Raises ConfigError, which shows nothing of it."""
+        try:
+            parameters = conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            parameters = {"port": "none"}
+        ports = str(parameters.get("port") or "").split(",")
+        # Where a password has signs that end it, its rest is taken for something else.
+        odd = any(port and not port.isdigit() for port in ports)
+        if odd or set("@/") & set(str(parameters.get("dbname") or "")):
+            raise ConfigError(
+                "the URL of the backend is not one that PostgreSQL understands",
+                "postgresql://user@host:5432/database; in names and passwords write @ as %40,"
+                " / as %2F, : as %3A",
+            )
+        return cls({**parameters, "password": password} if password is not None else parameters)
+
+    def hosts(self) -> list[Server]:
+        """Return a server of each host."""
+        names = str(self.parameters.get("host") or "").split(",")
+        ports = str(self.parameters.get("port") or "").split(",")
+        ports = ports * len(names) if len(ports) == 1 else ports
+        every = [{"host": n, "port": p} for n, p in zip(names, ports, strict=False)]
+        given = [{name: value for name, value in each.items() if value} for each in every]
+        plain = {k: v for k, v in self.parameters.items() if k not in ("host", "port")}
+        return [Server({**plain, **each}) for each in given]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        get = self.parameters.get
+        hosts, ports = (str(get(key) or "").split(",") for key in ("host", "port"))
+        ports = ports * len(hosts) if len(ports) == 1 else ports
+        places = (f"{h}:{p}" if p else h for h, p in zip(hosts, ports, strict=False))
+        user = f"{get('user')}@" if get("user") else ""
+        return f"postgresql://{user}{','.join(places)}/{get('dbname') or ''}"
+
+
+class Connections:
+    """Connections to a server of one or several hosts.
+
+    `kinds` are the kinds of session that are looked for, the best first, by the names that libpq
+    has for them (`target_session_attrs`). Of several hosts any will do, but for one that is known
+    to be down.
+    """
+
+    def __init__(self, server: Server, kinds: Sequence[str]):
+        self.server = server
+        self._hosts, self._kinds = server.hosts(), kinds
+        self._down: dict[str, float] = {}
+        self._idle: deque[BoundedConnection] = deque()
+        self._failed: tuple[float, IRError] | None = None
+
+    def run(self, work: Callable[[Connection], Result], limit_s: float = float("inf")) -> Result:
+        """Return what `work` does with a connection, within `limit_s` and the request's time.
+
+        It is done again, from its beginning, where the connection turns out to be dead or the
+        server asks for that: so it is something that may be done twice. Raises Unavailable.
+        """
+        until = time.monotonic() + min(limit_s, time_left())
+        tries = 0
+        while True:
+            connection, fresh = self._take(until)
+            try:
+                result = work(connection)
+            except psycopg.Error as error:
+                broken = connection.broken or connection.closed
+                connection.close()
+                tries += not broken
+                again = (_is_passing(error) and tries < _TRIES) if not broken else not fresh
+                if not again or isinstance(error, Silent) or time.monotonic() >= until:
+                    raise self.error_of(error) from error
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                self._give_back(connection)
+                return result
+
+    def open(self, until: float) -> BoundedConnection:
+        """Return a new connection, before anything about its schema is known."""
+        errors: dict[str, psycopg.Error] = {}
+        for host, attributes in self._attempts():
+            if errors and time.monotonic() >= until:
+                break
+            try:
+                return _connected(host, attributes, until)
+            except psycopg.Error as error:
+                self._down[str(host)] = time.monotonic() + _DOWN_FOR_S
+                errors[str(host)] = error
+        if len(errors) > 1:
+            raise psycopg.OperationalError("; ".join(f"{h}: {e}" for h, e in errors.items()))
+        raise next(iter(errors.values()))
+
+    def close(self) -> None:
+        """Close those that are idle."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def error_of(self, error: psycopg.Error) -> IRError:
+        """Return the error for one of psycopg, with what to do next."""
+        if isinstance(error, (Silent, psycopg.errors.QueryCanceled)) and time_left() <= 0:
+            return too_late()
+        said = " ".join(str(error).split()) or type(error).__name__
+        for kinds, message, hint in _ADVICE:
+            if isinstance(error, kinds):
+                return Unavailable(f"{self.server}: {message}: {said}", hint)
+        return Unavailable(f"{self.server}: {said}", "")
+
+    def connect_error(self, error: psycopg.Error) -> IRError:
+        """Return the error for a connection that could not be made."""
+        if time_left() <= 0:
+            return too_late()
+        if error.sqlstate:
+            return self.error_of(error)
+        return Unavailable(
+            f"no connection to {self.server}: {' '.join(str(error).split())}",
+            "check host, port, database, user and password ([index] backend), and that the server"
+            " runs; `irdaemon backend check` tries again",
+        )
+
+    def _attempts(self) -> list[tuple[Server, str]]:
+        now = time.monotonic()
+        hosts = random.sample(self._hosts, len(self._hosts))
+        hosts.sort(key=lambda host: self._down.get(str(host), now) > now)
+        return [(host, kind) for kind in self._kinds for host in hosts]
+
+    def _take(self, until: float) -> tuple[BoundedConnection, bool]:
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.closed and time.monotonic() - connection.made < _KEPT_FOR_S:
+                connection.until = until
+                return connection, False
+            connection.close()
+        if self._failed and time.monotonic() < self._failed[0]:
+            failed = self._failed[1]
+            raise type(failed)(failed.message, failed.hint)
+        try:
+            return self._checked(self.open(until)), True
+        except psycopg.Error as error:
+            raise self._fails(self.connect_error(error)) from error
+
+    def _checked(self, connection: BoundedConnection) -> BoundedConnection:
+        """Return a connection whose server has the tables that this version works with."""
+        try:
+            check_format(connection, self.server)
+        except IRError as error:
+            connection.close()
+            raise self._fails(error) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _fails(self, error: IRError) -> IRError:
+        self._failed = (time.monotonic() + _FAILED_FOR_S, error)
+        return error
+
+    def _give_back(self, connection: BoundedConnection) -> None:
+        idle = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        if idle and len(self._idle) < _KEPT_IDLE:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+
+def _connected(host: Server, kind: str, until: float) -> BoundedConnection:
+    """Return a connection to one host. libpq counts in seconds, from two on."""
+    left = min(until - time.monotonic(), _CONNECT_S)
+    wanted = {"target_session_attrs": kind, "connect_timeout": str(max(2, math.ceil(left)))}
+    connection = BoundedConnection.connect(
+        autocommit=True,
+        prepare_threshold=None,
+        **{"application_name": "irdaemon", **_TCP, **host.parameters, **wanted},
+    )
+    connection.made, connection.until = time.monotonic(), until
+    return connection
+
+
+def check_format(connection: Connection, server: Server) -> None:
+    """Raise Unavailable where a server's tables are not there, too old or too new."""
+    try:
+        row = connection.execute("SELECT number, least FROM irdaemon.format").fetchone()
+    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+        row = (0, 0)
+    number, least = row or (0, 0)
+    if least > FORMAT:
+        raise Unavailable(
+            f"{server}: its tables have format {number}, this version knows formats up to {FORMAT}",
+            "install the newer irdaemon here, too",
+        )
+    if number < len(MIGRATIONS):
+        raise Unavailable(
+            f"{server}: its tables have format {number}, this version needs {FORMAT}"
+            if number
+            else f"{server}: there are no tables of irdaemon in this database",
+            "run `irdaemon backend migrate` as their owner",
+        )
+
+
+def _is_passing(error: psycopg.Error) -> bool:
+    """Return whether a transaction may succeed when it is done again."""
+    return isinstance(error, (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected))
+
+
+_E = psycopg.errors
+_ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], str, str], ...] = (
+    (
+        (Silent, _E.QueryCanceled),
+        "it did not answer in time",
+        "see what keeps it busy (pg_stat_activity), or allow more time",
+    ),
+    (
+        (_E.DiskFull,),
+        "it has no room left on its disk",
+        "make room on the server; nothing is lost, what was to be written is tried again",
+    ),
+    (
+        (_E.ReadOnlySqlTransaction,),
+        "it takes no writes",
+        "name the primary among its hosts; a standby that was promoted is found by itself",
+    ),
+    (
+        (_E.InsufficientPrivilege,),
+        "its role may not do that",
+        "grant it irdaemon_reader, or irdaemon_writer where it writes (docs/backends.md)",
+    ),
+    (
+        (_E.InvalidPassword, _E.InvalidAuthorizationSpecification),
+        "it does not accept the credentials",
+        "check user and password (PGPASSFILE, or `password_env`)",
+    ),
+    ((_E.InvalidCatalogName,), "it has no such database", "create it, or correct the URL"),
+    (
+        (_E.TooManyConnections,),
+        "it has no connection to spare",
+        "raise max_connections, or put a pooler before it",
+    ),
+)

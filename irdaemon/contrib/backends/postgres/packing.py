@@ -1,0 +1,188 @@
+"""How things are written into columns: texts and rows as bytes, and COPY's binary form.
+
+PostgreSQL's text holds neither NUL nor halves of surrogate pairs, which what is indexed may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from hashlib import blake2b
+from typing import Any
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+
+from irdaemon.contrib.backends.postgres.connections import Connection
+from irdaemon.index.backend import Totals
+from irdaemon.types import Floor
+
+# Of COPY's binary form: signature, flags, and an extension of no length; and its end.
+COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+COPY_END = b"\xff\xff"
+
+_INT4_OID = 23
+# A record's number is its artifact's, shifted by so much, plus its surface's.
+SURFACE_BITS = 20
+
+
+def packed(value: Any) -> bytes:
+    """Return a value as msgpack, whatever its texts hold."""
+    data: bytes = msgpack.packb(value, unicode_errors="surrogatepass")
+    return data
+
+
+def unpacked(data: bytes) -> Any:
+    """Return what `packed` was given; sequences come as lists."""
+    return msgpack.unpackb(data, unicode_errors="surrogatepass", strict_map_key=False)
+
+
+def bytes_of(text: str) -> bytes:
+    """Return a text as UTF-8, halves of surrogate pairs included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(data: bytes) -> str:
+    """Return the text that `bytes_of` was given."""
+    return bytes(data).decode("utf-8", "surrogatepass")
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return 16 bytes that stand for these."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def id_key(artifact_id: str) -> int:
+    """Return a number for an id; others seldom share it."""
+    digest = blake2b(bytes_of(artifact_id), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def packed_totals(totals: Totals) -> bytes:
+    """Return what is known of a corpus as bytes."""
+    data = {each.name: getattr(totals, each.name) for each in fields(totals)}
+    data["floors"] = {mode: asdict(floor) for mode, floor in totals.floors.items()}
+    return packed(data)
+
+
+def unpacked_totals(data: bytes) -> Totals:
+    """Return what `packed_totals` was given; what this version does not know is left out."""
+    read = unpacked(data)
+    known = {each.name: read[each.name] for each in fields(Totals) if each.name in read}
+    known["floors"] = {mode: Floor.from_dict(floor) for mode, floor in known["floors"].items()}
+    for name in ("degraded", "kinds"):
+        known[name] = tuple(known[name])
+    known["fields"] = {name: tuple(values) for name, values in known["fields"].items()}
+    return Totals(**known)
+
+
+def copied_rows(columns: Sequence[tuple[str, Any]]) -> bytes:
+    """Return rows in COPY's binary form: of each column its type ("i4", "f4") and its values.
+
+    Of a two-dimensional column of i4 each row is an array, of f4 a vector of pgvector's.
+    """
+    arrays = [(kind, np.asarray(values)) for kind, values in columns]
+    size = max(array.shape[0] if array.ndim else 0 for _, array in arrays)
+    layout: list[tuple[Any, ...]] = [("columns", ">i2")]
+    content: dict[str, Any] = {"columns": len(arrays)}
+    for at, (kind, array) in enumerate(arrays):
+        head = _head(kind, array)
+        layout += [(f"size{at}", ">i4"), *((f"{name}{at}", form) for name, form, _ in head)]
+        content |= {f"{name}{at}": value for name, _, value in head}
+        shape = array.shape[1:]
+        if kind == "i4" and array.ndim == 2:  # each item with its own size
+            layout.append((f"value{at}", np.dtype([("size", ">i4"), ("item", ">i4")]), shape))
+        else:
+            layout.append((f"value{at}", f">{kind}", shape))
+        head_size = sum(np.dtype(form).itemsize for _, form, _ in head)
+        content[f"size{at}"] = head_size + np.dtype(layout[-1][1:]).itemsize
+    rows = np.zeros(size, np.dtype(layout))
+    for name, value in content.items():
+        rows[name] = value
+    for at, (kind, array) in enumerate(arrays):
+        if kind == "i4" and array.ndim == 2:
+            rows[f"value{at}"]["size"], rows[f"value{at}"]["item"] = 4, array
+        else:
+            rows[f"value{at}"] = array
+    return rows.tobytes()
+
+
+def _head(kind: str, array: NDArray[Any]) -> list[tuple[str, str, int]]:
+    """Return what stands before the items of an array, or of a vector: name, type and value."""
+    if array.ndim < 2:
+        return []
+    if kind == "f4":
+        return [("dim", ">i2", array.shape[1]), ("unused", ">i2", 0)]
+    if not array.shape[1]:
+        return [("ndim", ">i4", 0), ("nulls", ">i4", 0), ("oid", ">i4", _INT4_OID)]
+    return [
+        ("ndim", ">i4", 1),
+        ("nulls", ">i4", 0),
+        ("oid", ">i4", _INT4_OID),
+        ("items", ">i4", array.shape[1]),
+        ("first", ">i4", 1),
+    ]
+
+
+def vector_text(vector: NDArray[np.float32]) -> str:
+    """Return a vector as pgvector reads it."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+def merged_fields(of_artifact: Mapping[str, bytes], metadata: bytes) -> dict[str, bytes]:
+    """Return the packed value of each field of a record: its artifact's, and its own before."""
+    own = {str(name): packed(value) for name, value in unpacked(metadata).items()}
+    return {**of_artifact, **own}
+
+
+# The space that a delta is written into, and the tables of it.
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceTables:
+    """Where the rows of a corpus lie. `made` is whether this transaction makes it."""
+
+    connection: Connection
+    number: int
+    dim: int
+    made: bool
+
+    def own(self, table: str) -> sql.Identifier:
+        """Return its own part of a table, which takes COPY."""
+        return sql.Identifier("irdaemon", f"{table}_{self.number}")
+
+    def table(self, table: str) -> sql.Identifier:
+        """Return the table to read from and to change: one that is being made is not part yet."""
+        return self.own(table) if self.made else sql.Identifier("irdaemon", table)
+
+    def run(self, statement: str, table: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement on a `{table}` of this space; return its rows, if it gives any."""
+        done = self.connection.execute(sql.SQL(statement).format(table=self.table(table)), values)
+        return done.fetchall() if done.description else []
+
+    def copy_columns(self, table: str, names: str, columns: Sequence[tuple[str, Any]]) -> None:
+        """Add rows that are numbers, column by column (see `copied_rows`)."""
+        size = len(columns[0][1])
+        if size:
+            data = copied_rows([("i4", [self.number] * size), *columns])
+            with self.connection.cursor().copy(self._copy(table, names)) as copy:
+                copy.write(COPY_HEADER)
+                copy.write(data)
+                copy.write(COPY_END)
+
+    def copy_rows(
+        self, table: str, names: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Add rows."""
+        with self.connection.cursor().copy(self._copy(table, names)) as copy:
+            copy.set_types(["int4", *types])
+            for row in rows:
+                copy.write_row((self.number, *row))
+
+    def _copy(self, table: str, names: str) -> sql.Composed:
+        # What is made in this transaction needs no vacuum to be read without looking each row up.
+        options = "FORMAT BINARY, FREEZE" if self.made else "FORMAT BINARY"
+        text = f"COPY {{}} (space, {names}) FROM STDIN ({options})"
+        return sql.SQL(text).format(self.own(table))

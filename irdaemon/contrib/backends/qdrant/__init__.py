@@ -1,0 +1,278 @@
+"""Corpora in Qdrant, for any number of processes: `irdaemon[qdrant]`.
+
+docs/qdrant.md says what Qdrant gives of what a backend promises, and what not.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgpack
+
+from irclient.counts import counted
+from irclient.errors import Unavailable
+from irdaemon.contrib.backends.qdrant.corpus_state import (
+    CorpusState,
+    CorpusWriting,
+    States,
+    among,
+    both,
+    equal,
+    unknown,
+)
+from irdaemon.contrib.backends.qdrant.points import FORMAT, unpacked
+from irdaemon.contrib.backends.qdrant.searching import CorpusSearch
+from irdaemon.contrib.backends.qdrant.server import BESIDE, QdrantServer, connected, records
+from irdaemon.contrib.backends.state import (
+    BackendAdmin,
+    BackendState,
+    CheckLine,
+    CorpusSize,
+    HostState,
+    corpora_in_scope,
+)
+from irdaemon.index.backend import Found, IndexBackend, IndexDelta, StoredText, Totals, Wanted
+
+T = TypeVar("T")
+
+_TRIES = 5
+_POLL_S = 0.05
+
+
+def make(url: str, password: str | None) -> IndexBackend:
+    """Return the backend that a URL names (see `server.connected`); `password` is the API key."""
+    return QdrantBackend(connected(url, password or ""))
+
+
+def make_admin(url: str, password: str | None) -> BackendAdmin:
+    """Return what a backend is looked after with."""
+    return QdrantAdmin(connected(url, password or ""))
+
+
+class QdrantBackend:
+    """Keep corpora in Qdrant (see `IndexBackend`)."""
+
+    def __init__(self, server: QdrantServer, clock: Callable[[], float] = time.time):
+        self._server = server
+        self._states = States(server, clock)
+
+    # -- searching -----------------------------------------------------------------------------
+
+    def totals(self) -> Mapping[str, Totals]:
+        """Return what is known of every corpus there is, by name."""
+        there = (state for state in self._states.all() if state.totals and _seen(state.corpus))
+        return {state.corpus: state.known for state in there}
+
+    def found(self, corpus: str, wanted: Wanted) -> Found:
+        """Return the records of a corpus that a query needs."""
+        return self._searched(corpus, lambda search: search.found(wanted))
+
+    def words(self, corpus: str, words: Collection[str]) -> Mapping[str, int]:
+        """Return the term ids of the words that the corpus' ledger knows."""
+        return self._searched(corpus, lambda search: search.words(words))
+
+    def frequencies(self, corpus: str, terms: Collection[int]) -> Mapping[int, int]:
+        """Return how many records hold each of some terms, by id."""
+        return self._searched(corpus, lambda search: search.frequencies(terms))
+
+    def words_like(self, corpus: str, initials: Collection[str], lengths: range) -> Collection[str]:
+        """Return the words of a corpus' ledger that begin with one of the letters, of a length."""
+        return self._searched(corpus, lambda search: search.words_like(initials, lengths))
+
+    def rank(self, corpus: str, wanted: Wanted, leg: str, score: float) -> int:
+        """Count the records that a leg scores above `score`, without filters."""
+        return self._searched(corpus, lambda search: search.rank(wanted, leg, score))
+
+    def _searched(self, corpus: str, ask: Callable[[CorpusSearch], T]) -> T:
+        """Return what a search gives of one state: it is asked again where that has changed."""
+        state = self._known(corpus)
+        for _ in range(_TRIES):
+            given = ask(CorpusSearch(self._server, state, state.known))
+            after = self._states.known(corpus)
+            if (after.epoch, after.committed) == (state.epoch, state.committed):
+                return given
+            state = after
+        raise Unavailable(f"{corpus!r} changes faster than it can be searched", "ask again")
+
+    def _known(self, corpus: str) -> CorpusState:
+        if not _seen(corpus):
+            raise unknown(corpus)
+        return self._states.known(corpus)
+
+    def stored(self, corpus: str, artifact_ids: Collection[str]) -> Mapping[str, StoredText]:
+        """Return the texts of artifacts as they were stored, by id."""
+        return self._searched(corpus, lambda search: self._stored(search, artifact_ids))
+
+    def _stored(
+        self, search: CorpusSearch, artifact_ids: Collection[str]
+    ) -> Mapping[str, StoredText]:
+        of = both(search.state.visible(), among("id", sorted(artifact_ids)))
+        texts = list(self._server.each(BESIDE, search.state.corpus, of))
+        collection = records(search.totals.dim)
+        sent = sorted(
+            self._server.each(collection, search.state.corpus, of),
+            key=lambda point: int(point.payload["surface"]),
+        )
+        return {text.payload["id"]: _stored(text.payload, sent) for text in texts}
+
+    def wait(self, corpus: str, generation: int, timeout_s: float) -> int:
+        """Wait until a corpus can be searched at a generation; return the one there is then."""
+        until = time.monotonic() + timeout_s
+        while (there := self._states.known(corpus).generation) < generation:
+            if time.monotonic() >= until:
+                break
+            time.sleep(_POLL_S)
+        return there
+
+    def newest(self, corpus: str) -> int:
+        """Return the generation that was written last, which every reader has then."""
+        return self._states.known(corpus).generation
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def lease(self, corpus: str, holder: str) -> int:
+        """Take or renew the lease to write a corpus, for 15 s; return its fence, which grows."""
+        return self._states.lease(corpus, holder)
+
+    def release(self, corpus: str, holder: str) -> None:
+        """Give up the lease of a corpus."""
+        self._states.release(corpus, holder)
+
+    def apply(self, delta: IndexDelta) -> int:
+        """Apply a delta, of which readers see all or nothing; return the generation afterwards."""
+        return self._writing(delta.totals.corpus).apply(delta)
+
+    def drop(self, corpus: str, fence: int) -> None:
+        """Remove a corpus."""
+        self._writing(corpus).drop(fence)
+
+    def _writing(self, corpus: str) -> CorpusWriting:
+        return CorpusWriting(self._server, self._states, corpus)
+
+    def numbers(self, corpus: str) -> Iterable[int]:
+        """Return the row numbers of the artifacts there are, ascending."""
+        state = self._states.known(corpus)
+        which = both(state.visible(), equal("what", "artifact"))
+        points = self._server.each(BESIDE, corpus, which, ["number"])
+        return sorted(point.payload["number"] for point in points)
+
+    def without_vector(self, corpus: str) -> Iterable[bytes]:
+        """Return the digests of the records that have no vector."""
+        state = self._states.known(corpus)
+        which = both(state.visible(), equal("embedded", False))
+        points = self._server.each(records(state.known.dim), corpus, which, ["digest"])
+        return [bytes.fromhex(point.payload["digest"]) for point in points]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._server.client.close()
+
+
+def _seen(corpus: str) -> bool:
+    """Return whether the client of this request may see a corpus."""
+    scope = corpora_in_scope()
+    return scope is None or corpus in scope
+
+
+def _stored(text: Mapping[str, Any], sent: Iterable[Any]) -> StoredText:
+    _, artifact_id, name, pointer, fields, *_ = unpacked(text["artifact"])
+    own = (point.payload for point in sent if point.payload["number"] == text["number"])
+    return StoredText(
+        artifact_id=artifact_id,
+        name=name,
+        pointer=pointer,
+        body=text["body"],
+        digest=text["digest"],
+        fields=msgpack.unpackb(fields),
+        indexed_at=text["indexed_at"],
+        records=[_record(each) for each in own],
+    )
+
+
+def _record(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as `ledger.artifacts.records_of` gives it."""
+    _, kind, surface_index, _, metadata, *_ = unpacked(payload["record"])
+    record_id, granularity = payload["label"]
+    return {
+        "record_id": record_id,
+        "kind": kind,
+        "granularity": granularity,
+        "surface_index": surface_index,
+        "text": payload["text"],
+        "metadata": msgpack.unpackb(metadata),
+    }
+
+
+# What is done to a backend in Qdrant by hand: looking at its state, making it ready.
+
+# The first that inserts points only where there are none.
+LEAST_VERSION = (1, 17)
+
+
+class QdrantAdmin:
+    """The work of an operator of corpora in Qdrant."""
+
+    def __init__(self, server: QdrantServer):
+        self._server = server
+        self._states = States(server)
+
+    def check(self) -> BackendState:
+        """Look at the server: whether it answers, and can be searched and written."""
+        lines = [self._version()]
+        if self._server.placing.sharded:
+            lines.append(self._cluster())
+        lines.append(self._corpora())
+        host = HostState(self._server.name, tuple(lines), all(line.ok for line in lines))
+        return BackendState(self._server.name, (host,))
+
+    def migrate(self) -> int:
+        """Make the collection of states, where it is not there; return the format.
+
+        What a corpus needs is made when it is sent. Raises Unavailable.
+        """
+        self._server.states()
+        return FORMAT
+
+    def stats(self) -> tuple[CorpusSize, ...]:
+        """Return what each corpus takes; of bytes and postings the server tells nothing: 0."""
+        return tuple(_size(state) for state in self._states.all() if state.totals)
+
+    def _version(self) -> CheckLine:
+        version = str(self._server.ask(lambda client: client.info()).version)
+        number = tuple(map(int, re.findall(r"\d+", version)[:2]))
+        least = ".".join(map(str, LEAST_VERSION))
+        if number >= LEAST_VERSION:
+            return CheckLine(True, f"Qdrant {version}")
+        return CheckLine(False, f"Qdrant {version} is too old", f"{least} or later is needed")
+
+    def _cluster(self) -> CheckLine:
+        status: Any = self._server.ask(lambda client: client.cluster_status())
+        if getattr(status, "status", "") == "enabled":
+            return CheckLine(True, counted(len(status.peers), "node"))
+        hint = "start it with QDRANT__CLUSTER__ENABLED=true, even where it is the only node"
+        return CheckLine(False, "the server does not run as a cluster: it has no shard keys", hint)
+
+    def _corpora(self) -> CheckLine:
+        try:
+            there = [state for state in self._states.all() if state.totals]
+        except Unavailable as error:
+            return CheckLine(False, error.message, error.hint)
+        return CheckLine(True, counted(len(there), "corpus"))
+
+
+def _size(state: CorpusState) -> CorpusSize:
+    totals = state.known
+    return CorpusSize(
+        corpus=state.corpus,
+        generation=state.generation,
+        artifacts=totals.n_artifacts,
+        records=totals.n_records,
+        vectors=totals.n_embedded,
+        postings=0,
+        size=0,
+        graph=totals.dim > 0,
+        changed=state.changed,
+    )

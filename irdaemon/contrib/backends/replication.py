@@ -1,0 +1,294 @@
+"""Replication: bring the copies that backends have of corpora level with what is served here.
+
+No query waits for it. A copy has one writer, who holds a lease that is renewed while it lasts and
+whose fence goes with every delta. What a backend has it says itself, so that what was lost on the
+way, on either side, is sent again, and nothing twice; what cannot be made to follow is sent whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from irclient.errors import IRError, NotFound
+from irclient.types import Plain
+from irdaemon.config.backends import BackendAddress
+from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.backends.remote import (
+    CopyOrigin,
+    CopyState,
+    Texts,
+    copy_after,
+    delta,
+    held_by,
+    totals_of,
+)
+from irdaemon.discovery.disclose import BODY_CHARS, Bounds, disclose
+from irdaemon.engine.state import Served, State
+from irdaemon.index import CorpusIndex
+from irdaemon.index.backend import IndexBackend, LeaseLost, OutOfStep, Totals
+from irdaemon.ledger import Ledger
+from irdaemon.runtime.deadline import answering_within
+
+log = logging.getLogger(__name__)
+
+_RENEWED_EVERY_S = 5.0
+_REFUSED_FOR_S = 15.0
+_FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
+# How long a backend may take to say something, and to take in so many artifacts more.
+_ANSWERS_WITHIN_S, _ARTIFACTS_A_SECOND = 15.0, 50
+_CLOSED_WITHIN_S = 1.0
+
+Open = Callable[[BackendAddress], IndexBackend]
+CopyLevel = Literal["level", "sending", "refused", "degraded"]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyFacts(Plain):
+    """How the copy of a corpus is at `backend`, as far as is known here.
+
+    `state` is `level`, `sending`, `refused` where another daemon writes it, or `degraded` where it
+    cannot be written; `reason` says why, and `since`, in Unix seconds, since when it is not level.
+    `generation` is that of the copy, 0 where it is not known, `holder` who has the lease.
+    """
+
+    backend: str
+    state: CopyLevel = "sending"
+    generation: int = 0
+    holder: str = ""
+    reason: str = ""
+    since: float | None = None
+
+
+class KnownCopy(NamedTuple):
+    """How a copy is, and the index that it is level with, None for none."""
+
+    facts: CopyFacts
+    level_with: CorpusIndex | None
+
+
+@dataclass(slots=True)
+class _Copy:
+    """One copy under way. Times are of the monotonic clock."""
+
+    corpus: str
+    address: BackendAddress
+    facts: CopyFacts
+    held: CopyState | None = None
+    space: tuple[str, str, int] | None = None
+    sent: CorpusIndex | None = None
+    fence: int = 0
+    renewed_at: float = float("-inf")
+    retry_at: float = float("-inf")
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class Replication:
+    """Copy what a state serves into the backends of its corpora; belongs to one thread.
+
+    `holder` names the writer, in leases and to processes that are refused one; `open_backend` makes
+    the client of a backend, which connects when it is needed.
+    """
+
+    state: State
+    holder: str
+    open_backend: Open
+    _copies: dict[str, _Copy] = field(default_factory=dict)
+    _dropping: dict[str, _Copy] = field(default_factory=dict)
+    _backends: dict[BackendAddress, IndexBackend] = field(default_factory=dict)
+
+    def tick(self, now: float) -> None:
+        """Renew leases, and bring every copy level that is not, unless it is to be tried later."""
+        served = self.state.served
+        self._follow(served.corpora)
+        for copy in self._copies.values():
+            if now >= copy.retry_at:
+                self._attempt(copy, partial(self._bring, copy, served, now), now)
+        for copy in tuple(self._dropping.values()):
+            if now >= copy.retry_at:
+                self._attempt(copy, partial(self._drop, copy), now)
+        self._tell()
+
+    def close(self) -> None:
+        """Give up the leases, where that is quickly done, and the connections."""
+        with answering_within(_CLOSED_WITHIN_S, "a backend"):
+            for copy in self._copies.values():
+                self._release(copy)
+        for backend in self._backends.values():
+            backend.close()
+
+    def _release(self, copy: _Copy) -> None:
+        if copy.fence:
+            with contextlib.suppress(IRError):  # it lapses by itself
+                self._backend(copy).release(copy.corpus, self.holder)
+
+    # -- which copies there are ------------------------------------------------------------------
+
+    def _follow(self, corpora: Mapping[str, Corpus]) -> None:
+        """Begin copies that are wanted now, and end the others.
+
+        What was written here and is to be copied nowhere any more is removed. What is to be copied
+        to another address stays, as that may be another name for the same server.
+        """
+        wanted = {name: c.backend for name, c in corpora.items() if c.backend is not None}
+        for name, copy in tuple(self._copies.items()):
+            if wanted.get(name) == copy.address:
+                continue
+            del self._copies[name]
+            if name in wanted:
+                self._release(copy)
+            elif copy.fence:
+                copy.retry_at = float("-inf")
+                self._dropping[name] = copy
+        for name, address in wanted.items():
+            if name not in self._copies and name not in self._dropping:
+                self._copies[name] = _Copy(name, address, CopyFacts(address.shown))
+
+    def _backend(self, copy: _Copy) -> IndexBackend:
+        """Return the backend of a copy. Raises ConfigError where it cannot be used."""
+        if copy.address not in self._backends:
+            self._backends[copy.address] = self.open_backend(copy.address)
+        return self._backends[copy.address]
+
+    def _drop(self, copy: _Copy) -> None:
+        """Remove a copy that this daemon wrote and that is not to be there any more."""
+        with self._answering(copy):
+            try:
+                self._backend(copy).drop(
+                    copy.corpus, self._backend(copy).lease(copy.corpus, self.holder)
+                )
+                self._backend(copy).release(copy.corpus, self.holder)
+                log.info("the copy of %s at %s was removed", copy.corpus, copy.address.shown)
+            except (LeaseLost, NotFound):
+                pass  # it is another's now, or gone
+        del self._dropping[copy.corpus]
+
+    # -- one copy --------------------------------------------------------------------------------
+
+    def _attempt(self, copy: _Copy, work: Callable[[], object], now: float) -> None:
+        """Do a piece of work; note what stops it, and when to try again."""
+        try:
+            work()
+        except LeaseLost as error:
+            self._failed(copy, "refused", error, now + _REFUSED_FOR_S)
+            copy.fence = 0
+        except IRError as error:
+            wait_s = min(_LAST_RETRY_S, _FIRST_RETRY_S * 2**copy.failures)
+            self._failed(copy, "degraded", error, now + wait_s)
+
+    def _failed(self, copy: _Copy, state: CopyLevel, error: IRError, retry_at: float) -> None:
+        facts = copy.facts
+        if (facts.state, facts.reason) != (state, error.message):
+            log.warning("the copy of %s is not written: %s", copy.corpus, error.message)
+        since = facts.since if facts.since is not None else self.state.clock()
+        copy.facts = replace(facts, state=state, reason=error.message, holder="", since=since)
+        copy.failures, copy.retry_at = copy.failures + 1, retry_at
+        # What came of it is not known: ask again.
+        copy.held = copy.sent = None
+        copy.renewed_at = float("-inf")
+
+    def _bring(self, copy: _Copy, served: Served, now: float) -> None:
+        """Renew the lease of a copy, and send what it lacks."""
+        if now - copy.renewed_at >= _RENEWED_EVERY_S:
+            with self._answering(copy):
+                copy.fence = self._backend(copy).lease(copy.corpus, self.holder)
+            copy.renewed_at = now
+        index = served.snapshot.corpora[copy.corpus]
+        if index is not copy.sent:
+            with self.state.reading() as ledger, ledger.one_moment():
+                if not _is_of(ledger, index):
+                    return
+                self._begin(copy)
+                generation = self._sent(copy, served, ledger)
+            copy.held, copy.sent = copy_after(index, generation), index
+        self._end(copy)
+
+    def _begin(self, copy: _Copy) -> None:
+        facts = copy.facts
+        since = facts.since if facts.since is not None else self.state.clock()
+        copy.facts = replace(facts, state="sending", reason="", holder=self.holder, since=since)
+        self._tell()
+
+    def _end(self, copy: _Copy) -> None:
+        if copy.failures:
+            log.info("the copy of %s at %s is level again", copy.corpus, copy.address.shown)
+        copy.failures = 0
+        generation = copy.held.generation if copy.held else 0
+        copy.facts = CopyFacts(copy.address.shown, "level", generation, self.holder)
+
+    def _sent(self, copy: _Copy, served: Served, ledger: Ledger) -> int:
+        """Send what a backend lacks, if anything; return the generation that it has then."""
+        corpus, index = served.corpora[copy.corpus], served.snapshot.corpora[copy.corpus]
+        origin = CopyOrigin(corpus.kind, corpus.recipe, str(ledger.identity()), self.holder)
+        space = (origin.ledger, index.embedder, index.rows.vectors.buffer.shape[1])
+        held = copy.held
+        if held is None or space != copy.space:
+            with self._answering(copy):
+                held = held_by(self._backend(copy), index, origin, len(served.snapshot.vocabulary))
+                if held.generation and _is_level(self._backend(copy), index, held, origin):
+                    copy.space = space
+                    return held.generation
+        copy.space = space
+        # After a crash what is served may be newer under the number that it had before.
+        generation = max(served.snapshot.generation, held.generation + 1)
+        totals = totals_of(index, origin, generation)
+        texts = Texts(ledger, ledger.terms.words, partial(_text_of, ledger, corpus))
+        longest_s = _ANSWERS_WITHIN_S + index.n_artifacts / _ARTIFACTS_A_SECOND
+        backend = self._backend(copy)
+        with answering_within(longest_s, copy.address.shown):
+            try:
+                return backend.apply(delta(index, held, totals, copy.fence, texts))
+            except OutOfStep:
+                return backend.apply(delta(index, CopyState(), totals, copy.fence, texts))
+
+    def _answering(self, copy: _Copy) -> AbstractContextManager[None]:
+        return answering_within(_ANSWERS_WITHIN_S, copy.address.shown)
+
+    def _tell(self) -> None:
+        """Have the status say how the copies are."""
+        self.state.copies = {
+            name: KnownCopy(copy.facts, copy.sent) for name, copy in self._copies.items()
+        }
+
+
+def _is_of(ledger: Ledger, index: CorpusIndex) -> bool:
+    """Return whether a ledger has the rows of an index: a new one does not until it is filled."""
+    scanned, _ = ledger.corpora.state_of(index.corpus)
+    return bool(ledger.identity()) and (scanned is not None or index.last_reconcile is None)
+
+
+def _is_level(
+    backend: IndexBackend, index: CorpusIndex, held: CopyState, origin: CopyOrigin
+) -> bool:
+    """Return whether a backend that has rows of an index has all of it already."""
+    own, there = copy_after(index, held.generation), backend.totals().get(index.corpus)
+    return (
+        there is not None
+        and np.array_equal(held.numbers, own.numbers)
+        and held.waiting == own.waiting
+        and _comparable(there) == _comparable(totals_of(index, origin, held.generation))
+    )
+
+
+def _comparable(totals: Totals) -> tuple[object, ...]:
+    whole = totals.holder, totals.kind, totals.recipe, totals.n_records, totals.by_hand
+    return *whole, totals.last_reconcile, tuple(totals.degraded), dict(totals.floors)
+
+
+def _text_of(ledger: Ledger, corpus: Corpus, artifact_id: str) -> tuple[str, str, float]:
+    """Return the text that is disclosed of an artifact now, its digest, and when it was indexed."""
+    stored = ledger.artifacts.get(corpus.name, artifact_id)
+    if stored is None:  # it went meanwhile, and the next delta says so
+        return "", "", 0.0
+    body = stored.body
+    if body is None:
+        body = disclose(stored, "body", Bounds.of(corpus)).body or ""
+    return body[:BODY_CHARS], stored.digest, stored.indexed_at

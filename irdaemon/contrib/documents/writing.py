@@ -1,0 +1,334 @@
+"""Handlers that write documents, and answer once that is served.
+
+They write into the managed directory, and into roots that the configuration marks as writable.
+
+A path is claimed until then, so of two requests for one document the second is told (Conflict).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any
+
+from irclient.errors import NotFound, QueryError, Unavailable
+from irclient.results import CorpusPreview, IndexedDirectory, WrittenDocument
+from irdaemon.config.config import documents_dir
+from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.documents.files import (
+    Claims,
+    DocumentFiles,
+    Draft,
+    Place,
+    checked,
+    digest,
+    trash_beside,
+    with_front,
+)
+from irdaemon.discovery.query import check_wait
+from irdaemon.engine import Engine
+from irdaemon.engine.changes import jobs_for_changes
+from irdaemon.ledger import ArtifactPage
+from irdaemon.serve import access
+from irdaemon.serve.access import VISIBLE, Args
+from irdaemon.serve.operations import serves
+from irdaemon.source.asset_types import suffix_of
+from irdaemon.source.files import Files
+from irdaemon.source.files.document import MARKDOWN
+from irdaemon.source.opening import at_or_under, resolved
+from irdaemon.source.tree import PRUNED
+from irdaemon.types import Root
+
+# Handlers about what is not indexed yet: take a new directory in, or say what one would hold.
+#
+# Which directories a person lets clients add is `roots` under [documents]: below these, and
+# nowhere
+# else, and never within what is indexed already.
+
+_DOCUMENT_KINDS = ("files", "reports")
+_SHOWN = 20
+_NAME_CHARS = 60
+
+
+@serves("doc_index", "slow", access.no_configuration)
+def doc_index(engine: Engine, args: Args) -> IndexedDirectory:
+    """Add a corpus of a directory's documents; with `dry_run` only say what would be in it."""
+    directory = _allowed(args.get("directory", ""), engine.host.document_roots)
+    _check_new(directory, engine.corpora.values())
+    options = _options(args.get("recursive", True), args.get("pattern", ""))
+    scan = Files((Root(directory),), options).scan()
+    name = _name(directory, engine.corpora)
+    dry_run = args.get("dry_run", False)
+    jobs = [] if dry_run else engine.host.add(name, "files", [directory], options)
+    return IndexedDirectory(
+        directory,
+        name,
+        len(scan.entries),
+        [entry.key for entry in islice(scan.entries, _SHOWN)],
+        dict(scan.left_out),
+        jobs,
+    )
+
+
+@serves("preview", "walking", access.no_configuration)
+def preview(engine: Engine, args: Args) -> CorpusPreview:
+    """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
+    roots = [str(root) for root in args.get("roots", ())]
+    corpus = engine.host.preview(args.get("name", ""), args.get("kind", ""), roots)
+    scan = corpus.source.scan()
+    return CorpusPreview(
+        corpus.name,
+        corpus.kind,
+        [root.path for root in corpus.source.roots()],
+        len(scan.entries),
+        [entry.key for entry in islice(scan.entries, _SHOWN)],
+        dict(scan.left_out),
+        [f"{problem.path}: {problem.reason}" for problem in scan.problems[:_SHOWN]],
+    )
+
+
+def _allowed(given: str, roots: Collection[str]) -> str:
+    """Return the real path of a directory that clients may add. Raises QueryError, NotFound."""
+    if not os.path.isabs(given) or "\0" in given:
+        raise QueryError(f"not an absolute path: {given!r:.100}", "give that of the directory")
+    directory = resolved(given)
+    top = next((t for t in map(resolved, roots) if at_or_under(directory, t)), None)
+    if top is None:
+        raise NotFound(
+            f"{given!r:.200} is not in the library, nor below a root that clients may add from",
+            f"its owner can add it: irc add NAME files {given:.200}; or list a directory above it"
+            " as roots under [documents]",
+        )
+    for part in directory[len(top) :].split("/"):
+        if part.startswith(".") or part in PRUNED or not part.isprintable():
+            raise QueryError(f"{given!r:.200} has a part that is not indexed ({part!r:.60})")
+    if not os.path.isdir(directory):
+        raise NotFound(f"{given!r:.200} is no directory", "name one that is there")
+    return directory
+
+
+def _check_new(directory: str, corpora: Collection[Corpus]) -> None:
+    for corpus in (each for each in corpora if each.kind in _DOCUMENT_KINDS):
+        if any(at_or_under(directory, top) for top in corpus.real_roots().values()):
+            raise QueryError(
+                f"{directory} is in the corpus {corpus.name} already",
+                f"its changes are followed; irc build {corpus.name} looks at all of it",
+            )
+
+
+def _options(recursive: bool, pattern: str) -> Mapping[str, Any]:
+    """Return the options of the corpus' source."""
+    if not pattern.isprintable():
+        raise QueryError(f"no pattern: {pattern!r:.100}", "a glob, as **/*.md")
+    chosen: dict[str, Any] = {"pattern": [pattern]} if pattern.strip() else {}
+    return chosen if recursive else {**chosen, "exclude": ["*/"]}
+
+
+def _name(directory: str, taken: Collection[str]) -> str:
+    """Return a name for a directory's corpus that no other has."""
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(directory)).strip("-").lower()
+    stem = stem[:_NAME_CHARS].rstrip("-") or "directory"
+    names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+    return next(name for name in names if name not in taken)
+
+
+_WAIT_MS = 5_000.0
+# A document may come back once, by a scan that had seen it before it was removed.
+_TRIES = 2
+_CLAIMS = Claims()
+
+
+@serves("doc_add", "waiting", access.written)
+def doc_add(engine: Engine, args: Args) -> WrittenDocument:
+    """Write a new document; return where it is and how it is found."""
+    wanted = args.get("directory", "")
+    target = _target(_targets(engine, args), wanted)
+    corpus, files = target.corpus, target.files
+    draft = Draft(
+        args.get("title", ""), args.get("content", ""), args.get("source", ""), _tags(args)
+    )
+    directory = files.parts(wanted)
+    data = checked(draft.text(engine.state.clock()), corpus.document_bytes, corpus.redaction)
+    place = files.add(directory, draft.title, data)
+    with _CLAIMS.of(files.path(place)):
+        if not target.takes(place):
+            files.withdraw(place)
+            raise _left_out(target, place)
+        return _stored(engine, corpus, files.path(place), data, args)
+
+
+@serves("doc_update", "waiting", access.written)
+def doc_update(engine: Engine, args: Args) -> WrittenDocument:
+    """Write a document anew; of Markdown the front matter stays that the content leaves out."""
+    target, place = _document(engine, args)
+    corpus, files = target.corpus, target.files
+    content = args.get("content", "")
+
+    def renewed(held: bytes) -> bytes:
+        whole = with_front(content, held) if suffix_of(place.name) in MARKDOWN else content
+        return checked(whole, corpus.document_bytes, corpus.redaction)
+
+    with _CLAIMS.of(files.path(place)):
+        data = files.replace(place, renewed, args.get("if_digest", ""))
+        return _stored(engine, corpus, files.path(place), data, args)
+
+
+@serves("doc_remove", "waiting", access.written)
+def doc_remove(engine: Engine, args: Args) -> WrittenDocument:
+    """Take a document out of the index, and where that is wanted its file away."""
+    target, place = _document(engine, args)
+    corpus, files = target.corpus, target.files
+    now, path, trash = engine.state.clock(), files.path(place), ""
+    files.empty_trash(now)
+    with _CLAIMS.of(path):
+        if args.get("delete_file", False):
+            trash = files.throw_away(place, now)
+        else:
+            files.leave_out(place)
+        status = _removed(engine, corpus, (path, *files.paths_to_leave_out), args)
+        return WrittenDocument(path, "", status, engine.snapshot.generation, "", trash)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A directory that documents are written into, and the corpus that indexes it."""
+
+    corpus: Corpus
+    files: DocumentFiles
+
+    def takes(self, place: Place) -> bool:
+        """Return whether the corpus indexes the file there.
+
+        The managed directory may hold what was left out on request.
+        """
+        path = self.files.path(place)
+        return bool(self.corpus.managed) or any(
+            entry.path == path for entry in self.corpus.source.scan(path).entries
+        )
+
+
+def _targets(engine: Engine, args: Args) -> list[Target]:
+    """Return where the client may write, the managed directory first, then inner before outer."""
+    check_wait(args.get("wait_ms", _WAIT_MS))
+    corpora = [each for each in engine.corpora.values() if each.managed or each.writable]
+    if not corpora:
+        raise Unavailable(
+            "writing documents is switched off",
+            "write = true under [documents] in the configuration, then irdaemon restart",
+        )
+    visible = args.get(VISIBLE, engine.corpora)
+    targets = [
+        each for corpus in corpora if corpus.name in visible for each in _directories(corpus)
+    ]
+    if not targets:
+        raise NotFound(
+            "there is no directory that this client may write to", "its owner names them"
+        )
+    return sorted(targets, key=lambda each: (not each.corpus.managed, -len(each.files.top)))
+
+
+def _directories(corpus: Corpus) -> Iterator[Target]:
+    if corpus.managed:
+        yield Target(corpus, DocumentFiles(corpus.managed))
+    trash = trash_beside(resolved(documents_dir()))
+    for root in corpus.writable:
+        yield Target(corpus, DocumentFiles(root, trash))
+
+
+def _target(targets: Sequence[Target], path: str) -> Target:
+    """Return where a path leads: an absolute one by its beginning, else the managed directory."""
+    for each in targets:
+        inside = each.files.contains(path) if os.path.isabs(path) else each.corpus.managed
+        if inside:
+            return each
+    tops = ", ".join(each.files.top for each in targets)
+    raise QueryError(
+        f"{path!r:.200} is not in the managed directory nor in a writable root",
+        f"there are: {tops}",
+    )
+
+
+def _left_out(target: Target, place: Place) -> QueryError:
+    name, path = target.corpus.name, target.files.path(place)
+    return QueryError(
+        f"the corpus {name} does not index {path}",
+        f"its pattern, exclude or an ignore file leaves it out; irc info {name} counts what is",
+    )
+
+
+def _tags(args: Args) -> tuple[str, ...]:
+    tags = args.get("tags", [])
+    if not all(isinstance(tag, str) for tag in tags):
+        raise QueryError("tags must be texts", "a list of them")
+    return tuple(tags)
+
+
+def _document(engine: Engine, args: Args) -> tuple[Target, Place]:
+    """Return the document that a path, or a reference (CORPUS/ID), names. Raises QueryError."""
+    targets = _targets(engine, args)
+    path = _path(engine, targets, args.get("path", ""))
+    target = _target(targets, path)
+    place = target.files.place(path)
+    if os.path.lexists(target.files.path(place)) and not target.takes(place):
+        raise _left_out(target, place)
+    return target, place
+
+
+def _path(engine: Engine, targets: Sequence[Target], given: str) -> str:
+    """Return the path that a reference leads to; any other path as it is."""
+    name, _, artifact_id = given.partition("/")
+    corpus = next((each.corpus for each in targets if each.corpus.name == name), None)
+    if corpus is None:
+        return given
+    if corpus.managed:
+        return artifact_id
+    with engine.state.reading() as ledger:
+        held = ledger.artifacts.get(name, artifact_id)
+    return held.pointer if held else given
+
+
+def _stored(engine: Engine, corpus: Corpus, path: str, data: bytes, args: Args) -> WrittenDocument:
+    done = _scan(engine, corpus, (path,), _wait_s(args))
+    reference = _reference(engine, corpus, path) if done else ""
+    snapshot = engine.snapshot
+    whole = "stored_partial" if snapshot.corpora[corpus.name].unembedded else "stored"
+    status = whole if reference else "pending"
+    return WrittenDocument(path, reference, status, snapshot.generation, digest(data))
+
+
+def _removed(engine: Engine, corpus: Corpus, paths: tuple[str, ...], args: Args) -> str:
+    """Have a path that is left out now scanned until the index has no document there."""
+    until = time.monotonic() + _wait_s(args)
+    for _ in range(_TRIES):
+        _scan(engine, corpus, paths, until - time.monotonic())
+        if not _reference(engine, corpus, paths[0]):
+            return "removed"
+    return "pending"
+
+
+def _scan(engine: Engine, corpus: Corpus, paths: tuple[str, ...], wait_s: float) -> bool:
+    """Have paths scanned, and wait for it; return whether that was done in time.
+
+    Waits for the scans before it as well: one that was interrupted by this one may store what it
+    saw before it.
+    """
+    jobs = [engine.request(job) for job in jobs_for_changes(paths, (corpus,), {})]
+    scans = engine.state.work.scans(corpus.name)
+    if not engine.host.writes:
+        engine.drain()
+    engine.state.work.wait_until(lambda: all(scan.ended for scan in scans), max(0.0, wait_s))
+    return all(engine.progress(job).state == "done" for job in jobs)
+
+
+def _wait_s(args: Args) -> float:
+    return float(args.get("wait_ms", _WAIT_MS)) / 1e3
+
+
+def _reference(engine: Engine, corpus: Corpus, path: str) -> str:
+    """Return the reference of the document at a path; "" where the index has none."""
+    held = engine.artifacts(ArtifactPage(corpus.name, path, limit=1))
+    return "/".join((corpus.name, held[0]["artifact_id"])) if held else ""

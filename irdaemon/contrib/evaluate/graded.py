@@ -1,0 +1,412 @@
+"""Graded relevance: rankings measured by how much each artifact answers, and compared by name.
+
+A query names, besides the levels of artifacts, the ones that are watched: distractors, which do not
+answer it and come up all the same, and hard positives, which answer it and hardly come up.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Literal
+
+from irclient.errors import QueryError
+from irdaemon.contrib.evaluate.cases import Catalogue
+from irdaemon.contrib.evaluate.ranking import Searcher, ids_of
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.types import Hit, Query
+
+# From the weakest to the strongest: what a level adds to the gain of a ranking.
+GAINS: Mapping[str, float] = {
+    "none": 0.0,
+    "tangential": 0.0,
+    "uses-tools": 1.0,
+    "strong": 2.0,
+    "core": 3.0,
+}
+DEPTH = 1_000
+
+Role = Literal["distractor", "hard_positive"]
+# From a query and, as `k`, how many hits are of use: hits, best first.
+RankHits = Callable[..., Iterable[Hit]]
+
+
+def check_level(level: str, artifact_id: str) -> None:
+    """Raise QueryError for a level that there is not."""
+    if level not in GAINS:
+        near = did_you_mean(level, GAINS)
+        raise QueryError(
+            f"unknown level {level!r} of {artifact_id!r}{near}", f"levels: {', '.join(GAINS)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GradedQuery:
+    """A query, the level at which artifacts answer it, and the artifacts that are watched.
+
+    `levels` are by artifact id; one that is not there has level none. `theme` names what the query
+    asks for. Raises QueryError for a query without text, an unknown level, a distractor that
+    answers the query, and a hard positive that does not.
+    """
+
+    text: str
+    levels: Mapping[str, str] = field(default_factory=dict)
+    distractors: tuple[str, ...] = ()
+    hard_positives: tuple[str, ...] = ()
+    theme: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise QueryError("a graded query has no text", "say what is searched")
+        for artifact_id, level in self.levels.items():
+            check_level(level, artifact_id)
+        gains = self.gains
+        for role, wrong in (
+            ("distractor", [each for each in self.distractors if each in gains]),
+            ("hard positive", [each for each in self.hard_positives if each not in gains]),
+        ):
+            if wrong:
+                level = self.levels.get(wrong[0], "none")
+                raise QueryError(
+                    f"{wrong[0]!r} is no {role} of {self.text!r}: its level is {level}"
+                )
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """Return the gain of each artifact that answers the query."""
+        found = {each: GAINS[level] for each, level in self.levels.items()}
+        return {each: gain for each, gain in found.items() if gain > 0}
+
+    @property
+    def watched(self) -> dict[str, Role]:
+        """Return the artifacts that are watched, by id."""
+        distractors: dict[str, Role] = dict.fromkeys(self.distractors, "distractor")
+        return {**distractors, **dict.fromkeys(self.hard_positives, "hard_positive")}
+
+    @property
+    def named(self) -> dict[str, None]:
+        """Return every artifact that the query names, by id."""
+        return dict.fromkeys([*self.levels, *self.watched])
+
+    def resolved(self, catalogue: Catalogue) -> GradedQuery:
+        """Return the query with ids for what it names; what is unknown stays as written."""
+        return replace(
+            self,
+            levels={catalogue.id_of(each): level for each, level in self.levels.items()},
+            distractors=tuple(map(catalogue.id_of, self.distractors)),
+            hard_positives=tuple(map(catalogue.id_of, self.hard_positives)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GradedMeasures:
+    """How good one ranking is, each from 0 to 1.
+
+    `false_positives` is the share of distractors among the first k, `hard_recall` that of hard
+    positives; None where none are named. Beside them which distractors are there, and which hard
+    positives are not.
+    """
+
+    ndcg: float
+    false_positives: float | None
+    hard_recall: float | None
+    distractors_seen: tuple[str, ...] = ()
+    hard_positives_missed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A watched artifact that stands worse than in the baseline; rank None: it is absent."""
+
+    query: str
+    artifact_id: str
+    role: Role
+    label: str
+    rank_before: int | None
+    rank_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingComparison:
+    """What each of several indexings makes of graded queries; the first is the baseline.
+
+    `measures` are by label and query, `ranks` of watched artifacts (from 1) by label, query and id.
+    `drift` is what the queries name and no corpus holds.
+    """
+
+    baseline: str
+    queries: tuple[GradedQuery, ...]
+    measures: Mapping[str, Mapping[str, GradedMeasures]]
+    ranks: Mapping[str, Mapping[str, Mapping[str, int]]]
+    drift: tuple[str, ...] = ()
+
+    def regressions(self, threshold: int = 0) -> tuple[Regression, ...]:
+        """Return what is worse than in the baseline, by more than `threshold` places.
+
+        A hard positive that fell or went, a distractor that rose or came.
+        """
+        return tuple(
+            Regression(query.text, each, role, label, before, after)
+            for query in self.queries
+            for each, role in query.watched.items()
+            for label in self.ranks
+            if _is_worse(
+                role,
+                before := self.ranks[self.baseline][query.text].get(each),
+                after := self.ranks[label][query.text].get(each),
+                threshold,
+            )
+        )
+
+
+def _is_worse(role: Role, before: int | None, after: int | None, threshold: int) -> bool:
+    fell = (math.inf if after is None else after) - (math.inf if before is None else before)
+    if before == after:
+        return False
+    return (fell if role == "hard_positive" else -fell) > threshold
+
+
+def compare_indexings(
+    searchers: Mapping[str, Searcher | RankHits],
+    queries: Sequence[GradedQuery],
+    k: int = 20,
+    rank_depth: int = DEPTH,
+) -> IndexingComparison:
+    """Ask corpora built in several ways the same queries, and measure each ranking at k.
+
+    `searchers` are by label, the baseline first: each what has `search`, or a function
+    (text, k=number) -> hits. Watched artifacts are followed to `rank_depth`. Raises QueryError
+    where there is nothing to compare, one text is asked twice, or `rank_depth` is below k.
+    """
+    if rank_depth < k:
+        raise QueryError(f"rank_depth must be at least k, {k}, not {rank_depth!r}")
+    if not searchers or not queries:
+        raise QueryError("there is nothing to compare", "give at least one searcher and one query")
+    if len({query.text for query in queries}) < len(queries):
+        raise QueryError("a query is given twice", "join their levels")
+    rankings = {
+        label: {query.text: _ranked(searcher, query, rank_depth) for query in queries}
+        for label, searcher in searchers.items()
+    }
+    return IndexingComparison(
+        baseline=next(iter(searchers)),
+        queries=tuple(queries),
+        measures={
+            label: {query.text: measured(found[query.text], query, k) for query in queries}
+            for label, found in rankings.items()
+        },
+        ranks={
+            label: {query.text: _ranks(found[query.text], query) for query in queries}
+            for label, found in rankings.items()
+        },
+    )
+
+
+def _ranked(searcher: Searcher | RankHits, query: GradedQuery, depth: int) -> list[str]:
+    if callable(searcher):
+        hits = searcher(query.text, k=depth)
+    else:
+        hits = searcher.search(Query(query.text, k=depth)).results
+    # No more than needed of a generator; of copies joined in one hit the one that is named counts.
+    some = islice(_distinct(hits), depth)
+    return list(dict.fromkeys(ids_of(some, query.named)))
+
+
+def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for hit in hits:
+        if hit.artifact_id not in seen:
+            seen.add(hit.artifact_id)
+            yield hit
+
+
+def _ranks(ranked: Sequence[str], query: GradedQuery) -> dict[str, int]:
+    watched = query.watched
+    return {each: at for at, each in enumerate(ranked, start=1) if each in watched}
+
+
+def measured(ranked: Sequence[str], query: GradedQuery, k: int) -> GradedMeasures:
+    """Measure a ranking, ids best first and each once, at its first k places.
+
+    Raises QueryError for a k that is no whole number above 0.
+    """
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise QueryError(f"k must be a whole number of at least 1, not {k!r}")
+    top = set(ranked[:k])
+    seen = {each: None for each in query.distractors if each in top}
+    missed = {each: None for each in query.hard_positives if each not in top}
+    misses = _share(missed, query.hard_positives)
+    return GradedMeasures(
+        graded_ndcg(ranked, query.gains, k),
+        _share(seen, query.distractors),
+        None if misses is None else 1 - misses,
+        tuple(seen),
+        tuple(missed),
+    )
+
+
+def _share(some: Mapping[str, None], named: Sequence[str]) -> float | None:
+    return len(some) / len(set(named)) if named else None
+
+
+def graded_ndcg(ranked: Sequence[str], gains: Mapping[str, float], k: int) -> float:
+    """Return normalised discounted cumulative gain with gains by id; 0 where nothing has one."""
+    found = sum(gains.get(each, 0.0) / math.log2(at + 2) for at, each in enumerate(ranked[:k]))
+    ideal = sorted(gains.values(), reverse=True)[:k]
+    best = sum(gain / math.log2(at + 2) for at, gain in enumerate(ideal))
+    return found / best if best else 0.0
+
+
+# Graded cases: artifacts with the level at which each answers one theme or another, in a file.
+#
+# One JSON object a line, `{"artifact_id": ..., "levels": {theme: level}, "reasons"?, "observed"?,
+# "is_thin"?, "is_distractor"?, "metadata"?}`. A first line `{"__meta__": {...}}` holds what is said
+# of all cases, such as the text that is searched for each theme.
+
+_META = "__meta__"
+_NONE = "none"
+# What answers a theme this well is a hard positive where little is said of it.
+_RELEVANT = ("strong", "core")
+_FORM = 'write {"artifact_id": "...", "levels": {"theme": "core"}}'
+
+
+@dataclass(frozen=True, slots=True)
+class GradedCase:
+    """An artifact, and the level at which it answers each theme; none where a theme is left out.
+
+    `reasons` say why, by theme; `observed` is the score that a ranking once gave it, by theme.
+    `is_thin`: so little is said of it that it hardly comes up. `is_distractor` decides by theme
+    what is otherwise found by `observed`. Raises QueryError for an unknown level.
+    """
+
+    artifact_id: str
+    levels: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    observed: Mapping[str, float] = field(default_factory=dict)
+    is_thin: bool = False
+    is_distractor: Mapping[str, bool] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for level in self.levels.values():
+            check_level(level, self.artifact_id)
+
+    def level(self, theme: str) -> str:
+        """Return the level at which it answers a theme."""
+        return self.levels.get(theme, _NONE)
+
+    def gain(self, theme: str, gains: Mapping[str, float] = GAINS) -> float:
+        """Return the gain of its level, 0 for a level that `gains` does not name."""
+        return gains.get(self.level(theme), 0.0)
+
+    def distracts(self, theme: str, observed_floor: float) -> bool:
+        """Return whether it came up for a theme that it does not answer."""
+        if theme in self.is_distractor:
+            return self.is_distractor[theme]
+        return not self.gain(theme) and self.observed.get(theme, -1.0) >= observed_floor
+
+    def is_hard(self, theme: str) -> bool:
+        """Return whether it answers a theme well and hardly says so."""
+        return self.is_thin and self.level(theme) in _RELEVANT
+
+    @classmethod
+    def from_dict(cls, data: Any, where: str = "the case") -> GradedCase:
+        """Build a case from plain data. Raises QueryError naming `where`."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("artifact_id"), str):
+            raise QueryError(f"{where} has no artifact_id", _FORM)
+        parts: dict[str, Any] = {}
+        for name in ("levels", "reasons", "observed", "is_distractor", "metadata"):
+            part = data.get(name) or {}
+            if not isinstance(part, Mapping):
+                raise QueryError(f"{where}: {name} must be a mapping, not {part!r:.60}", _FORM)
+            parts[name] = dict(part)
+        return cls(data["artifact_id"], is_thin=bool(data.get("is_thin")), **parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the case as plain data, without what is empty."""
+        plain: dict[str, Any] = {"artifact_id": self.artifact_id, "levels": dict(self.levels)}
+        for name in ("reasons", "observed", "is_thin", "is_distractor", "metadata"):
+            if value := getattr(self, name):
+                plain[name] = dict(value) if isinstance(value, Mapping) else value
+        return plain
+
+
+def save_graded_cases(
+    path: str | os.PathLike[str], cases: Iterable[GradedCase], meta: Mapping[str, Any] | None = None
+) -> None:
+    """Write cases as JSON lines, after a line of `meta` where it is given."""
+    rows: list[Mapping[str, Any]] = [{_META: dict(meta)}] if meta is not None else []
+    rows += [case.to_dict() for case in cases]
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def load_graded_cases(path: str | os.PathLike[str]) -> list[GradedCase]:
+    """Read a file of cases. Raises QueryError naming the file, and the line that is none."""
+    return [
+        GradedCase.from_dict(data, where)
+        for where, data in _rows(path)
+        if not (isinstance(data, Mapping) and _META in data)
+    ]
+
+
+def read_graded_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the first line of a file says of all cases; nothing where it is a case."""
+    for _, data in _rows(path):
+        return dict(data.get(_META) or {}) if isinstance(data, Mapping) else {}
+    return {}
+
+
+def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+    """Yield each line's place and what it holds."""
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"{name}: {error}", "check the file") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield f"{name}:{number}", json.loads(line)
+        except ValueError as error:
+            raise QueryError(f"{name}:{number}: not JSON: {error}", _FORM) from error
+
+
+def level_histogram(cases: Sequence[GradedCase], theme: str) -> dict[str, int]:
+    """Count the artifacts at each level of a theme, from the weakest level to the strongest."""
+    counts = Counter(case.level(theme) for case in cases)
+    return {level: counts[level] for level in GAINS}
+
+
+def graded_query(
+    cases: Sequence[GradedCase], theme: str, text: str, observed_floor: float
+) -> GradedQuery:
+    """Return the query of a theme, with what is watched taken from the cases.
+
+    Distractors do not answer it and had a score of at least `observed_floor`; hard positives
+    answer it and are thin. Both are sorted, so that the same cases give the same query.
+    """
+    distractors = {case.artifact_id for case in cases if case.distracts(theme, observed_floor)}
+    hard = {case.artifact_id for case in cases if case.is_hard(theme)}
+    levels = {case.artifact_id: case.level(theme) for case in cases if theme in case.levels}
+    return GradedQuery(text, levels, tuple(sorted(distractors)), tuple(sorted(hard)), theme)
+
+
+def graded_queries(
+    cases: Sequence[GradedCase], texts: Mapping[str, str], observed_floor: float
+) -> list[GradedQuery]:
+    """Return the query of each theme that `texts` has a text for; see `graded_query`.
+
+    Raises QueryError for a theme of the cases that has no text.
+    """
+    for theme in sorted({theme for case in cases for theme in case.levels}):
+        if theme not in texts:
+            raise QueryError(f"theme {theme!r} has no text", "give what is searched for it")
+    return [graded_query(cases, theme, text, observed_floor) for theme, text in texts.items()]

@@ -1,0 +1,458 @@
+"""How good rankings are: the measures, for each query and in the mean, and what became of each."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+from typing import Any, Protocol
+
+import numpy as np
+
+from irclient.counts import counted
+from irclient.errors import QueryError
+from irdaemon.contrib.evaluate.cases import Case, Catalogue, query_id
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.types import Hit, Query, Selection
+
+# A run: what a searcher answered to each case. Every report is a function of runs.
+
+
+class Searcher(Protocol):
+    """What answers queries: an Engine, a Client, a built corpus."""
+
+    def search(self, query: Query) -> Selection:
+        """Return ranked candidates."""
+        ...
+
+    def discover(self, query: Query) -> Selection:
+        """Return the few that are committed, or an abstention."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One case, its candidates best first, and what was committed.
+
+    `unknown` is gold that was no artifact's when the case was asked: it counts as missed.
+    """
+
+    case: Case
+    hits: tuple[Hit, ...]
+    committed: tuple[str, ...]
+    abstained: bool
+    confidence: float | None
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def ranked(self) -> list[str]:
+        """Return the ids of the candidates."""
+        return ids_of(self.hits, self.case.gold)
+
+    @property
+    def top_score(self) -> float | None:
+        """Return the evidence of the first candidate, None without any."""
+        return self.hits[0].score if self.hits else None
+
+    @property
+    def rank(self) -> int | None:
+        """Return the rank of the first gold among the candidates, from 1; None for none."""
+        return next((at for at, i in enumerate(self.ranked, 1) if i in self.case.gold), None)
+
+
+def answered(
+    searcher: Searcher,
+    cases: Iterable[Case],
+    template: Query,
+    tell: Callable[[int], None] = lambda done: None,
+    catalogue: Catalogue | None = None,
+) -> list[Run]:
+    """Ask every case, shaped as `template` is: once for the candidates, once for the answer.
+
+    `tell` is told how many were asked, after each. The gold is what the `catalogue` says that it
+    means; without one it is ids.
+    """
+    runs = []
+    for case in cases:
+        if catalogue is None:
+            runs.append(_answered(searcher, case, template))
+        else:
+            run = _answered(searcher, catalogue.resolved(case), template)
+            runs.append(replace(run, unknown=catalogue.unknown(run.case.gold)))
+        tell(len(runs))
+    return runs
+
+
+def drift_of(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the gold of runs that no artifact was, sorted."""
+    return tuple(sorted({gold for run in runs for gold in run.unknown}))
+
+
+def _answered(searcher: Searcher, case: Case, template: Query) -> Run:
+    corpora = (case.corpus,) if case.corpus else template.corpora
+    query = replace(template, text=case.query, corpora=corpora)
+    candidates, answer = searcher.search(query), searcher.discover(query)
+    sources = answer.signals.get("per_source", {}).values()
+    known = [each["confidence"] for each in sources if "confidence" in each]
+    return Run(
+        case,
+        candidates.results,
+        tuple(ids_of(answer.results, case.gold)),
+        answer.abstained,
+        max(known, default=None),
+    )
+
+
+def ids_of(hits: Iterable[Hit], gold: Collection[str]) -> list[str]:
+    """Return the ids of hits, that of the gold for a hit that it is a duplicate of."""
+    return [next((g for g in gold if g in _places(hit)), hit.artifact_id) for hit in hits]
+
+
+def _places(hit: Hit) -> set[str]:
+    return {hit.artifact_id, *(each.partition("/")[2] for each in hit.duplicates)}
+
+
+# Measures of one ranking against its gold, each from 0 to 1, as TREC defines them.
+#
+# `ranked` are ids, best first, each once; `gold` the relevant ones, never empty: ids, or ids with
+# grades above 0. Only `ndcg` counts grades; to the others what has one is relevant.
+
+Gold = Collection[str] | Mapping[str, float]
+Measure = Callable[[Sequence[str], Gold, int], float]
+
+
+def ndcg(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return normalised discounted cumulative gain: gain is the grade, discount log2(rank + 1)."""
+    grades = gold if isinstance(gold, Mapping) else dict.fromkeys(gold, 1.0)
+    ideal = sorted(grades.values(), reverse=True)
+    return _discounted(grades.get(each, 0.0) for each in ranked[:k]) / _discounted(ideal[:k])
+
+
+def _discounted(gains: Iterable[float]) -> float:
+    return sum(gain / math.log2(at + 2) for at, gain in enumerate(gains))
+
+
+def recall(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return the share of the gold among the first k."""
+    return len(set(ranked[:k]) & set(gold)) / len(gold)
+
+
+def completeness(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return 1 where all the gold is among the first k, else 0."""
+    return float(set(gold) <= set(ranked[:k]))
+
+
+def precision(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return the share of gold in k places, empty ones included."""
+    return len(set(ranked[:k]) & set(gold)) / k
+
+
+def reciprocal_rank(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return 1 / the rank of the first gold among the first k, else 0."""
+    return next((1 / (at + 1) for at, each in enumerate(ranked[:k]) if each in gold), 0.0)
+
+
+def average_precision(ranked: Sequence[str], gold: Gold, k: int) -> float:
+    """Return the mean, over all the gold, of the precision at each rank where one is found.
+
+    Gold that lies beyond the first k counts as not found, as in trec_eval's map_cut.
+    """
+    found, total = 0, 0.0
+    for at, each in enumerate(ranked[:k], start=1):
+        if each in gold:
+            found += 1
+            total += found / at
+    return total / len(gold)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "ndcg": ndcg,
+    "recall": recall,
+    "completeness": completeness,
+    "precision": precision,
+    "mrr": reciprocal_rank,
+    "map": average_precision,
+}
+
+
+def f1(precision: float, recall: float) -> float:
+    """Return the harmonic mean."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+# Intervals: how far a mean could lie off by the choice of queries alone.
+
+_RESAMPLES = 1_000
+_TAILS = (2.5, 97.5)
+
+Interval = tuple[float, float]
+
+
+def intervals(values: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
+    """Return the 95% interval of the mean of each series, by a bootstrap over its queries; seeded.
+
+    Series of equal length are resampled alike. One of fewer than two values has none.
+    """
+    by_length: dict[int, list[str]] = {}
+    for name, series in values.items():
+        by_length.setdefault(len(series), []).append(name)
+    found: dict[str, Interval] = {}
+    for length, names in by_length.items():
+        if length > 1:
+            found |= _of_equal_length({name: values[name] for name in names}, length)
+    return {name: found[name] for name in values if name in found}
+
+
+def _of_equal_length(values: Mapping[str, Sequence[float]], length: int) -> dict[str, Interval]:
+    table = np.array(list(values.values()), np.float64).T
+    chance = np.random.default_rng(0)
+    draws = (chance.integers(0, length, length) for _ in range(_RESAMPLES))
+    means = np.array([table[drawn].mean(axis=0) for drawn in draws])
+    low, high = np.percentile(means, _TAILS, axis=0)
+    pairs = zip(values, low, high, strict=True)
+    return {name: (round(float(a), 4), round(float(b), 4)) for name, a, b in pairs}
+
+
+K_VALUES = (1, 5, 10)
+PRIMARY_K = 10
+METRICS = tuple(MEASURES)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryReport:
+    """The mean measures over cases with gold, and how often each outcome was.
+
+    `measures` and their 95% `intervals` are named MEASURE@K; `per_query` has the values of each
+    case with gold by its id (`query_id`). `primary_measure` is the first one asked for, at the
+    primary k. `drift` is the gold that no artifact was: those cases count as missed.
+    """
+
+    n: int
+    n_gold: int
+    measures: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    outcomes: Mapping[str, int]
+    per_query: Mapping[str, Mapping[str, float]]
+    primary_measure: str
+    drift: tuple[str, ...] = ()
+
+    @property
+    def primary(self) -> float | None:
+        """Return the primary measure; None without a case that has gold."""
+        return self.measures.get(self.primary_measure)
+
+    @property
+    def n_retrieval_miss(self) -> int:
+        """Return how many cases had no gold among the first `primary_k`."""
+        return self.outcomes.get("retrieval_miss", 0)
+
+    @property
+    def abstention_accuracy(self) -> float | None:
+        """Return the share of cases without gold that scored below the threshold.
+
+        None without a threshold, or without such a case.
+        """
+        right = self.outcomes.get("abstention_ok", 0)
+        judged = right + self.outcomes.get("false_action", 0)
+        return right / judged if judged else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
+            **asdict(self),
+            "primary": self.primary,
+            "n_retrieval_miss": self.n_retrieval_miss,
+            "abstention_accuracy": self.abstention_accuracy,
+        }
+
+    def __str__(self) -> str:
+        value = "n/a" if self.primary is None else f"{self.primary:.4f}"
+        lines = [
+            f"DiscoveryReport: {counted(self.n, 'case')}, {self.n_gold} with gold;"
+            f" {self.primary_measure} {value}"
+        ]
+        for name, mean in self.measures.items():
+            low_high = self.intervals.get(name)
+            spread = f"  [{low_high[0]:.3f}, {low_high[1]:.3f}]" if low_high else ""
+            lines.append(f"  {name:<16} {mean:.4f}{spread}")
+        lines.append("  " + ", ".join(f"{n} {name}" for name, n in sorted(self.outcomes.items())))
+        return "\n".join(lines)
+
+
+def evaluate_discovery(
+    runs: Sequence[Run],
+    k_values: Sequence[int] = K_VALUES,
+    primary_k: int = PRIMARY_K,
+    abstain_threshold: float | None = None,
+    metrics: Sequence[str] = METRICS,
+) -> DiscoveryReport:
+    """Return the measures of runs, in the mean and for each, and how often each outcome was.
+
+    Outcomes: `hit_rank_1`, `surfaced_low_rank` (2 to `primary_k`), `retrieval_miss`; of cases
+    without gold `abstention_ok`, `false_action`, or `abstention_unscored` without a threshold.
+    Raises QueryError for an unknown measure, none, or a k that is no whole number above 0.
+    """
+    check_metrics(metrics, (*k_values, primary_k))
+    cuts = sorted({*k_values, primary_k})
+    per_query = {
+        query_id(number): values_of(run, metrics, cuts)
+        for number, run in enumerate(runs)
+        if run.case.gold
+    }
+    series = {
+        f"{name}@{k}": [values[f"{name}@{k}"] for values in per_query.values()]
+        for name in metrics
+        for k in cuts
+        if per_query
+    }
+    outcomes = Counter(outcome(run, primary_k, abstain_threshold) for run in runs)
+    return DiscoveryReport(
+        n=len(runs),
+        n_gold=len(per_query),
+        measures={name: round(fmean(values), 4) for name, values in series.items()},
+        intervals=intervals(series),
+        outcomes=dict(outcomes),
+        per_query=per_query,
+        primary_measure=f"{metrics[0]}@{primary_k}",
+        drift=drift_of(runs),
+    )
+
+
+def values_of(run: Run, metrics: Sequence[str], cuts: Sequence[int]) -> dict[str, float]:
+    """Return the measures MEASURE@K of a case that has gold."""
+    ranked, gold = run.ranked, run.case.relevance
+    return {f"{name}@{k}": MEASURES[name](ranked, gold, k) for name in metrics for k in cuts}
+
+
+def check_metrics(metrics: Sequence[str], cuts: Sequence[int]) -> None:
+    """Raise QueryError for an unknown measure, none, or a k that is no whole number above 0."""
+    for name in metrics:
+        if name not in MEASURES:
+            near = did_you_mean(name, MEASURES)
+            raise QueryError(f"unknown measure {name!r}{near}", f"measures: {', '.join(MEASURES)}")
+    if not metrics:
+        raise QueryError("no measure is named", f"measures: {', '.join(MEASURES)}")
+    for k in cuts:
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+            raise QueryError(f"a measure is of the first k, a whole number above 0, not {k!r}")
+
+
+def outcome(run: Run, primary_k: int = PRIMARY_K, threshold: float | None = None) -> str:
+    """Return how a case went; see `evaluate_discovery`."""
+    if run.case.gold:
+        rank = run.rank
+        if rank is None or rank > primary_k:
+            return "retrieval_miss"
+        return "hit_rank_1" if rank == 1 else "surfaced_low_rank"
+    if threshold is None:
+        return "abstention_unscored"
+    below = run.top_score is None or run.top_score < threshold
+    return "abstention_ok" if below else "false_action"
+
+
+# TREC's files: qrels (`query 0 id grade`) and runs (`query Q0 id rank score tag`), in and out.
+# White space in an id is written as in a URL, since it separates the fields. Scores are places
+# counted from the end, so that other programs, which sort by score alone, keep the order.
+
+_TAG = "irdaemon"
+_WRITTEN = re.compile(r"%(20|09|0A|0D|25)")
+
+Path = str | os.PathLike[str]
+
+
+def write_qrels(path: Path, cases: Sequence[Case]) -> None:
+    """Write the gold of cases, its grades rounded up to whole ones."""
+    rows = (
+        f"{query_id(number)} 0 {_escaped(each)} {-int(-grade // 1)}\n"
+        for number, case in enumerate(cases)
+        for each, grade in case.relevance.items()
+    )
+    _write(path, rows)
+
+
+def write_run(path: Path, runs: Sequence[Run], tag: str = _TAG) -> None:
+    """Write the candidates of runs, best first."""
+    rows = (
+        f"{query_id(number)} Q0 {_escaped(each)} {rank} {len(run.ranked) - rank + 1} {tag}\n"
+        for number, run in enumerate(runs)
+        for rank, each in enumerate(run.ranked, start=1)
+    )
+    _write(path, rows)
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, float]]:
+    """Return the grades by query and id. Raises QueryError naming the file and the line."""
+    found: dict[str, dict[str, float]] = {}
+    for where, (query, _, artifact_id, grade) in _rows(path, 4):
+        found.setdefault(query, {})[_read(artifact_id)] = _number(grade, where)
+    return found
+
+
+def read_run(path: Path) -> dict[str, list[str]]:
+    """Return the ids by query, by falling score; of equals the better rank comes first.
+
+    Raises QueryError naming the file and the line.
+    """
+    found: dict[str, list[tuple[float, float, str]]] = {}
+    for where, (query, _, artifact_id, rank, score, _) in _rows(path, 6):
+        place = (-_number(score, where), _number(rank, where), _read(artifact_id))
+        found.setdefault(query, []).append(place)
+    return {query: [each for *_, each in sorted(places)] for query, places in found.items()}
+
+
+def cases_of(topics: Mapping[str, str], qrels: Mapping[str, Mapping[str, float]]) -> list[Case]:
+    """Return a case for each topic {query id: text}, with the grades that are above 0."""
+    judged = ((text, qrels.get(query, {})) for query, text in topics.items())
+    return [Case.from_dict({"query": text, "gold": dict(grades)}) for text, grades in judged]
+
+
+def runs_of(run: Mapping[str, Sequence[str]], cases: Sequence[Case]) -> list[Run]:
+    """Return what another program ranked for cases, by `query_id`, as runs that commit nothing."""
+    empty = Hit("", "", "", "", 0.0, {}, "", "", {})
+    made = []
+    for number, case in enumerate(cases):
+        ranked = run.get(query_id(number), ())
+        hits = [
+            replace(empty, artifact_id=each, name=each, score=1 / at)
+            for at, each in enumerate(ranked, start=1)
+        ]
+        made.append(Run(case, tuple(hits), (), True, None))
+    return made
+
+
+def _rows(path: Path, columns: int) -> Iterator[tuple[str, list[str]]]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"{os.fspath(path)}: {error}", "check the file") from error
+    for number, line in enumerate(lines, start=1):
+        where, fields = f"{os.fspath(path)}:{number}", line.split()
+        if fields and len(fields) != columns:
+            raise QueryError(f"{where}: {len(fields)} fields, not {columns}", "is it of this form?")
+        if fields:
+            yield where, fields
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise QueryError(f"{where}: {text!r:.40} is no number") from error
+
+
+def _write(path: Path, rows: Iterator[str]) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(rows)
+
+
+def _escaped(artifact_id: str) -> str:
+    return re.sub(r"[%\s]", lambda found: f"%{ord(found[0]):02X}", artifact_id)
+
+
+def _read(text: str) -> str:
+    return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), text)

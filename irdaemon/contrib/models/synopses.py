@@ -1,0 +1,174 @@
+"""Synopses in the daemon: a model writes them while all is quiet, and the writer takes them in.
+
+`ask` runs on a thread of its own, since a reply takes seconds: it reads what is indexed, no file of
+a source but the one that a skill's disclosure reads, and hands over what the model wrote. Until
+then, and where the model fails, artifacts are served as they are, with an older synopsis if any.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from irclient.errors import IRError, Unavailable
+from irdaemon.config.corpus import Corpus
+from irdaemon.contrib.models.synopsis import KIND, PROMPT, SHOWN_CHARS, SynopsisNote, identity_of
+from irdaemon.discovery.disclose import disclose_artifact
+from irdaemon.engine.indexing import reconcile_corpus
+from irdaemon.engine.maintenance import put_off
+from irdaemon.engine.model_selection import JobContext
+from irdaemon.engine.queue import Job
+from irdaemon.engine.state import State
+from irdaemon.ledger import ArtifactPage, Ledger
+from irdaemon.source.redact import Redactor
+from irdaemon.types import SourceError
+
+# Asked for between two looks at whether it is still quiet enough to go on by the schedule.
+_AT_ONCE = 8
+_PAGE = 200
+_DAY_S = 86_400.0
+# A synopsis is no summary of what another model call, or a list of names, says.
+_NOT_SHOWN = (KIND, "deps")
+
+
+@dataclass(frozen=True, slots=True)
+class SynopsisBudget:
+    """When a model is asked for synopses: how often a day, after how long without a request."""
+
+    a_day: int = 200
+    quiet_s: float = 600.0
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class NewSynopsis:
+    """What a model wrote of an artifact, "" for nothing of use, and of which text."""
+
+    corpus: str
+    artifact_id: str
+    text: str
+    note: SynopsisNote
+
+
+@dataclass(slots=True)
+class SynopsisWriter:
+    """Ask the model of a state for synopses, within a budget; belongs to one thread."""
+
+    state: State
+    budget: SynopsisBudget
+    _useless: set[tuple[str, str, str]] = field(default_factory=set)
+    # At this generation every artifact had what it can have.
+    _complete_at: int = -1
+
+    def tick(self) -> int:
+        """Where it is quiet, ask for a few synopses and hand them over; return for how many."""
+        generation = self.state.snapshot.generation
+        if generation == self._complete_at or not self._is_quiet():
+            return 0
+        found: list[NewSynopsis] = []
+        # Without a reply the status names the model's problem; what was written is handed over.
+        with contextlib.suppress(Unavailable), self.state.reading() as ledger:
+            if self._ask(ledger, found):
+                self._complete_at = generation
+        self.state.synopses.extend(found)
+        for name in dict.fromkeys(each.corpus for each in found):
+            self.state.request(Job("synopsis", name))
+        return len(found)
+
+    def _ask(self, ledger: Ledger, found: list[NewSynopsis]) -> bool:
+        """Add to `found` what the model writes; return whether nothing was left to ask."""
+        left = self.budget.a_day - ledger.synopses.asked(today(self.state))
+        if left <= 0:
+            return False
+        for each in self._wanted(ledger):
+            if len(found) >= min(left, _AT_ONCE) or not self._is_quiet():
+                return False
+            found.append(self._asked(each))
+        return not found
+
+    def _is_quiet(self) -> bool:
+        state, quiet_s = self.state, self.budget.quiet_s
+        changes = (state.work.watermarks(name).changed_at or 0.0 for name in state.corpora)
+        now = state.clock()
+        unchanged_s = now - max(changes, default=0.0)
+        if put_off(state):
+            return False
+        return not state.work.queued and min(state.host.idle_s(), unchanged_s) >= quiet_s
+
+    def _wanted(self, ledger: Ledger) -> Iterator[NewSynopsis]:
+        """Yield the artifacts whose synopsis is missing or of another text, with what to show."""
+        for corpus in self.state.corpora.values():
+            if corpus.synopsis:
+                yield from self._wanting(ledger, corpus)
+
+    def _wanting(self, ledger: Ledger, corpus: Corpus) -> Iterator[NewSynopsis]:
+        after = ("", "")
+        while rows := ledger.artifacts.page(ArtifactPage(corpus.name, after=after, limit=_PAGE)):
+            after = rows[-1][0], rows[-1][1]
+            for _, artifact_id, *_ in rows:
+                text = shown(ledger, corpus, artifact_id)
+                note = self._note(text)
+                key = (corpus.name, artifact_id, note.digest)
+                held = ledger.synopses.of(corpus.name, artifact_id, KIND)
+                if text and key not in self._useless and _digest_of(held) != note.digest:
+                    yield NewSynopsis(corpus.name, artifact_id, text, note)
+
+    def _note(self, text: str) -> SynopsisNote:
+        model = self.state.options.model
+        made_by = identity_of(model.model if model else "", PROMPT)
+        digest = hashlib.sha256(f"{made_by}\0{text}".encode()).hexdigest()[:16]
+        return SynopsisNote(made_by, digest=digest)
+
+    def _asked(self, wanted: NewSynopsis) -> NewSynopsis:
+        """Return what the model writes of a text. Raises Unavailable without a reply."""
+        model = self.state.synopsis_model
+        assert model is not None  # a writer is made where there is one
+        text = model(PROMPT.replace("{text}", wanted.text), self.budget.timeout_s).strip()
+        if not text:
+            self._useless.add((wanted.corpus, wanted.artifact_id, wanted.note.digest))
+        return NewSynopsis(wanted.corpus, wanted.artifact_id, text, wanted.note)
+
+
+def shown(ledger: Ledger, corpus: Corpus, artifact_id: str) -> str:
+    """Return what a model is shown of an artifact: its indexed texts, without secrets.
+
+    Where only a description is embedded, as of a skill, its body too.
+    """
+    records = ledger.artifacts.records_of(corpus.name, artifact_id)
+    kept = [record for record in records if record["kind"] not in _NOT_SHOWN]
+    texts = [record["text"] for record in kept]
+    try:
+        if all(record["granularity"] == "field" for record in kept):
+            texts.append(disclose_artifact(ledger, corpus, artifact_id, "body", None).body or "")
+        return Redactor("all").text("\n\n".join(texts))[:SHOWN_CHARS].strip()
+    except (IRError, SourceError):
+        return ""  # gone meanwhile, or not to be redacted
+
+
+def take_in(context: JobContext, corpus: Corpus) -> str:
+    """Store the synopses that were handed over for a corpus, by reading their artifacts again."""
+    state, waiting = context.state, context.state.synopses
+    given = [waiting.popleft() for _ in range(len(waiting))]
+    mine = [each for each in given if each.corpus == corpus.name]
+    waiting.extend(each for each in given if each.corpus != corpus.name)
+    synopses = state.ledger.synopses
+    synopses.note_asked(today(state), len(mine))
+    for each in mine:
+        if each.text:
+            synopses.hand_in(corpus.name, each.artifact_id, each.text, each.note.metadata())
+    try:
+        return f"{len(mine)} synopses: {reconcile_corpus(context, corpus)}"
+    finally:
+        synopses.settle(corpus.name)
+
+
+def today(state: State) -> int:
+    """Return the number of the day since 1970."""
+    return int(state.clock() // _DAY_S)
+
+
+def _digest_of(held: tuple[str, Mapping[str, Any]] | None) -> str:
+    return str(held[1].get("synopsis_of", "")) if held else ""

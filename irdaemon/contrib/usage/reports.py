@@ -1,0 +1,149 @@
+"""What the log of use answers: reports on use, gaps and listings, and forgetting."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from irclient.errors import QueryError, Unavailable
+from irdaemon.contrib.usage.adoption import adoption, listing
+from irdaemon.contrib.usage.gaps import LEAST, GapWorld, gaps, reported
+from irdaemon.contrib.usage.names import Item, ItemNames, JoinedLog
+from irdaemon.contrib.usage.notes import UsageNotes
+from irdaemon.contrib.usage.offers import ConsideredItem, NotedAnswer
+from irdaemon.contrib.usage.store import KEPT_DAYS, Offer, UsageStore
+from irdaemon.contrib.usage.taught import of_corpus
+from irdaemon.discovery.disclose import resolve_reference
+from irdaemon.discovery.discover import Trace
+from irdaemon.discovery.impressions import ClientSession
+from irdaemon.engine.reader import Reader
+from irdaemon.engine.state import State
+from irdaemon.ledger import Ledger
+from irdaemon.types import Query, SelectSpec, Use
+
+_DAY = 24 * 60 * 60
+# As the prompt hook asks.
+_MOST_OFFERED = 3
+
+
+def _own(offers: list[Offer]) -> list[Offer]:
+    """Return the answers to the daemon's own user: sessions of other clients are not theirs."""
+    return [offer for offer in offers if not offer.client]
+
+
+class UseReports:
+    """Report on use; any thread may. Raises Unavailable where use is not noted."""
+
+    def __init__(self, state: State, reader: Reader):
+        self._state = state
+        self._reader = reader
+
+    def usage(self, item: str = "") -> dict[str, Any]:
+        """Return adoption by item, agent and wording, of one item on request (CORPUS/ID)."""
+        with self._opened() as (store, ledger):
+            wanted = "/".join(resolve_reference(ledger, item, self._state.corpora)) if item else ""
+            names, since = self._names(ledger), self._since()
+            offers = _own(store.offers(since))
+            log = JoinedLog(store.turns(since), offers, names)
+            found = adoption(log, offers, names, wanted)
+        told = {"since": since, "until": self._state.clock(), "kept_days": KEPT_DAYS}
+        return {**told, **found, "learned": self._learned()}
+
+    def _learned(self) -> list[dict[str, Any]]:
+        """Return what came of learning in each corpus, where anything was tried."""
+        found = []
+        with self._state.reading() as ledger:
+            for name in self._state.corpora:
+                if told := ledger.learned.state_of(name):
+                    told.pop("seen", None)
+                    artifacts, prompts = ledger.learned.count(name)
+                    now = {"corpus": name, "artifacts": artifacts, "prompts": prompts}
+                    found.append({**told, **now})
+        return found
+
+    def gaps(self, least: int = LEAST) -> dict[str, Any]:
+        """Return what was used and not offered, or not found at all, and what would cure it.
+
+        Listed is what at least so many prompts show. One for which no answer is known is asked
+        anew.
+        """
+        with self._opened() as (store, ledger):
+            names, since = self._names(ledger), self._since()
+            offers = _own(store.offers(since))
+            log = JoinedLog(store.turns(since), offers, names)
+            world = GapWorld(ledger, self._considered)
+            found = gaps(log, offers, names, world)
+        return {"since": since, **reported(found, world, least)}
+
+    def listing(self, context_tokens: int = 0) -> dict[str, Any]:
+        """Return what Claude Code's own listing of skills has no room for."""
+        with self._opened() as (store, ledger):
+            names = self._names(ledger)
+            uses: Counter[Item] = Counter()
+            for turn in store.turns(self._since(), only_used=True):
+                uses.update({i for how, what in turn.uses for i in names.meant(how, what)[:1]})
+            given = [context_tokens] if context_tokens else []
+            return listing(ledger, names, uses, *given)
+
+    def of_corpus(self, corpus: str) -> list[Use]:
+        """Return all uses known of a corpus' items, newest first, with their prompts."""
+        with self._opened() as (store, ledger):
+            return list(of_corpus(store, ledger, self._names(ledger), corpus))
+
+    def forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
+        """Forget what is noted of an item, of a session (AGENT:ID) or at all; return how much.
+
+        What was learned of it is forgotten by a job that this requests.
+        """
+        if bool(item) + bool(session) + everything != 1:
+            raise QueryError("say what to forget", "one of --item, --session and --all")
+        notes, now = self._notes(), self._state.clock()
+        notes.drop_waiting()
+        try:
+            store = notes.changing()
+            try:
+                if item:
+                    return self._forget_item(store, item, now)
+                forgotten = store.forget_session(session, now) if session else store.forget_all(now)
+                self._state.unlearn("", "", session)
+                return forgotten
+            finally:
+                store.close()
+        except (sqlite3.Error, OSError) as error:
+            raise Unavailable(f"the log of use cannot be changed: {error}", "try again") from error
+
+    def _forget_item(self, store: UsageStore, item: str, now: float) -> int:
+        with self._state.reading() as ledger:
+            found = resolve_reference(ledger, item, self._state.corpora)
+            names = self._names(ledger)
+            uses = {use for turn in store.turns(only_used=True) for use in turn.uses}
+            meant = [use for use in uses if found in names.meant(*use)[:1]]
+        self._state.unlearn(*found, "")
+        return store.forget_item(found, meant, now)
+
+    def _considered(self, prompt: str) -> list[ConsideredItem]:
+        """Return what an answer to the prompt hook would consider now; it is not noted."""
+        traces = list[Trace]()
+        wanted = Query(prompt, select=SelectSpec(max_k=_MOST_OFFERED))
+        answer = self._reader.discover(wanted, traced=traces.append)
+        asked = NotedAnswer(0.0, "discover", ClientSession("", ""), "", answer)
+        return asked.with_trace(traces[-1]).items()
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[UsageStore, Ledger]]:
+        with self._notes().reading() as store, self._state.reading() as ledger:
+            yield store, ledger
+
+    def _notes(self) -> UsageNotes:
+        if self._state.usage is None:
+            raise Unavailable("use is not noted here", "enabled = true under [usage]")
+        return self._state.usage
+
+    def _names(self, ledger: Ledger) -> ItemNames:
+        return ItemNames(ledger, {name: c.kind for name, c in self._state.corpora.items()})
+
+    def _since(self) -> float:
+        return self._state.clock() - KEPT_DAYS * _DAY

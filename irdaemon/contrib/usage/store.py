@@ -1,0 +1,491 @@
+"""The log of use: what was offered, and what the transcripts say was used, in one private file.
+
+It holds no text, unless the configuration asks for it. Turns and their uses can be had again from
+the transcripts, so a file that is damaged or of another format is set aside and made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgpack
+
+from irdaemon.contrib.usage.offers import ConsideredItem
+from irdaemon.ledger.backups import BackupError
+from irdaemon.ledger.files import copied, drop_log, moved_into_place, replaced
+from irdaemon.ledger.store import opened_to_read
+
+# The tables of the log of use, and their rows as values.
+
+FORMAT = 1
+TABLES = """
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+BEGIN;
+CREATE TABLE offers (
+    id INTEGER PRIMARY KEY, at REAL NOT NULL, op TEXT NOT NULL, client TEXT NOT NULL,
+    session TEXT NOT NULL, digest BLOB NOT NULL, generation INTEGER NOT NULL,
+    variant TEXT NOT NULL, reason TEXT NOT NULL, floors TEXT NOT NULL, items BLOB NOT NULL,
+    text TEXT
+);
+CREATE INDEX offers_by_time ON offers(at);
+CREATE INDEX offers_by_session ON offers(session);
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY, corpus TEXT NOT NULL, entry TEXT NOT NULL, turn_id TEXT NOT NULL,
+    session TEXT NOT NULL, at REAL NOT NULL, UNIQUE (corpus, turn_id)
+);
+CREATE INDEX turns_by_entry ON turns(corpus, entry);
+CREATE INDEX turns_by_session ON turns(session);
+CREATE TABLE asked (
+    turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, digest BLOB NOT NULL,
+    own INTEGER NOT NULL, PRIMARY KEY (turn, digest)
+) WITHOUT ROWID;
+CREATE TABLE uses (
+    turn INTEGER NOT NULL REFERENCES turns(id) ON DELETE CASCADE, how TEXT NOT NULL,
+    what TEXT NOT NULL, PRIMARY KEY (turn, how, what)
+) WITHOUT ROWID;
+CREATE TABLE whole (corpus TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE forgotten (kind TEXT, value TEXT, at REAL NOT NULL, PRIMARY KEY (kind, value));
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One answer as it is kept. `session` is AGENT:ID, "" where the asker has none."""
+
+    at: float
+    op: str
+    client: str
+    session: str
+    digest: bytes
+    generation: int
+    variant: str
+    reason: str
+    floors: dict[str, Any]
+    items: tuple[ConsideredItem, ...]
+    text: str | None = None
+    id: int = 0
+
+    @property
+    def abstained(self) -> bool:
+        """Return whether nothing was offered."""
+        return not any(each.verdict == "offered" for each in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTurn:
+    """One turn as it is kept: digests of what was asked in it, and its uses as (how, what).
+
+    `own` are the digests of prompts, `asked` of what the agent itself asked this daemon.
+    """
+
+    corpus: str
+    entry: str
+    turn_id: str
+    session: str
+    at: float
+    own: frozenset[bytes] = frozenset()
+    asked: frozenset[bytes] = frozenset()
+    uses: tuple[tuple[str, str], ...] = ()
+
+
+def offer_row(offer: Offer) -> tuple[Any, ...]:
+    """Return an answer as the values of its columns, but for its number."""
+    return (
+        offer.at,
+        offer.op,
+        offer.client,
+        offer.session,
+        offer.digest,
+        offer.generation,
+        offer.variant,
+        offer.reason,
+        json.dumps(offer.floors),
+        packed_items(offer.items),
+        offer.text,
+    )
+
+
+def packed_items(items: Iterable[ConsideredItem]) -> bytes:
+    """Return items as one value, compressed: ids are paths, and much alike."""
+    return zlib.compress(msgpack.packb([list(each) for each in items]), 1)
+
+
+def offer_of(row: tuple[Any, ...]) -> Offer:
+    """Return the answer in a row."""
+    at, op, client, session, digest, generation, variant, reason, floors, items, text, id = row
+    considered = tuple(ConsideredItem(*each) for each in msgpack.unpackb(zlib.decompress(items)))
+    about = at, op, client, session, digest, generation, variant, reason, json.loads(floors)
+    return Offer(*about, items=considered, text=text, id=id)
+
+
+KEPT_DAYS = 90
+KEPT_BYTES = 50 * 1024 * 1024
+_DAY = 24 * 60 * 60
+_BUSY_MS = 2_000
+# Of what is oldest, so much goes at once where the file is too large.
+_SHARE_DROPPED = 0.1
+
+
+class OtherFormat(sqlite3.DatabaseError):
+    """The file is of a version that this one does not know."""
+
+
+class UsageStore:
+    """One connection to the file. Raises sqlite3.Error or OSError where it cannot be used."""
+
+    def __init__(self, path: str, *, read_only: bool = False):
+        self.path = path
+        self._db = opened_to_read(path) if read_only else _opened(path)
+        self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        if self._one("PRAGMA user_version") != FORMAT:
+            self._db.close()
+            raise OtherFormat(f"{path} is of another format")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all that is written within wholly done, or not at all."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def put_offers(self, offers: Iterable[Offer]) -> None:
+        """Keep answers, but for those to sessions that were forgotten."""
+        gone = {value for kind, value, _ in self._forgotten() if kind == "session"}
+        rows = [offer_row(each) for each in offers if each.session not in gone]
+        with self.transaction():
+            self._db.executemany(
+                "INSERT INTO offers(at, op, client, session, digest, generation, variant, reason,"
+                " floors, items, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+
+    def put_turns(self, entry: tuple[str, str], turns: Sequence[KeptTurn], partial: bool) -> None:
+        """Keep the turns of an entry (corpus, key), in place of those known of it.
+
+        Where they are only `partial`, other turns of it stay. What was forgotten stays so. A
+        session that the entry no longer has goes with its offers.
+        """
+        kept = [each for each in map(self._allowed, turns) if each is not None]
+        with self.transaction():
+            if not partial:
+                sessions = {each.session for each in kept}
+                self._forget_sessions(self._sessions_of(entry) - sessions)
+                self._db.execute("DELETE FROM turns WHERE corpus = ? AND entry = ?", entry)
+            for turn in kept:
+                self._put_turn(turn)
+
+    def forget_entries(self, corpus: str, keys: Iterable[str]) -> None:
+        """Forget entries that are gone: their turns, and the offers to their sessions."""
+        with self.transaction():
+            for key in keys:
+                self._forget_sessions(self._sessions_of((corpus, key)))
+                self._db.execute("DELETE FROM turns WHERE corpus = ? AND entry = ?", (corpus, key))
+
+    def keep_corpora(self, corpora: Iterable[str]) -> None:
+        """Forget the turns of corpora that there are no longer."""
+        names = json.dumps(list(corpora))
+        with self.transaction():
+            for table in ("turns", "whole"):
+                self._db.execute(
+                    f"DELETE FROM {table} WHERE corpus NOT IN (SELECT value FROM json_each(?))",
+                    (names,),
+                )
+
+    def is_whole(self, corpus: str) -> bool:
+        """Return whether all transcripts of a corpus were read into this file."""
+        return bool(self._one("SELECT count(*) FROM whole WHERE corpus = ?", corpus))
+
+    def set_whole(self, corpus: str, whole: bool) -> None:
+        """Note that all transcripts of a corpus were read, or that some were not."""
+        with self.transaction():
+            statement = "INSERT OR IGNORE INTO whole VALUES (?)"
+            self._db.execute(
+                statement if whole else "DELETE FROM whole WHERE corpus = ?", (corpus,)
+            )
+
+    def forget_all(self, now: float) -> int:
+        """Forget everything up to now; return how many rows that was."""
+        count = self.count("offers") + self.count("uses")
+        with self.transaction():
+            for table in ("offers", "turns", "forgotten"):
+                self._db.execute(f"DELETE FROM {table}")
+            self._db.execute("INSERT INTO forgotten VALUES ('all', '', ?)", (now,))
+        self._shrink()
+        return count
+
+    def forget_session(self, session: str, now: float) -> int:
+        """Forget what was offered to a session and used in it; return how many rows that was."""
+        statement = (
+            "SELECT (SELECT count(*) FROM offers WHERE session = ?1) + (SELECT count(*) FROM turns"
+            " JOIN uses ON uses.turn = turns.id WHERE session = ?1)"
+        )
+        count = self._one(statement, session)
+        with self.transaction():
+            self._forget_sessions({session})
+            self._db.execute("DELETE FROM turns WHERE session = ?", (session,))
+            self._db.execute(
+                "INSERT OR REPLACE INTO forgotten VALUES ('session', ?, ?)", (session, now)
+            )
+        return count
+
+    def forget_item(
+        self, item: tuple[str, str], uses: Iterable[tuple[str, str]], now: float
+    ) -> int:
+        """Forget that an item (corpus, id) was offered, and uses of it under these names."""
+        changed = [
+            (packed_items(i for i in offer.items if i[:2] != item), offer.id)
+            for offer in self.offers()
+            if any(i[:2] == item for i in offer.items)
+        ]
+        with self.transaction():
+            self._db.executemany("UPDATE offers SET items = ? WHERE id = ?", changed)
+            count = len(changed)
+            for use in uses:
+                count += self._db.execute(
+                    "DELETE FROM uses WHERE how = ? AND what = ?", use
+                ).rowcount
+                self._db.execute(
+                    "INSERT OR REPLACE INTO forgotten VALUES ('use', ?, ?)", ("\t".join(use), now)
+                )
+        return count
+
+    def prune(self, now: float, most_bytes: int = KEPT_BYTES) -> None:
+        """Drop offers older than 90 days, and the oldest rows while the file is too large."""
+        with self.transaction():
+            self._db.execute("DELETE FROM offers WHERE at < ?", (now - KEPT_DAYS * _DAY,))
+        while self.size() > most_bytes and self._drop_oldest():
+            self._shrink()
+
+    def _drop_oldest(self) -> bool:
+        """Drop a tenth of the offers, or of the turns where there are none; False for neither."""
+        for table in ("offers", "turns"):
+            if count := self.count(table):
+                with self.transaction():
+                    self._db.execute(
+                        f"DELETE FROM {table} WHERE id IN"
+                        f" (SELECT id FROM {table} ORDER BY at LIMIT ?)",
+                        (1 + int(count * _SHARE_DROPPED),),
+                    )
+                return True
+        return False
+
+    def _shrink(self) -> None:
+        self._db.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _allowed(self, turn: KeptTurn) -> KeptTurn | None:
+        """Return what of a turn may be kept: nothing that a person had forgotten."""
+        uses = set(turn.uses)
+        for kind, value, at in self._forgotten():
+            if turn.at > at:
+                continue
+            if kind == "all" or (kind == "session" and value == turn.session):
+                return None
+            if kind == "use":
+                how, _, what = value.partition("\t")
+                uses.discard((how, what))
+        return replace(turn, uses=tuple(use for use in turn.uses if use in uses))
+
+    def _forgotten(self) -> list[tuple[str, str, float]]:
+        return self._db.execute("SELECT kind, value, at FROM forgotten").fetchall()
+
+    def _sessions_of(self, entry: tuple[str, str]) -> set[str]:
+        rows = self._db.execute(
+            "SELECT DISTINCT session FROM turns WHERE corpus = ? AND entry = ?", entry
+        )
+        return {session for (session,) in rows}
+
+    def _forget_sessions(self, sessions: Iterable[str]) -> None:
+        self._db.executemany(
+            "DELETE FROM offers WHERE session = ?", [(each,) for each in sessions if each]
+        )
+
+    def _put_turn(self, turn: KeptTurn) -> None:
+        self._db.execute(
+            "DELETE FROM turns WHERE corpus = ? AND turn_id = ?", (turn.corpus, turn.turn_id)
+        )
+        number = self._db.execute(
+            "INSERT INTO turns(corpus, entry, turn_id, session, at) VALUES (?, ?, ?, ?, ?)",
+            (turn.corpus, turn.entry, turn.turn_id, turn.session, turn.at),
+        ).lastrowid
+        self._db.executemany(
+            "INSERT OR IGNORE INTO asked VALUES (?, ?, ?)",
+            [
+                (number, each, own)
+                for own, some in ((1, turn.own), (0, turn.asked))
+                for each in some
+            ],
+        )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO uses VALUES (?, ?, ?)", [(number, *use) for use in turn.uses]
+        )
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def offers(self, since: float = 0.0) -> list[Offer]:
+        """Return the answers given since a time, oldest first."""
+        rows = self._db.execute(
+            "SELECT at, op, client, session, digest, generation, variant, reason, floors, items,"
+            " text, id FROM offers WHERE at >= ? ORDER BY at, id",
+            (since,),
+        )
+        return [offer_of(row) for row in rows]
+
+    def turns(self, since: float = 0.0, only_used: bool = False) -> list[KeptTurn]:
+        """Return the turns since a time, newest first; on request only those with uses."""
+        wanted = " AND EXISTS (SELECT 1 FROM uses WHERE turn = turns.id)" if only_used else ""
+        where = f"at >= ?{wanted}"
+        rows = self._db.execute(
+            f"SELECT id, corpus, entry, turn_id, session, at FROM turns WHERE {where}"
+            " ORDER BY at DESC, id DESC",
+            (since,),
+        ).fetchall()
+        own, asked = self._digests(since, 1), self._digests(since, 0)
+        uses = self._uses(since)
+        return [
+            KeptTurn(
+                *(corpus, entry, turn_id, session, at),
+                own=frozenset(own.get(id, ())),
+                asked=frozenset(asked.get(id, ())),
+                uses=tuple(uses.get(id, ())),
+            )
+            for id, corpus, entry, turn_id, session, at in rows
+        ]
+
+    def _digests(self, since: float, own: int) -> dict[int, list[bytes]]:
+        found: dict[int, list[bytes]] = {}
+        for turn, digest in self._db.execute(
+            "SELECT turn, digest FROM asked JOIN turns ON turns.id = turn"
+            " WHERE at >= ? AND own = ?",
+            (since, own),
+        ):
+            found.setdefault(turn, []).append(digest)
+        return found
+
+    def _uses(self, since: float) -> dict[int, list[tuple[str, str]]]:
+        found: dict[int, list[tuple[str, str]]] = {}
+        for turn, how, what in self._db.execute(
+            "SELECT turn, how, what FROM uses JOIN turns ON turns.id = turn WHERE at >= ?", (since,)
+        ):
+            found.setdefault(turn, []).append((how, what))
+        return found
+
+    def count(self, table: str) -> int:
+        """Count the rows of a table: offers, turns or uses."""
+        return self._one(f"SELECT count(*) FROM {table}")
+
+    def oldest_offer(self) -> float | None:
+        """Return when the oldest answer that is kept was given; None without one."""
+        (at,) = self._db.execute("SELECT min(at) FROM offers").fetchone()
+        return None if at is None else float(at)
+
+    def size(self) -> int:
+        """Return the size of the file in bytes, without its log."""
+        return self._one("PRAGMA page_count") * self._one("PRAGMA page_size")
+
+    def _one(self, statement: str, *values: Any) -> int:
+        return int(self._db.execute(statement, values).fetchone()[0])
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    """Open the file for its owner alone, making it where there is none."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        is_new = os.fstat(descriptor).st_size == 0
+    finally:
+        os.close(descriptor)
+    if is_new:
+        drop_log(path)
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        if is_new:
+            db.executescript(TABLES)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextmanager
+def read_usage(path: str) -> Iterator[UsageStore]:
+    """Open the file for reading only, for as long as the block lasts; any thread may."""
+    with closing(UsageStore(path, read_only=True)) as store:
+        yield store
+
+
+# Backups of the log of use: a file beside the backup of the ledger, and back.
+#
+# The key of its digests is not among them. On another machine what is noted stays joined as it was;
+# prompts that are read anew there join nothing of before.
+
+_NOTHING = "the ledger's part is done"
+
+
+def saved_beside(file: str) -> str:
+    """Return the path of the log of use that belongs to a ledger's backup."""
+    return f"{file}.usage"
+
+
+def save_usage(usage_path: str, file: str, *, replace: bool = False) -> int:
+    """Write the log of use beside a ledger's backup; return its size, 0 where there is none.
+
+    Raises BackupError for one that exists, unless it may be replaced, and where it cannot be
+    written.
+    """
+    if not os.path.exists(usage_path):
+        return 0
+    target = os.path.abspath(saved_beside(file))
+    if os.path.isdir(target) or (os.path.lexists(target) and not replace):
+        raise BackupError(f"{target} exists already", "--force replaces a file, not a directory")
+    try:
+        beside = os.path.dirname(target)
+        with closing(opened_to_read(usage_path)) as source, copied(source, beside) as copy:
+            moved_into_place(copy, target, replace=replace)
+    except (sqlite3.Error, OSError) as error:
+        raise BackupError(f"{usage_path} cannot be copied: {error}", _NOTHING) from error
+    return os.path.getsize(target)
+
+
+def restore_usage(file: str, usage_path: str) -> str | None:
+    """Put the log of use that lies beside a ledger's backup in its place.
+
+    Returns where the one before lies now, None where there was none, or none beside the backup. No
+    process may have it open. Raises BackupError for a file that is none.
+    """
+    kept = os.path.abspath(saved_beside(file))
+    if not os.path.exists(kept):
+        return None
+    try:
+        with read_usage(kept):
+            pass
+        beside = os.path.dirname(usage_path)
+        with closing(opened_to_read(kept)) as source, copied(source, beside) as copy:
+            return replaced(usage_path, copy)
+    except (sqlite3.Error, OSError) as error:
+        raise BackupError(f"{kept} is no log of use: {error}", _NOTHING) from error

@@ -1,0 +1,341 @@
+"""What uses teach: for each artifact the prompts that led to it, and what each of them weighs.
+
+An artifact needs two uses out of two sessions: one alone is as likely an accident. Of a session
+only the newest prompt counts, and of an entry too, whatever sessions its lines say they are of: so
+no transcript can teach an artifact by itself. A prompt that names the artifact teaches nothing, as
+the name is found anyway.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from operator import mul
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from irclient.errors import QueryError
+from irdaemon.contrib.usage.names import ItemNames
+from irdaemon.contrib.usage.store import UsageStore
+from irdaemon.index import CorpusIndex
+from irdaemon.index.names import find_names
+from irdaemon.ledger import Learned, LearnedPrompt, LearnRate, Ledger
+from irdaemon.types import Use
+
+# Uses from elsewhere: records as JSONL has them, one use a line.
+
+_HOW = 'a use is {"prompt": "...", "gold": ["id"], "session": "...", "at": "2026-01-31T12:00:00Z"}'
+_KEYS = ("prompt", "gold", "session", "at", "corpus")
+
+
+def given_uses(given: Iterable[Use | Mapping[str, Any]]) -> list[Use]:
+    """Return uses out of records; Raises QueryError naming the first that is none."""
+    return [
+        each if isinstance(each, Use) else _use(each, f"use {number}")
+        for number, each in enumerate(given, start=1)
+    ]
+
+
+def read_uses(path: str) -> list[Use]:
+    """Return the uses of a JSONL file; blank lines are skipped.
+
+    Raises QueryError naming file and line of what is no use, and for a file that cannot be read.
+    """
+    return list(_read(path))
+
+
+def _read(path: str) -> Iterator[Use]:
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"{path}: {error}", "give a file of JSON, one use a line") from error
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise QueryError(f"{where}: not JSON: {error}", _HOW) from error
+            yield _use(record, where)
+
+
+def _use(record: Any, where: str) -> Use:
+    if not isinstance(record, Mapping):
+        raise QueryError(f"{where}: not an object but {record!r:.60}", _HOW)
+    if unknown := [key for key in record if key not in _KEYS]:
+        raise QueryError(f"{where}: unknown key {unknown[0]!r}", _HOW)
+    prompt, gold = record.get("prompt"), record.get("gold")
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise QueryError(f"{where}: `prompt` must be text, not {prompt!r:.60}", _HOW)
+    ids = gold if isinstance(gold, (list, tuple)) else ()
+    if not ids or not all(isinstance(id, str) and id for id in ids):
+        raise QueryError(f"{where}: `gold` must be a list of ids, not {gold!r:.60}", _HOW)
+    texts = {key: record.get(key) or "" for key in ("session", "corpus")}
+    for key, text in texts.items():
+        if not isinstance(text, str):
+            raise QueryError(f"{where}: `{key}` must be text, not {text!r:.60}", _HOW)
+    return Use(
+        prompt, tuple(ids), texts["session"], _time(record.get("at"), where), texts["corpus"]
+    )
+
+
+def _time(at: Any, where: str) -> float:
+    if at is None or at == "":
+        return 0.0
+    if isinstance(at, (int, float)) and not isinstance(at, bool):
+        return float(at)
+    try:
+        moment = datetime.fromisoformat(at)
+    except (TypeError, ValueError):
+        raise QueryError(f"{where}: `at` is no time: {at!r:.60}", _HOW) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+# Uses of a corpus' items with the prompts that led to them, as learning from use wants them.
+
+
+def of_corpus(store: UsageStore, ledger: Ledger, names: ItemNames, corpus: str) -> Iterator[Use]:
+    """Yield all uses known of a corpus' items, newest first, one for each turn.
+
+    The prompt is read from the turn's own records in the ledger, so a use whose session is no
+    longer indexed, or whose prompt was a bare command, is none. Of items of one name the nearest
+    counts.
+    """
+    for turn in store.turns(only_used=True):
+        meant = [names.meant(how, what)[:1] for how, what in turn.uses]
+        gold = dict.fromkeys(id for items in meant for name, id in items if name == corpus)
+        if not gold:
+            continue
+        prompt = "\n\n".join(ledger.artifacts.prompts_of(turn.corpus, turn.turn_id))
+        if prompt:
+            yield Use(prompt, tuple(gold), turn.session, turn.at, corpus, turn.entry)
+
+
+# The gate: whether what was learned finds more of the newest uses, and loses nothing else.
+#
+# Uses are judged in order of time: prompts out of the older four fifths are counted in, and the
+# newest fifth is asked with and without them (`weights_of` says what each of those counts). What is
+# learned has to rank them better, and must not rank the corpus' own cases worse: the queries that
+# calibration makes of its texts.
+
+# What is asked at most: enough for an interval of two hundredths.
+MOST_ASKED = 400
+K = 10
+_TWO_SIDED_95 = 1.96
+# Means of equal figures may differ by this.
+_EXACT = 1e-9
+
+# Ids of what a text finds in an index, best first.
+Rank = Callable[[CorpusIndex, str], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A text, and the artifacts that it is to find."""
+
+    text: str
+    gold: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """NDCG@10 before and after over the same texts.
+
+    `half_width` is half that of the 95% interval of their difference, `lowest` where the 95%
+    interval of the mean before begins.
+    """
+
+    before: float
+    after: float
+    half_width: float
+    lowest: float
+    n: int
+
+    @property
+    def mean(self) -> float:
+        """Return by how much NDCG@10 grew."""
+        return self.after - self.before
+
+    @property
+    def better(self) -> bool:
+        """Return whether it grew."""
+        return self.mean > _EXACT
+
+    @property
+    def worse(self) -> bool:
+        """Return whether it fell out of the 95% interval of what it was."""
+        return self.after < self.lowest
+
+
+def ndcg_of_each(index: CorpusIndex, asked: Iterable[Asked], rank: Rank) -> list[float]:
+    """Return the NDCG@10 of each text in an index."""
+    from irdaemon.contrib.evaluate.ranking import ndcg  # with all of its room, which no start needs
+
+    return [ndcg(rank(index, each.text), each.gold, K) for each in asked]
+
+
+def gain(
+    before: Sequence[float], after: Sequence[float], weights: Sequence[float] | None = None
+) -> Gain:
+    """Return what paired figures gained, each by its weight; the interval is that of the mean.
+
+    The standard error of a weighted mean is taken as that of a stratified sample (Cochran 1977,
+    section 5.4) with one spread for all strata.
+    """
+    n = len(before)
+    if not n:
+        return Gain(0.0, 0.0, 0.0, 0.0, 0)
+    shares = [1 / n] * n if weights is None else [each / sum(weights) for each in weights]
+    differences = [b - a for a, b in zip(before, after, strict=True)]
+    means = [sum(map(mul, shares, figures)) for figures in (before, after)]
+    lowest = means[0] - _half_width(before, shares)
+    return Gain(means[0], means[1], _half_width(differences, shares), lowest, n)
+
+
+def weights_of(learned: Sequence[bool], share: float) -> list[float]:
+    """Return what each held-out use counts, by whether anything was learned of what it used.
+
+    The older four fifths teach less than all uses do: a use whose artifact is not learned of yet
+    shows what the others' prompts take from it, and nothing else. So both kinds count by the share
+    of all uses, 0 to 1, whose artifacts are learned of in what would be published.
+    """
+    of_learned = sum(learned)
+    others = len(learned) - of_learned
+    if not of_learned or not others:
+        return [1.0] * len(learned)
+    return [share / of_learned if each else (1 - share) / others for each in learned]
+
+
+def _half_width(figures: Sequence[float], shares: Sequence[float]) -> float:
+    """Return half the width of the 95% interval of a weighted mean."""
+    if len(figures) < 2:
+        return math.inf
+    from statistics import stdev
+
+    return _TWO_SIDED_95 * stdev(figures) * math.sqrt(sum(share * share for share in shares))
+
+
+# Sessions that must have used an artifact before anything is learned of it, and prompts at most.
+FEWEST_SESSIONS = 2
+MOST_PROMPTS = 10
+_LONGEST = 1_000
+_WORD = re.compile(r"[^\W_]+")
+_HALF_LIFE_S = 90 * 86_400.0
+# After ten half-lives a use weighs a thousandth, and is forgotten.
+_LEAST_WEIGHT = 2.0**-10
+
+# How much prompts may count, what counts more first: measured in docs/learning.md.
+RATES = (LearnRate(words=0.5, share=0.5), LearnRate(words=0.25, share=0.3))
+
+Prompts = Mapping[str, Sequence[LearnedPrompt]]
+
+
+class _Dated(NamedTuple):
+    at: float
+    order: bytes
+    use: Use
+
+
+def taught(
+    uses: Iterable[Use], names: Mapping[str, str], now: float
+) -> dict[str, tuple[LearnedPrompt, ...]]:
+    """Return the prompts that uses teach of the artifacts in `names` (id -> name), newest first.
+
+    A use weighs one, shared by the artifacts it was of, and half of that each 90 days before the
+    newest use. Uses without a time, or of the future (`now` is Unix seconds), count as the newest.
+    """
+    return {id: _distinct(each)[:MOST_PROMPTS] for id, each in attested(uses, names, now).items()}
+
+
+def attested(
+    uses: Iterable[Use], names: Mapping[str, str], now: float
+) -> dict[str, tuple[LearnedPrompt, ...]]:
+    """Return the newest prompt of each session for the artifacts that enough sessions used.
+
+    Arguments, weights and order are those of `taught`, which keeps the newest few.
+    """
+    dated = _by_age(uses, now)
+    newest = dated[0].at if dated else now
+    found: dict[str, list[LearnedPrompt]] = {}
+    counted: dict[str, set[str]] = {}
+    for at, _, use in dated:
+        weight = 2 ** ((at - newest) / _HALF_LIFE_S) / max(len(set(use.gold)), 1)
+        prompt = " ".join(use.prompt.split())[:_LONGEST]
+        if weight < _LEAST_WEIGHT or not prompt:
+            continue
+        for artifact_id in dict.fromkeys(use.gold):
+            if artifact_id not in names or _is_named(names[artifact_id], prompt):
+                continue
+            # One without a session and an entry counts as a session of its own.
+            told_by = {use.session, use.entry} - {""}
+            if told_by.isdisjoint(counted.setdefault(artifact_id, set())):
+                counted[artifact_id] |= told_by
+                learned = LearnedPrompt(prompt, use.session, at, round(weight, 6))
+                found.setdefault(artifact_id, []).append(learned)
+    return {id: tuple(each) for id, each in found.items() if len(each) >= FEWEST_SESSIONS}
+
+
+def learned(prompts: Prompts, rate: LearnRate) -> dict[str, Learned]:
+    """Return what prompts teach at a rate."""
+    return {id: Learned(tuple(each), rate) for id, each in prompts.items()}
+
+
+def newest_fifth(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
+    """Return the older four fifths of uses and the newest fifth, by time."""
+    dated = _by_age(uses, now)
+    n = len(dated) // 5
+    return [each.use for each in dated[n:]], [each.use for each in dated[:n]]
+
+
+def newest_of_each(uses: Iterable[Use], now: float) -> tuple[list[Use], list[Use]]:
+    """Return all uses but the newest of each artifact that has more than enough, and those.
+
+    At most a fifth of the uses. It shows what is learned where artifacts are used one after
+    another, so that the newest fifth is of others than the rest.
+    """
+    dated = _by_age(uses, now)
+    left = Counter(id for each in dated for id in set(each.use.gold))
+    kept: list[Use] = []
+    newest: list[Use] = []
+    seen: set[str] = set()
+    for each in dated:
+        fresh = not seen & set(each.use.gold)
+        enough = all(left[id] > FEWEST_SESSIONS for id in each.use.gold)
+        held_out = fresh and enough and len(newest) < len(dated) // 5
+        (newest if held_out else kept).append(each.use)
+        seen.update(each.use.gold)
+    return kept, newest
+
+
+def _by_age(uses: Iterable[Use], now: float) -> list[_Dated]:
+    """Return uses with their times, the newest first; those of one time in no order of theirs."""
+    dated = [
+        _Dated(min(use.at, now) if use.at > 0 else now, _shuffled(use, number), use)
+        for number, use in enumerate(uses)
+    ]
+    return sorted(dated, key=lambda each: (each.at, each.order), reverse=True)
+
+
+def _shuffled(use: Use, number: int) -> bytes:
+    return blake2b(f"{use.prompt}\0{number}".encode("utf-8", "replace"), digest_size=8).digest()
+
+
+def _distinct(prompts: Sequence[LearnedPrompt]) -> tuple[LearnedPrompt, ...]:
+    """Return each text once, the newest of equal ones, in their order."""
+    return tuple({each.text.casefold(): each for each in reversed(prompts)}.values())[::-1]
+
+
+def _is_named(name: str, prompt: str) -> bool:
+    """Return whether a prompt calls for a name: as code is written, or by its words in a row."""
+    words = _WORD.findall(name.rsplit(":", 1)[-1].rsplit("/", 1)[-1])
+    if len(words) > 1 and re.search(
+        r"\b" + r"\W+".join(map(re.escape, words)) + r"\b", prompt, re.I
+    ):
+        return True
+    return name.casefold() in {each.casefold() for each in find_names(prompt)}

@@ -1,0 +1,64 @@
+import pytest
+
+from irclient.errors import Unavailable
+from irdaemon.contrib.backends.qdrant.corpus_state import LEASE_S, States
+from tests.support.qdrant import recorded
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def states(clock):
+    return States(recorded()[0]._server, clock)
+
+
+def test_a_lease_is_renewed_with_the_fence_that_it_has(states, clock):
+    fence = states.lease("notes", "one@here")
+    clock.now += 5
+    assert states.lease("notes", "one@here") == fence
+    assert states.get("notes").until == clock.now + LEASE_S
+
+
+def test_a_second_writer_is_told_of_the_first(states):
+    states.lease("notes", "one@here")
+    with pytest.raises(Unavailable, match="one@here"):
+        states.lease("notes", "two@there")
+
+
+def test_a_lease_that_ran_out_is_taken_with_a_higher_fence(states, clock):
+    first = states.lease("notes", "one@here")
+    clock.now += LEASE_S + 1
+    assert states.lease("notes", "two@there") > first
+    with pytest.raises(Unavailable, match="two@there"):
+        states.written_by("notes", first)
+
+
+def test_of_two_that_change_what_both_have_read_one_does(states):
+    states.lease("notes", "one@here")
+    read = states.get("notes")
+    assert states.change(read, read)
+    assert not states.change(read, read)
+
+
+def test_of_two_that_make_a_state_one_does(states):
+    none = states.get("notes")
+    assert states.change(none, none)
+    assert not states.change(none, none)
+
+
+def test_a_lease_may_be_renewed_while_a_delta_is_written(states):
+    fence = states.lease("notes", "one@here")
+    read = states.written_by("notes", fence)
+    states.lease("notes", "one@here")
+    assert states.advance(read, {"begun": 1}).begun == 1
