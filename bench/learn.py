@@ -23,7 +23,8 @@ from typing import Any
 from quality import RESULTS, ROOT, SETS, measured, read_set
 
 import irdaemon as ir
-from irdaemon.contrib.evaluate import Case, answered
+from irdaemon.contrib.evaluate.ranking import answered
+from irdaemon.discovery.cases import Case
 from irdaemon.types import LearnReport, Query, Use
 
 # Uses an item, and the share of them that is attributed to another item.

@@ -28,14 +28,9 @@ from typing import Any
 from common import peer_python
 
 import irdaemon as ir
-from irdaemon.contrib.evaluate import (
-    Case,
-    Run,
-    answered,
-    calibrate_min_score,
-    evaluate_discovery,
-    evaluate_selection,
-)
+from irdaemon.contrib.evaluate.choice import calibrate_min_score, evaluate_selection
+from irdaemon.contrib.evaluate.ranking import Run, answered, evaluate_discovery
+from irdaemon.discovery.cases import Case
 from irdaemon.types import Hit, Query
 
 ROOT = Path(__file__).parents[1]

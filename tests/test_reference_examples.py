@@ -10,7 +10,8 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import Unavailable
-from irdaemon.contrib import evaluate as ev
+from irdaemon.contrib.evaluate.curve import distractor_robustness_curve
+from irdaemon.discovery.cases import Case, load_cases
 from irdaemon.library import inmemory
 from irdaemon.strategy import (
     STRATEGY_REGISTRY,
@@ -114,7 +115,7 @@ def test_discovery_and_selection_are_evaluated_and_the_selector_swept(corpus, tm
     wanted = {ASKED: "deploy-app", "flatten a pdf form": "fill-forms"}
     lines = [json.dumps({"query": asked, "gold": [name]}) for asked, name in wanted.items()]
     file.write_text("\n".join(lines) + "\n")
-    cases = ev.load_cases(str(file))
+    cases = load_cases(str(file))
     assert ir.eval.evaluate_discovery(corpus, cases, mode="hybrid").measures["recall@1"] == 1.0
     chosen = ir.eval.evaluate_selection(corpus, cases, strategy="conservative")
     assert (chosen.n, chosen.n_retrieved, chosen.commit_rate) == (2, 2, 1.0)
@@ -127,8 +128,8 @@ def test_accuracy_is_told_by_the_size_of_a_catalogue():
         index = inmemory.build_index(docs)
         return lambda query, k: [found["meta"]["id"] for found in inmemory.search(index, query, k)]
 
-    probes = [ev.Case("deploy the app", ("deploy-app",)), ev.Case("pdf", ("fill-forms",))]
-    assert ev.distractor_robustness_curve(SKILLS, probes, ranker) == {1: 1.0, 3: 1.0}
+    probes = [Case("deploy the app", ("deploy-app",)), Case("pdf", ("fill-forms",))]
+    assert distractor_robustness_curve(SKILLS, probes, ranker) == {1: 1.0, 3: 1.0}
 
 
 # -- strategies ------------------------------------------------------------------------------------
@@ -334,7 +335,7 @@ def test_cases_need_a_model_and_the_error_says_how_to_give_one(corpus):
 
 
 def test_a_sweep_takes_the_reference_s_names_of_measures(corpus):
-    cases = [ev.Case(ASKED, ("deploy-app",))]
+    cases = [Case(ASKED, ("deploy-app",))]
     sweep = ir.eval.sweep_selector(corpus, cases, objective="selection_f1")
     assert sweep.best("selection_precision").report.precision is not None
     assert sweep.objective == "f1"

@@ -50,9 +50,9 @@ class Engine:
         self.disclose, self.records, self.audit = reader.disclose, reader.records, reader.audit
         self.status, self.health, self.info = reader.status, reader.health, reader.info
         self.artifacts, self.failures = reader.artifacts, reader.failures
-        self.secrets, self.evaluate, self.wait = reader.secrets, reader.evaluate, reader.wait
+        self.secrets, self.wait = reader.secrets, reader.wait
         self.judged, self.may_ask_model = reader.judged, reader.may_ask_model
-        self.coverage, self.last_evaluation = reader.coverage, reader.last_evaluation
+        self.coverage = reader.coverage
         self.calibrate = state.calibrate_by
         self.step, self.drain = writer.step, writer.drain
         self.reconfigure, self.shed = writer.reconfigure, writer.shed

@@ -15,6 +15,7 @@ from irdaemon.discovery.calibrate import (
     make_floors,
     run_trial,
 )
+from irdaemon.discovery.cases import load_cases
 from irdaemon.discovery.decide import keep_current_floors, name_reranked_mode
 from irdaemon.embed import QueryVector
 from irdaemon.engine.model_selection import JobContext
@@ -70,8 +71,6 @@ def _labelled(state: State, corpus: Corpus) -> Labelled | None:
     given = state.labels.pop(corpus.name, None)
     if given is None and not corpus.cases:
         return None
-    from irdaemon.contrib.evaluate import load_cases
-
     try:
         cases = list(given) if given is not None else load_cases(corpus.cases)
     except QueryError as error:

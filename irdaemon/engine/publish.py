@@ -83,7 +83,8 @@ class Publisher:
     def _forget(self, name: str) -> None:
         self._state.work.drop(name, GONE)
         self._state.retries.forget(name)
-        self._state.evaluations.forget(name)
+        for addon in self._state.addons.values():
+            addon.forget_corpus(name)
         self._state.ledger.corpora.forget(name)
         if self._images:
             self._images.drop(name)

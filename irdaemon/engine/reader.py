@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from irclient.results import CorpusCoverage
 from irclient.types import as_query
@@ -38,11 +38,6 @@ from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.state import State
 from irdaemon.ledger import ArtifactPage
 from irdaemon.types import Disclosure, Hit, Query, Selection
-
-if TYPE_CHECKING:
-    from irdaemon.contrib.evaluate import Case
-    from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
-
 
 # Freshness one can prove: wait until the snapshot includes every change made up to now.
 #
@@ -195,22 +190,6 @@ class Reader:
     def explain(self, query: Query | str, item: str = "") -> dict[str, Any]:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
         return explain(self._state.snapshot, parse_query(as_query(query)), self._state.models, item)
-
-    def evaluate(
-        self, cases: Sequence[Case], query: Query, wanted: EvaluationRequest | None = None
-    ) -> dict[str, Any]:
-        """Ask every case, shaped as `query` is, and return how good the answers are.
-
-        What it returns is the plain data of an Evaluation of irclient.
-        """
-        from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluated
-
-        return evaluated(self._state, self, cases, query, wanted or EvaluationRequest())
-
-    def last_evaluation(self, corpus: str) -> dict[str, Any]:
-        """Return the last evaluation of a corpus that was kept. Raises NotFound."""
-        self._state.check_known(corpus)
-        return self._state.evaluations.last(corpus)
 
     def disclose(
         self, references: Sequence[str], level: str = "body", expand: str = "none"

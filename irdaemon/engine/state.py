@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import sqlite3
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from irclient.errors import IRError, NotFound, Unavailable
+from irclient.errors import IRError, Unavailable
+from irdaemon.config.addons import load_addons, load_part
 from irdaemon.config.corpus import Corpus
 from irdaemon.config.reindex import ALWAYS, QuietHours
 from irdaemon.contrib.usage.notes import UsageNotes, UsageOptions
 from irdaemon.discovery import discover as discovery
 from irdaemon.discovery.budget import Tiers, TierTimes
 from irdaemon.discovery.calibrate import check_labels
+from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import unknown_corpus
 from irdaemon.discovery.impressions import Impressions
 from irdaemon.discovery.rerank import Rereading
@@ -27,6 +26,7 @@ from irdaemon.embed.pool import Absent, Embedders
 from irdaemon.embed.rerankers import NOT_CONFIGURED, NoReranker, Reranker, make_reranker
 from irdaemon.engine.health import Policy
 from irdaemon.engine.host import Host, InProcess
+from irdaemon.engine.observer import Observer
 from irdaemon.engine.queue import Job, Work
 from irdaemon.engine.retries import Retries
 from irdaemon.index import Images, Snapshot
@@ -37,81 +37,6 @@ from irdaemon.runtime.minutes import AnswerMinutes, Refusals
 from irdaemon.runtime.model_endpoint import ModelEndpoint, RestingModel
 from irdaemon.runtime.tracebacks import where
 from irdaemon.types import Tuning, Use
-
-if TYPE_CHECKING:
-    from irdaemon.contrib.evaluate import Case
-
-
-# The last evaluation of each corpus: a file beside the ledger, for its owner alone.
-#
-# It holds the queries of the cases. Losing it loses a report, which `irc eval run` makes again.
-
-_HINT = "irc eval run CASES.jsonl -c {} makes one"
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationStore:
-    """Keep one evaluation for each corpus: in a directory, or without one in memory."""
-
-    directory: str = ""
-    _kept: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def beside(cls, ledger: str) -> EvaluationStore:
-        """Return the store beside the ledger at a path."""
-        if ledger == IN_MEMORY:
-            return cls()
-        return cls(os.path.join(os.path.dirname(os.path.abspath(ledger)), "evaluations"))
-
-    def keep(self, evaluation: Mapping[str, Any]) -> None:
-        """Keep an evaluation as the last one of each of its corpora.
-
-        A full disk loses it, and nothing else.
-        """
-        text = json.dumps(evaluation)
-        for corpus in evaluation["corpora"]:
-            if not self.directory:
-                self._kept[corpus] = text
-                continue
-            with contextlib.suppress(OSError):
-                self._write(corpus, text)
-
-    def last(self, corpus: str) -> dict[str, Any]:
-        """Return the last evaluation of a corpus. Raises NotFound where none can be read."""
-        try:
-            kept: dict[str, Any] = json.loads(self._text(corpus))
-            return kept
-        except (OSError, KeyError, ValueError) as error:
-            message = f"no evaluation of corpus {corpus!r} is kept"
-            raise NotFound(message, _HINT.format(corpus)) from error
-
-    def forget(self, corpus: str) -> None:
-        """Delete the last evaluation of a corpus."""
-        self._kept.pop(corpus, None)
-        if self.directory:
-            with contextlib.suppress(OSError):
-                os.unlink(self._path(corpus))
-
-    def _text(self, corpus: str) -> str:
-        if not self.directory:
-            return self._kept[corpus]
-        with open(self._path(corpus), encoding="utf-8") as file:
-            return file.read()
-
-    def _write(self, corpus: str, text: str) -> None:
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        handle, written = tempfile.mkstemp(dir=self.directory)  # for its owner alone
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(written, self._path(corpus))
-        except BaseException:
-            os.unlink(written)
-            raise
-
-    def _path(self, corpus: str) -> str:
-        return os.path.join(self.directory, f"{corpus}.json")
-
 
 # A few are handed over at once, and no more before those are stored.
 _MOST_SYNOPSES = 1_000
@@ -203,7 +128,6 @@ class State:
         self.disclosed: deque[Pin] = deque(maxlen=MOST_PINS)
         # What a model wrote, until the writer takes it in: an `engine.synopses.NewSynopsis` each.
         self.synopses: deque[Any] = deque(maxlen=_MOST_SYNOPSES)
-        self.evaluations = EvaluationStore.beside(ledger.path)
         # Uses from elsewhere that a job is to take in, by corpus, and what one is to forget: corpus
         # and artifact, session, or "" for all.
         self.imported_uses: dict[str, tuple[Use, ...]] = {}
@@ -212,6 +136,11 @@ class State:
         self.copies: Mapping[str, Any] = {}
         # Labelled cases that a calibration which is waiting is to take, by corpus.
         self.labels: dict[str, tuple[Case, ...]] = {}
+        self.addons: Mapping[str, Observer] = {
+            name: load_part(addon.observer)(self)
+            for name, addon in load_addons().items()
+            if addon.observer
+        }
 
     @property
     def corpora(self) -> Mapping[str, Corpus]:

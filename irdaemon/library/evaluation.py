@@ -17,47 +17,20 @@ from irclient.errors import IRError, QueryError
 from irclient.results import IndexedArtifact
 from irclient.types import MODES
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib import evaluate
-from irdaemon.contrib.evaluate import (
+from irdaemon.contrib.evaluate import cases as evaluated_cases
+from irdaemon.contrib.evaluate import choice, curve, generate, graded, ranking
+from irdaemon.contrib.evaluate.cases import Catalogue, corpus_signature, query_id
+from irdaemon.contrib.evaluate.choice import (
+    MAX_K,
+    OBJECTIVE,
+    REL,
     Calibration,
-    Case,
-    Catalogue,
     Cell,
-    Comparison,
-    DiscoveryReport,
-    GradedCase,
-    GradedQuery,
-    IndexingComparison,
-    RankHits,
-    Run,
-    Searcher,
     SelectionReport,
     Sweep,
-    cases_of,
-    compare,
-    corpus_signature,
-    curve_of_ranks,
     floor_of,
-    generate,
-    graded_queries,
-    graded_query,
-    level_histogram,
-    load_cases,
-    load_graded_cases,
-    outcome,
-    parse_cases,
-    query_id,
-    read_graded_meta,
-    read_qrels,
-    read_run,
-    runs_of,
-    save_cases,
-    save_graded_cases,
-    write_qrels,
-    write_run,
 )
-from irdaemon.contrib.evaluate.choice import MAX_K, OBJECTIVE, REL
-from irdaemon.contrib.evaluate.curve import SIZES, Ranker
+from irdaemon.contrib.evaluate.curve import SIZES, Ranker, curve_of_ranks
 from irdaemon.contrib.evaluate.generate import (
     ABSTENTION_SHARE,
     QUERIES_EACH,
@@ -69,8 +42,36 @@ from irdaemon.contrib.evaluate.generate import (
     gives_away,
     mask_name,
 )
-from irdaemon.contrib.evaluate.graded import DEPTH
-from irdaemon.contrib.evaluate.ranking import K_VALUES, METRICS, PRIMARY_K
+from irdaemon.contrib.evaluate.graded import (
+    DEPTH,
+    GradedCase,
+    GradedQuery,
+    IndexingComparison,
+    RankHits,
+    graded_queries,
+    graded_query,
+    level_histogram,
+    load_graded_cases,
+    read_graded_meta,
+    save_graded_cases,
+)
+from irdaemon.contrib.evaluate.ranking import (
+    K_VALUES,
+    METRICS,
+    PRIMARY_K,
+    DiscoveryReport,
+    Run,
+    Searcher,
+    cases_of,
+    outcome,
+    read_qrels,
+    read_run,
+    runs_of,
+    write_qrels,
+    write_run,
+)
+from irdaemon.contrib.evaluate.report import Comparison, compare
+from irdaemon.discovery.cases import Case, load_cases, parse_cases, save_cases
 from irdaemon.discovery.decide import Selector
 from irdaemon.discovery.merge import SelectionOptions
 from irdaemon.embed import Embedder, make_embedder
@@ -222,11 +223,11 @@ def compare_indexings(
     arms = {label: _arm(label, each, given.get(label)) for label, each in corpora.items()}
     catalogue = catalogue_of(arms.values())
     if catalogue is None:
-        return evaluate.compare_indexings(arms, queries, k, rank_depth)
+        return graded.compare_indexings(arms, queries, k, rank_depth)
     meant = [query.resolved(catalogue) for query in queries]
     drift = sorted({each for query in meant for each in catalogue.unknown(query.named)})
     warn_of_drift(drift)
-    found = evaluate.compare_indexings(arms, meant, k, rank_depth)
+    found = graded.compare_indexings(arms, meant, k, rank_depth)
     return replace(found, drift=tuple(drift))
 
 
@@ -332,7 +333,7 @@ def evaluate_discovery(
     """
     deepest = max(k, primary_k, *k_values)
     runs = _runs(corpus, cases, Query("", k=deepest, mode=mode))
-    return evaluate.evaluate_discovery(runs, k_values, primary_k, abstain_threshold, metrics)
+    return ranking.evaluate_discovery(runs, k_values, primary_k, abstain_threshold, metrics)
 
 
 def evaluate_selection(
@@ -349,7 +350,7 @@ def evaluate_selection(
     """Return how good what is committed is, where the gold is among the `k` candidates."""
     name, custom = (strategy, None) if isinstance(strategy, str) else ("conservative", strategy)
     spec = SelectSpec(name, max_k, rel, min_score=min_score)
-    return evaluate.evaluate_selection(
+    return choice.evaluate_selection(
         _runs(corpus, cases, Query("", k=k, mode=mode, select=spec), custom)
     )
 
@@ -367,9 +368,9 @@ def sweep_selector(
 ) -> Sweep:
     """Try every combination of the grids on the candidates of one pass."""
     grids = max_k_grid, rel_grid, min_score_grid
-    evaluate.sweep_selector((), *grids, objective)  # refused before anything is asked
+    choice.sweep_selector((), *grids, objective)  # refused before anything is asked
     runs = _runs(corpus, cases, Query("", k=k, mode=mode))
-    return evaluate.sweep_selector(runs, *grids, objective)
+    return choice.sweep_selector(runs, *grids, objective)
 
 
 def calibrate_min_score(
@@ -388,8 +389,8 @@ def calibrate_min_score(
     `min_score="auto"`: those are of confidence, for every mode, and hold until the corpus has
     changed so much that it is calibrated anew. Raises QueryError where they are too few for that.
     """
-    evaluate.floor_of((), (), grid=floor_grid)  # refused before anything is asked
-    made = evaluate.calibrate_min_score(
+    choice.floor_of((), (), grid=floor_grid)  # refused before anything is asked
+    made = choice.calibrate_min_score(
         _runs(corpus, cases, Query("", k=k, mode=mode)), sensitivity_weight, floor_grid
     )
     if persist:
@@ -411,10 +412,10 @@ def validate_cases(
 ) -> dict[int, list[str]]:
     """Return, by the number of the case, gold that is no artifact's of a corpus, or no given id."""
     if not isinstance(corpus, (Built, str)):
-        return evaluate.validate_cases(cases, corpus)
+        return evaluated_cases.validate_cases(cases, corpus)
     built = open_corpus(corpus) if isinstance(corpus, str) else corpus
     held = Catalogue.of([built.engine.snapshot.corpora[built.name]])
-    return evaluate.validate_cases([held.resolved(each) for each in cases], held.ids)
+    return evaluated_cases.validate_cases([held.resolved(each) for each in cases], held.ids)
 
 
 def distractor_robustness_curve(
@@ -439,7 +440,7 @@ def distractor_robustness_curve(
     names = Catalogue()
     names.add((each, item["name"] if _is_named(item) else each) for each, item in scope.items())
     cases = [names.resolved(each) for each in cases]
-    return evaluate.distractor_robustness_curve(
+    return curve.distractor_robustness_curve(
         scope, cases, ranker or ranked_in_memory, sizes, trials, seed, k
     )
 
@@ -518,8 +519,8 @@ def _asked(
 ) -> list[Run]:
     searcher = _searcher(corpus, custom)
     held = searcher.built if isinstance(searcher, _Corpora) else [searcher]
-    runs = evaluate.answered(searcher, cases, template, tell, catalogue_of(held))
-    warn_of_drift(evaluate.drift_of(runs))
+    runs = ranking.answered(searcher, cases, template, tell, catalogue_of(held))
+    warn_of_drift(ranking.drift_of(runs))
     return runs
 
 

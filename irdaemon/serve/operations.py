@@ -9,48 +9,34 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from irclient import wire
-from irclient.errors import QueryError, Unavailable
-from irclient.results import FoundDocument, PingReply, ShownItem, WaitResult
+from irclient.errors import QueryError
+from irclient.results import CorpusPreview, PingReply, ShownItem, WaitResult
 from irdaemon import __version__
-from irdaemon.contrib.documents.store import (
-    ClientDocuments,
-    DocumentLimits,
-    DocumentSet,
-    check_size,
-    redacted,
-)
-from irdaemon.contrib.usage.gaps import LEAST
 from irdaemon.contrib.usage.learning import effect
 from irdaemon.contrib.usage.offers import NotedAnswer
-from irdaemon.contrib.usage.taught import given_uses
+from irdaemon.discovery.cases import Case
 from irdaemon.discovery.disclose import parse_reference
-from irdaemon.discovery.discover import Models, Trace
+from irdaemon.discovery.discover import Trace
 from irdaemon.discovery.impressions import ClientSession
 from irdaemon.discovery.query import check_wait
-from irdaemon.embed import Embedder
-from irdaemon.embed.pool import ABSENT, Absent
 from irdaemon.engine import Engine
 from irdaemon.engine.changes import jobs_for_hint
 from irdaemon.engine.queue import Job
 from irdaemon.ingest.scan import ScanRequest
 from irdaemon.ledger import ArtifactPage
-from irdaemon.library import analysed, inmemory
-from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.runtime.profile import Laps, lapped
 from irdaemon.serve import access
 from irdaemon.serve.access import PASSING, VISIBLE, Args, Filter, Rule
-from irdaemon.source.redact import Redactor
-from irdaemon.types import Query, Selection, Use
+from irdaemon.types import Query, Selection
 
 if TYPE_CHECKING:
     from irdaemon.contrib.backends.front import FrontEngine
-    from irdaemon.contrib.evaluate import Case
 
 
 log = logging.getLogger(__name__)
@@ -62,7 +48,7 @@ DOCUMENTS = "documents"
 _VARIANT_CHARS = 40
 # Under which the sum of a query's stages is noted.
 _TIER = "tier "
-_MOST_TOKENS = 100_000_000
+_SHOWN = 20
 # A query that takes this long is worth a line in the log.
 _SLOW_MS = 200.0
 
@@ -134,18 +120,6 @@ def front_reload(engine: FrontEngine, args: Args) -> Any:
     """Read again who may ask for what; there are no jobs."""
     engine.host.reload()
     return []
-
-
-def front_discover_in(engine: FrontEngine, args: Args) -> Any:
-    """Rank documents of the client's own: those it sends, or those it registered."""
-    return found_in(args, lambda: _usual_embedder(engine), engine.models)
-
-
-def _usual_embedder(engine: FrontEngine) -> Embedder:
-    """Return the embedder that most corpora have."""
-    ids = Counter(index.embedder for index in engine.snapshot.corpora.values())
-    usual = [each for each, _ in ids.most_common() if not each.startswith(ABSENT)]
-    return next((made for each in usual if (made := engine.embedder(each))), NO_EMBEDDER)
 
 
 @serves("ping", "quick", access.as_given, front=True)
@@ -232,41 +206,17 @@ def stages_of(laps: Laps) -> list[dict[str, Any]]:
     ]
 
 
-@serves("eval", "slow", access.query_and_cases)
-def evaluate(engine: Engine, args: Args) -> Any:
-    """Return how good the answers to cases are; keep it, but for limited clients."""
-    from irdaemon.contrib.evaluate import Grid
-    from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
-
-    wanted = EvaluationRequest(
-        baseline=args.get("baseline", False),
-        curve=args.get("curve", False),
-        grid=Grid.from_dict(args.get("grid", {})),
-    )
-    measured = engine.evaluate(_cases(args), query_of(args), wanted)
-    if not args.get(PASSING):
-        engine.state.evaluations.keep(measured)
-    return measured
-
-
-@serves("evaluation", "slow", access.owner_only)
-def evaluation(engine: Engine, args: Args) -> Any:
-    """Return the last evaluation of a corpus."""
-    return engine.last_evaluation(args.get("corpus", ""))
-
-
 @serves("calibrate", "slow", access.owner_only)
 def calibrate(engine: Engine, args: Args) -> Any:
     """Request the floors of a corpus, by labelled cases."""
-    return [engine.calibrate(args.get("corpus", ""), _cases(args))]
+    return [engine.calibrate(args.get("corpus", ""), read_cases(args))]
 
 
-def _cases(args: Args) -> list[Case]:
+def read_cases(args: Args) -> list[Case]:
+    """Return the labelled cases of a request. Raises QueryError."""
     given = args.get("cases", ())
     if not given:
         raise QueryError("there are no cases", 'give some: {"query": "...", "gold": ["id"]}')
-    from irdaemon.contrib.evaluate import Case
-
     return [Case.from_dict(each, f"case {at}") for at, each in enumerate(given, start=1)]
 
 
@@ -371,70 +321,6 @@ def impressions(engine: Engine | FrontEngine, args: Args) -> Any:
     return [ShownItem(at, when) for at, when in engine.impressions.of(session).items()]
 
 
-@serves("usage", "slow", access.owner_only)
-def usage(engine: Engine, args: Args) -> Any:
-    """Return what was offered, and used."""
-    return engine.use.usage(args.get("item", ""))
-
-
-@serves("uses", "slow", access.owner_only)
-def uses(engine: Engine, args: Args) -> Any:
-    """Return the uses known of a corpus' items."""
-    engine.state.check_known(args.get("corpus", ""))
-    return [use.to_dict() for use in engine.use.of_corpus(args.get("corpus", ""))]
-
-
-@serves("usage_forget", "slow", access.owner_only)
-def usage_forget(engine: Engine, args: Args) -> Any:
-    """Forget what was noted of use, and have what was learned of it forgotten; return how much."""
-    return engine.use.forget(
-        args.get("item", ""), args.get("session", ""), args.get("everything", False)
-    )
-
-
-@serves("usage_import", "slow", access.owner_only)
-def usage_import(engine: Engine, args: Args) -> Any:
-    """Have uses from elsewhere learned from; return the numbers of the jobs."""
-    redact = Redactor("all").text
-    uses: dict[str, list[Use]] = {}
-    for use in given_uses(args.get("uses", ())):
-        corpus = use.corpus or args.get("corpus") or ""
-        if not corpus:
-            raise QueryError("a use without a corpus", 'give one: {"corpus": "skills", ...}, or -c')
-        uses.setdefault(corpus, []).append(replace(use, prompt=redact(use.prompt)))
-    if not uses:
-        raise QueryError("there are no uses", 'give some: {"prompt": "...", "gold": ["id"]}')
-    for corpus in uses:
-        engine.state.check_known(corpus)
-    return [engine.state.learn_from(corpus, of) for corpus, of in uses.items()]
-
-
-@serves("usage_rollback", "quick", access.owner_only)
-def usage_rollback(engine: Engine, args: Args) -> Any:
-    """Request what was served before the last learning; return the numbers of the jobs."""
-    name = args.get("corpus")
-    engine.state.check_known(name)
-    return [engine.request(Job("roll_back", each)) for each in ([name] if name else engine.corpora)]
-
-
-@serves("gaps", "slow", access.owner_only)
-def gaps(engine: Engine, args: Args) -> Any:
-    """Return what was needed and not found."""
-    least = args.get("least", LEAST)
-    if least < 1:
-        raise QueryError(f"least must be 1 or more, not {least}", "how many prompts show a gap")
-    return engine.use.gaps(least)
-
-
-@serves("listing", "slow", access.owner_only)
-def listing(engine: Engine, args: Args) -> Any:
-    """Return what an agent's own listing of skills has no room for."""
-    tokens = args.get("context_tokens", 0)
-    if not 0 <= tokens <= _MOST_TOKENS:
-        raise QueryError(f"context_tokens must be 0 to {_MOST_TOKENS:,}, not {tokens:,}")
-    return engine.use.listing(tokens)
-
-
 @serves("progress", "quick", access.as_given, access.own_progress)
 def progress(engine: Engine, args: Args) -> Any:
     """Return how far a job is."""
@@ -446,6 +332,23 @@ def add(engine: Engine, args: Args) -> Any:
     """Add a corpus to the configuration; return the numbers of the jobs."""
     roots = [str(root) for root in args.get("roots", ())]
     return engine.host.add(args.get("name", ""), args.get("kind", ""), roots)
+
+
+@serves("preview", "walking", access.no_configuration)
+def preview(engine: Engine, args: Args) -> CorpusPreview:
+    """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
+    roots = [str(root) for root in args.get("roots", ())]
+    corpus = engine.host.preview(args.get("name", ""), args.get("kind", ""), roots)
+    scan = corpus.source.scan()
+    return CorpusPreview(
+        corpus.name,
+        corpus.kind,
+        [root.path for root in corpus.source.roots()],
+        len(scan.entries),
+        [entry.key for entry in islice(scan.entries, _SHOWN)],
+        dict(scan.left_out),
+        [f"{problem.path}: {problem.reason}" for problem in scan.problems[:_SHOWN]],
+    )
 
 
 @serves("rm", "slow", access.no_configuration)
@@ -468,67 +371,3 @@ def wait(engine: Engine | FrontEngine, args: Args) -> Any:
     wanted = args.get("generation", 0)
     generation = engine.wait(wanted, wait_ms / 1e3)
     return WaitResult(generation, generation >= wanted)
-
-
-# -- a client's own documents --------------------------------------------------------------------
-
-_CONTRACTS = ("bm25", "full")
-NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
-
-
-# A client's own documents: what it may see of the corpora does not matter.
-@serves("discover_in", "heavy", access.as_given, front=front_discover_in)
-def discover_in(engine: Engine, args: Args) -> Any:
-    """Rank documents of the client's own: those it sends, or those it registered."""
-    return found_in(args, lambda: _embedder(engine), engine.state.models)
-
-
-def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> list[FoundDocument]:
-    """Rank documents of the client's own, by an embedder where it asks for that."""
-    contract, top_k = args.get("contract", "bm25"), args.get("top_k", 4)
-    if contract not in _CONTRACTS:
-        raise QueryError(
-            f"unknown contract {contract!r:.60}{did_you_mean(contract, _CONTRACTS)}",
-            f"contracts: {', '.join(_CONTRACTS)}",
-        )
-    inmemory.check_count("top_k", top_k)
-    given, query = args.get("docs", []), args.get("query", "")
-    documents = _registered(args).of(given) if isinstance(given, str) else _document_set(given)
-    if contract == "bm25":
-        ranking = inmemory.ranked(documents.bm25(), query, top_k)
-    else:
-        snapshot = documents.analysed(embedder)
-        ranking = analysed.ranked(snapshot, query, top_k, models)
-    found = ((at, documents.documents[at], score) for at, score in ranking)
-    return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
-
-
-def _document_set(given: Any) -> DocumentSet:
-    documents = DocumentSet(redacted(inmemory.as_documents(given)))
-    check_size(documents, DocumentLimits())
-    return documents
-
-
-def _registered(args: Args) -> ClientDocuments:
-    documents: ClientDocuments | None = args.get(DOCUMENTS)
-    if documents is None:
-        raise Unavailable("the connection has ended", "register the documents again")
-    return documents
-
-
-def _embedder(engine: Engine) -> Embedder:
-    """Return the embedder that most corpora have; it is there already."""
-    names = Counter(corpus.embedder for corpus in engine.corpora.values()).most_common(1)
-    return engine.state.embedders.named(names[0][0]) if names else NO_EMBEDDER
-
-
-@serves("register_docs", "heavy", access.as_given, front=True)
-def register_docs(engine: Engine | FrontEngine, args: Args) -> Any:
-    """Keep documents for as long as the client's connection lives; return their handle."""
-    return _registered(args).register(_document_set(args.get("docs", [])))
-
-
-@serves("drop_docs", "quick", access.as_given, front=True)
-def drop_docs(engine: Engine | FrontEngine, args: Args) -> Any:
-    """Forget documents that were registered; return how many."""
-    return _registered(args).drop(args.get("handle", ""))

@@ -14,14 +14,23 @@ import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from irclient import ops, wire
-from irclient.errors import InternalError, IRError, LimitError, NotFound, ProtocolError, QueryError
+from irclient.errors import (
+    InternalError,
+    IRError,
+    LimitError,
+    NotFound,
+    ProtocolError,
+    QueryError,
+    Unavailable,
+)
 from irclient.types import plain_data
 from irdaemon import __version__
+from irdaemon.config.addons import load_addons
 from irdaemon.config.config import ServeConfig
-from irdaemon.contrib.documents import writing  # noqa: F401 (it adds its rows)
 from irdaemon.contrib.documents.store import ClientDocuments
 from irdaemon.engine import Engine
 from irdaemon.runtime.deadline import check_clock
@@ -105,8 +114,11 @@ class Rates:
 
 log = logging.getLogger(__name__)
 
-# Those of irclient.ops, in its order.
-OPS: Mapping[str, ServedOp] = {name: SERVED[name] for name in ops.OPS}
+for addon in load_addons().values():
+    for module in addon.operations:
+        import_module(module)
+# Those of irclient.ops that there are, in its order.
+OPS: Mapping[str, ServedOp] = {name: SERVED[name] for name in ops.OPS if name in SERVED}
 # Operations on what a client registered on its connection.
 WITH_DOCUMENTS = frozenset(("discover_in", "register_docs", "drop_docs"))
 
@@ -218,6 +230,12 @@ def shown(scope: Scope, op: ServedOp, result: Any) -> Any:
 
 
 def _op(name: str) -> ServedOp:
+    if name not in OPS and name in ops.OPS:
+        addon = ops.OPS[name].addon
+        raise Unavailable(
+            f"{name} is of the add-on {addon!r}, which this daemon does not have",
+            "use the release of irdaemon as it is published",
+        )
     if name not in OPS:
         raise QueryError(
             f"unknown operation {name!r:.60}{did_you_mean(name, OPS)}",

@@ -1,7 +1,7 @@
 """Runs of made-up cases, for what judges them."""
 
-from irdaemon.contrib.evaluate.cases import Case
 from irdaemon.contrib.evaluate.ranking import Run
+from irdaemon.discovery.cases import Case
 from irdaemon.types import Hit
 
 

@@ -53,10 +53,19 @@ class Op:
 
     A `repeatable` operation may be sent again where the reply was lost. With `waiting` the daemon
     may take longer than usual, by the argument `wait_ms`; where `fresh` is an argument, only with
-    that.
+    that. `addon` is the daemon's add-on that has it, "" for the core.
     """
 
-    __slots__ = ("_args", "annotations", "defaults", "name", "repeatable", "result_type", "waiting")
+    __slots__ = (
+        "_args",
+        "addon",
+        "annotations",
+        "defaults",
+        "name",
+        "repeatable",
+        "result_type",
+        "waiting",
+    )
 
     def __init__(
         self,
@@ -64,10 +73,12 @@ class Op:
         repeatable: bool = True,
         waiting: bool = False,
         method: Callable[..., Any] | None = None,
+        addon: str = "",
     ):
         self.name = name
         self.repeatable = repeatable
         self.waiting = waiting
+        self.addon = addon
         self.annotations = dict(method.__annotations__) if method else {}
         self.result_type = self.annotations.pop("return", "")
         given = (method.__defaults__ if method else ()) or ()
@@ -169,11 +180,13 @@ def _reader(name: str) -> Callable[[Any], Any]:
     return read
 
 
-def operation(repeatable: bool = True, waiting: bool = False) -> Callable[[Method], Method]:
+def operation(
+    repeatable: bool = True, waiting: bool = False, addon: str = ""
+) -> Callable[[Method], Method]:
     """Make an operation of a method that has a signature and a docstring only; see `Op`."""
 
     def make(method: Any) -> Any:
-        op = Op(method.__name__, repeatable, waiting, method)
+        op = Op(method.__name__, repeatable, waiting, method, addon)
 
         def ask(self: Operations, *given: Any, **named: Any) -> Any:
             method(self, *given, **named)  # which raises TypeError for wrong arguments
@@ -220,7 +233,7 @@ class Operations:
     def explain(self, query: Query | str | Mapping[str, Any], item: str = "") -> Explanation:
         """Return what each stage of a query did, and what became of one artifact (CORPUS/ID)."""
 
-    @operation()
+    @operation(addon="evaluate")
     def eval(
         self,
         cases: Sequence[Mapping[str, Any]],
@@ -235,7 +248,7 @@ class Operations:
         in smaller catalogues. `grid` has lists of `max_k`, `rel` and `min_score` to try.
         """
 
-    @operation()
+    @operation(addon="evaluate")
     def evaluation(self, corpus: str) -> Evaluation:
         """Return the last evaluation that was made of a corpus; raise NotFound without one."""
 
@@ -316,22 +329,22 @@ class Operations:
     def impressions(self, session: str, references: Sequence[str] = ()) -> list[ShownItem]:
         """Note items (CORPUS/ID) as shown to a session; return all that it was shown, and when."""
 
-    @operation()
+    @operation(addon="usage")
     def usage(self, item: str = "") -> UsageReport:
         """Return what was offered and used in the last 90 days, of one item (CORPUS/ID) or all."""
 
-    @operation()
+    @operation(addon="usage")
     def uses(self, corpus: str) -> list[KnownUse]:
         """Return the uses that are known of a corpus' items, with the prompts that led to them."""
 
-    @operation(repeatable=False)
+    @operation(repeatable=False, addon="usage")
     def usage_forget(self, item: str = "", session: str = "", everything: bool = False) -> int:
         """Have the log of use forget an item, a session (AGENT:ID) or everything; return how much.
 
         Raises QueryError unless just one is given.
         """
 
-    @operation(repeatable=False)
+    @operation(repeatable=False, addon="usage")
     def usage_import(
         self, uses: Sequence[Mapping[str, Any]], corpus: str | None = None
     ) -> list[int]:
@@ -341,15 +354,15 @@ class Operations:
         without one.
         """
 
-    @operation(repeatable=False)
+    @operation(repeatable=False, addon="usage")
     def usage_rollback(self, corpus: str | None = None) -> list[int]:
         """Have served what was learned before the last time; return the numbers of the jobs."""
 
-    @operation()
+    @operation(addon="usage")
     def gaps(self, least: int = 2) -> GapReport:
         """Return what at least so many prompts needed and did not find, why, and a cure for it."""
 
-    @operation()
+    @operation(addon="usage")
     def listing(self, context_tokens: int = 0) -> ListingReport:
         """Return which skills an agent's own listing has no room for; 0 tokens: the usual."""
 
@@ -379,7 +392,7 @@ class Operations:
     def wait(self, generation: int, wait_ms: float = 1000.0) -> WaitResult:
         """Wait until a generation is served; return the one that is, and whether it was reached."""
 
-    @operation()
+    @operation(addon="documents")
     def discover_in(
         self,
         docs: Sequence[str | Mapping[str, Any]] | str,
@@ -394,15 +407,15 @@ class Operations:
 
     # What a lost connection had registered is gone with it.
 
-    @operation()
+    @operation(addon="documents")
     def register_docs(self, docs: Sequence[str | Mapping[str, Any]]) -> str:
         """Have documents kept for as long as this connection lives; return their handle."""
 
-    @operation(repeatable=False)
+    @operation(repeatable=False, addon="documents")
     def drop_docs(self, handle: str) -> int:
         """Have registered documents forgotten; return how many there were."""
 
-    @operation(repeatable=False, waiting=True)
+    @operation(repeatable=False, waiting=True, addon="documents")
     def doc_add(
         self,
         title: str,
@@ -417,7 +430,7 @@ class Operations:
         `source` says where the content comes from. Waits until the document can be found.
         """
 
-    @operation(repeatable=False, waiting=True)
+    @operation(repeatable=False, waiting=True, addon="documents")
     def doc_update(
         self, path: str, content: str, if_digest: str = "", wait_ms: float = 5000.0
     ) -> WrittenDocument:
@@ -427,13 +440,13 @@ class Operations:
         something else.
         """
 
-    @operation(repeatable=False, waiting=True)
+    @operation(repeatable=False, waiting=True, addon="documents")
     def doc_remove(
         self, path: str, delete_file: bool = False, wait_ms: float = 5000.0
     ) -> WrittenDocument:
         """Take a managed document out of the index; with `delete_file` into the trash as well."""
 
-    @operation(repeatable=False)
+    @operation(repeatable=False, addon="documents")
     def doc_index(
         self, directory: str, recursive: bool = True, pattern: str = "", dry_run: bool = False
     ) -> IndexedDirectory:

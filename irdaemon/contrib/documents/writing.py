@@ -16,7 +16,7 @@ from itertools import count, islice
 from typing import Any
 
 from irclient.errors import NotFound, QueryError, Unavailable
-from irclient.results import CorpusPreview, IndexedDirectory, WrittenDocument
+from irclient.results import IndexedDirectory, WrittenDocument
 from irdaemon.config.config import documents_dir
 from irdaemon.config.corpus import Corpus
 from irdaemon.contrib.documents.files import (
@@ -71,23 +71,6 @@ def doc_index(engine: Engine, args: Args) -> IndexedDirectory:
         [entry.key for entry in islice(scan.entries, _SHOWN)],
         dict(scan.left_out),
         jobs,
-    )
-
-
-@serves("preview", "walking", access.no_configuration)
-def preview(engine: Engine, args: Args) -> CorpusPreview:
-    """Say what a corpus would hold if it were added; nothing is written and nothing is indexed."""
-    roots = [str(root) for root in args.get("roots", ())]
-    corpus = engine.host.preview(args.get("name", ""), args.get("kind", ""), roots)
-    scan = corpus.source.scan()
-    return CorpusPreview(
-        corpus.name,
-        corpus.kind,
-        [root.path for root in corpus.source.roots()],
-        len(scan.entries),
-        [entry.key for entry in islice(scan.entries, _SHOWN)],
-        dict(scan.left_out),
-        [f"{problem.path}: {problem.reason}" for problem in scan.problems[:_SHOWN]],
     )
 
 

@@ -17,7 +17,7 @@ from irclient.terminal.ending import exit_code
 from irclient.terminal.exits import COMMITTED, exit_of_error
 from irclient.terminal.output import note, print_json, print_line
 from irclient.terminal.progress import ProgressLine
-from irdaemon.contrib.evaluate import Case, corpus_signature, save_cases
+from irdaemon.contrib.evaluate.cases import corpus_signature
 from irdaemon.contrib.evaluate.generate import (
     CaseMaking,
     MadeCases,
@@ -26,6 +26,7 @@ from irdaemon.contrib.evaluate.generate import (
     host_of,
     made_cases,
 )
+from irdaemon.discovery.cases import Case, save_cases
 
 _ABOUT_NAMES = 20
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.cases import Case
 from irdaemon.contrib.evaluate.ranking import Run
+from irdaemon.discovery.cases import Case
 from irdaemon.index import CorpusIndex, Rows
 from irdaemon.index.lexical import K1, B
 from irdaemon.runtime.plugins import load_quiet

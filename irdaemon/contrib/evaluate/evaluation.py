@@ -7,21 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from irdaemon.contrib.evaluate import (
-    Case,
-    Catalogue,
-    Evaluating,
-    Grid,
-    Run,
-    Searcher,
-    compare,
-    corpus_signature,
-    curve_of_ranks,
-    evaluate_discovery,
-    plain_bm25,
-    report,
-)
+from irdaemon.contrib.evaluate.cases import Catalogue, corpus_signature
+from irdaemon.contrib.evaluate.choice import Grid
+from irdaemon.contrib.evaluate.curve import curve_of_ranks, plain_bm25
+from irdaemon.contrib.evaluate.ranking import Run, Searcher, evaluate_discovery
+from irdaemon.contrib.evaluate.report import Evaluating, compare, report
+from irdaemon.discovery.cases import Case
 from irdaemon.discovery.query import find_indexes, parse_query
+from irdaemon.engine import Engine
 from irdaemon.engine.state import State
 from irdaemon.index import CorpusIndex
 from irdaemon.types import Query
@@ -43,13 +36,18 @@ class EvaluationRequest:
     grid: Grid = field(default_factory=Grid)
 
 
-def evaluated(
-    state: State, searcher: Searcher, cases: Sequence[Case], query: Query, wanted: EvaluationRequest
+def evaluate_corpora(
+    engine: Engine,
+    cases: Sequence[Case],
+    query: Query,
+    wanted: EvaluationRequest = EvaluationRequest(),
 ) -> dict[str, Any]:
     """Ask every case, shaped as `query` is, and return how good the answers are.
 
-    An event `evaluation` tells how many cases of all were asked, a few times a second.
+    What it returns is the plain data of an Evaluation of irclient. An event `evaluation` tells how
+    many cases of all were asked, a few times a second.
     """
+    state, searcher = engine.state, engine.reader
     parse_query(replace(query, text="any"))
     snapshot = state.snapshot
     indexes = find_indexes(snapshot, query.corpora)

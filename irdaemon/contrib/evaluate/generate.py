@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from irclient.counts import counted
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.cases import Case
+from irdaemon.discovery.cases import Case
 from irdaemon.runtime.model_endpoint import ModelEndpoint
 
 Ask = Callable[[str], str | Sequence[str]]

@@ -15,7 +15,8 @@ import numpy as np
 
 from irclient.counts import counted
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.cases import Case, Catalogue, query_id
+from irdaemon.contrib.evaluate.cases import Catalogue, query_id
+from irdaemon.discovery.cases import Case
 from irdaemon.runtime.plugins import did_you_mean
 from irdaemon.types import Hit, Query, Selection
 

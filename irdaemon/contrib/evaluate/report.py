@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.cases import Case, Catalogue, query_id
+from irdaemon.contrib.evaluate.cases import Catalogue, query_id
 from irdaemon.contrib.evaluate.choice import (
     Grid,
     calibrate_min_score,
@@ -30,6 +30,7 @@ from irdaemon.contrib.evaluate.ranking import (
     outcome,
     values_of,
 )
+from irdaemon.discovery.cases import Case
 from irdaemon.types import Query
 
 # Comparison: is one run better than another, or is it luck.

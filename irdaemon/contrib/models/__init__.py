@@ -1,0 +1,5 @@
+"""Language models: they choose among hits, and write synopses of what is indexed."""
+
+from irdaemon.config.addons import AddOn
+
+ADDON = AddOn()

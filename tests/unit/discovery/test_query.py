@@ -5,8 +5,9 @@ from itertools import product
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate import Case
+from irdaemon.contrib.evaluate.evaluation import evaluate_corpora
 from irdaemon.discovery import query as queries
+from irdaemon.discovery.cases import Case
 from irdaemon.engine import reader
 from irdaemon.index.names import find_names
 from irdaemon.text import tokenize
@@ -108,10 +109,10 @@ def test_a_word_counts_once_where_it_is_also_an_identifier_of_the_query():
 
 def test_every_case_of_an_evaluation_is_validated_as_it_is_asked(monkeypatch):
     whole = counted(monkeypatch, reader, "parse_query")
-    engine_of(TOOLS).evaluate([Case("fill a form", ("fill",))], Query(""))
+    evaluate_corpora(engine_of(TOOLS), [Case("fill a form", ("fill",))], Query(""))
     assert len(whole) == 2  # one search and one discover
     with pytest.raises(QueryError, match="the query is empty"):
-        engine_of(TOOLS).evaluate([Case(" ")], Query(""))
+        evaluate_corpora(engine_of(TOOLS), [Case(" ")], Query(""))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irdaemon.config.corpus import Corpus
-from irdaemon.contrib.evaluate import Case
-from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
+from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
+from irdaemon.discovery.cases import Case
 from irdaemon.engine.queue import Job
 from irdaemon.index import lexical, rows
 from irdaemon.ingest.scan import ScanRequest
@@ -131,7 +131,9 @@ def test_plain_bm25_is_measured_beside_ours_on_request():
     made = built({"git": "commit and push", "pdf": "fill a pdf form", "csv": "clean up a table"})
     cases = [Case("fill the pdf form", ("pdf",)), Case("push a commit", ("git",))]
     beside = EvaluationRequest(baseline=True)
-    told = made.evaluate(cases, Query(""), beside)
+    told = evaluate_corpora(made, cases, Query(""), beside)
     assert told["baseline"]["ndcg@10"] == 1.0
-    assert "baseline" not in made.evaluate(cases, Query(""))
-    assert engine(mapped({})).evaluate(cases, Query(""), beside)["baseline"]["ndcg@10"] == 0
+    assert "baseline" not in evaluate_corpora(made, cases, Query(""))
+    assert (
+        evaluate_corpora(engine(mapped({})), cases, Query(""), beside)["baseline"]["ndcg@10"] == 0
+    )

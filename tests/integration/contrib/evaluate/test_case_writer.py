@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from irdaemon.contrib.evaluate import load_cases
 from irdaemon.contrib.evaluate.case_writer import main
+from irdaemon.discovery.cases import load_cases
 from tests.support.chat import chatting
 
 GIVEN = {

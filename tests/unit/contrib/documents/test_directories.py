@@ -5,8 +5,9 @@ import pytest
 from irclient.errors import Denied, NotFound, QueryError, Unavailable
 from irdaemon.config.config import parse_config
 from irdaemon.config.corpus import corpora_of
-from irdaemon.contrib.documents.writing import doc_index, preview
+from irdaemon.contrib.documents.writing import doc_index
 from irdaemon.serve.access import Scope
+from irdaemon.serve.operations import preview
 from irdaemon.serve.ops import OPS, narrowed
 from tests.support.corpora import engine, mapped
 

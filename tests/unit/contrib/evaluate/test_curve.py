@@ -3,8 +3,8 @@
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate.cases import Case
 from irdaemon.contrib.evaluate.curve import curve_of_ranks, distractor_robustness_curve
+from irdaemon.discovery.cases import Case
 
 
 def test_accuracy_over_catalogue_size_is_1_alone_and_the_same_for_the_same_seed():

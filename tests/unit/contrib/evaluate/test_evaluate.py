@@ -10,22 +10,18 @@ from hypothesis import strategies as st
 
 import irdaemon as ir
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate import (
+from irdaemon.contrib.evaluate.cases import corpus_signature, validate_cases
+from irdaemon.contrib.evaluate.choice import (
     Calibration,
-    Case,
     calibrate_min_score,
-    compare,
-    corpus_signature,
-    evaluate_discovery,
     evaluate_selection,
     floor_of,
-    load_cases,
-    outcome,
-    parse_cases,
-    save_cases,
-    validate_cases,
 )
+from irdaemon.contrib.evaluate.evaluation import evaluate_corpora
 from irdaemon.contrib.evaluate.generate import mask_name
+from irdaemon.contrib.evaluate.ranking import evaluate_discovery, outcome
+from irdaemon.contrib.evaluate.report import compare
+from irdaemon.discovery.cases import Case, load_cases, parse_cases, save_cases
 from irdaemon.types import Query
 from tests.support.evaluation import hit, run
 from tests.support.searching import engine_of, tool
@@ -119,7 +115,9 @@ def test_a_report_without_gold_or_without_cases_has_no_numbers_and_no_error():
 
 def test_an_engine_is_evaluated_through_the_answers_that_people_get():
     engine = engine_of({"fill": tool("Fill a pdf form"), "deploy": tool("Deploy to the cloud")})
-    told = engine.evaluate([Case("fill in a pdf form", ("fill",)), Case("x", ("gone",))], Query(""))
+    told = evaluate_corpora(
+        engine, [Case("fill in a pdf form", ("fill",)), Case("x", ("gone",))], Query("")
+    )
     assert told["discovery"]["measures"]["recall@1"] == 0.5
     assert told["drift"] == {"cases": 1, "missing": ["gone"]}
 

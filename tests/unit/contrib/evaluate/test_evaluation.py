@@ -4,8 +4,10 @@ import pytest
 
 from irclient.errors import NotFound, QueryError
 from irclient.results import Evaluation
-from irdaemon.contrib.evaluate import Case, Grid
-from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
+from irdaemon.contrib.evaluate.choice import Grid
+from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
+from irdaemon.contrib.evaluate.operations import read_evaluation
+from irdaemon.discovery.cases import Case
 from irdaemon.engine.queue import Job
 from irdaemon.types import Query
 from tests.support.searching import MANY_TOOLS, engine_of, tool
@@ -22,7 +24,7 @@ def tools():
 
 
 def test_every_case_is_told_with_its_ranking_and_its_measures(tools):
-    told = tools.evaluate(CASES, Query(""))
+    told = evaluate_corpora(tools, CASES, Query(""))
     first, _, last = told["cases"]
     assert (first["id"], first["rank"], first["ranked"][0]) == ("q00000", 1, "fill")
     assert first["measures"]["ndcg@10"] == 1.0
@@ -32,46 +34,47 @@ def test_every_case_is_told_with_its_ranking_and_its_measures(tools):
 
 
 def test_a_baseline_is_compared_query_by_query(tools):
-    told = tools.evaluate(CASES, Query(""), EvaluationRequest(baseline=True))
+    told = evaluate_corpora(tools, CASES, Query(""), EvaluationRequest(baseline=True))
     assert told["baseline"]["recall@10"] == 1.0
     assert (told["compared"]["measure"], told["compared"]["n"]) == ("ndcg@10", 2)
 
 
 def test_the_curve_begins_at_1_and_ends_with_the_whole_catalogue(tools):
-    told = tools.evaluate(CASES, Query("", k=1), EvaluationRequest(curve=True))
+    told = evaluate_corpora(tools, CASES, Query("", k=1), EvaluationRequest(curve=True))
     assert told["curve"] == [{"size": 1, "first": 1.0}, {"size": 2, "first": 1.0}]
-    assert "curve" not in tools.evaluate(CASES, Query(""))
+    assert "curve" not in evaluate_corpora(tools, CASES, Query(""))
 
 
 def test_a_grid_is_what_the_sweep_tries(tools):
-    told = tools.evaluate(CASES, Query(""), EvaluationRequest(grid=Grid((1, 2), (0.5,))))
+    told = evaluate_corpora(tools, CASES, Query(""), EvaluationRequest(grid=Grid((1, 2), (0.5,))))
     assert [(cell["max_k"], cell["rel"]) for cell in told["sweep"]] == [(1, 0.5), (2, 0.5)]
 
 
 def test_an_event_tells_how_many_cases_were_asked(tools):
     told = []
     tools.state.notify = lambda topic, data: told.append((topic, data))
-    tools.evaluate(CASES, Query(""))
+    evaluate_corpora(tools, CASES, Query(""))
     assert told[-1] == ("evaluation", {"done": 3, "todo": 3})
 
 
 def test_a_query_that_cannot_be_asked_is_refused_before_the_first_case(tools):
     with pytest.raises(QueryError, match="k must be"):
-        tools.evaluate(CASES, Query("", k=0))
+        evaluate_corpora(tools, CASES, Query("", k=0))
     with pytest.raises(NotFound):
-        tools.evaluate(CASES, Query("", corpora=("toolz",)))
+        evaluate_corpora(tools, CASES, Query("", corpora=("toolz",)))
 
 
 def test_more_candidates_than_artifacts_are_no_error(tools):
-    assert tools.evaluate(CASES, Query("", k=1_000))["discovery"]["measures"]["recall@10"] == 1.0
+    told = evaluate_corpora(tools, CASES, Query("", k=1_000))
+    assert told["discovery"]["measures"]["recall@10"] == 1.0
 
 
 def test_an_evaluation_is_kept_only_by_who_says_so(tools):
-    tools.evaluate(CASES, Query(""))
+    evaluate_corpora(tools, CASES, Query(""))
     with pytest.raises(NotFound, match="no evaluation of corpus"):
-        tools.last_evaluation(next(iter(tools.corpora)))
+        read_evaluation(tools, {"corpus": next(iter(tools.corpora))})
     with pytest.raises(NotFound):
-        tools.last_evaluation("toolz")
+        read_evaluation(tools, {"corpus": "toolz"})
 
 
 # -- calibration by labels -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from irclient.errors import NotFound
-from irdaemon.engine.state import EvaluationStore
+from irdaemon.contrib.evaluate.store import EvaluationStore
 from irdaemon.ledger import IN_MEMORY
 
 MADE = {"corpora": ["notes", "skills"], "discovery": {"n": 1}}
@@ -27,8 +27,8 @@ def test_the_last_evaluation_is_kept_for_each_of_its_corpora(store):
 
 def test_a_corpus_that_was_not_evaluated_or_was_forgotten_has_none(store):
     store.keep(MADE)
-    store.forget("notes")
-    store.forget("never")
+    store.forget_corpus("notes")
+    store.forget_corpus("never")
     for corpus in ("notes", "never"):
         with pytest.raises(NotFound, match=corpus):
             store.last(corpus)

@@ -1,6 +1,7 @@
 """Gold as people write it, and the artifacts that it means."""
 
-from irdaemon.contrib.evaluate.cases import Case, Catalogue
+from irdaemon.contrib.evaluate.cases import Catalogue
+from irdaemon.discovery.cases import Case
 from tests.support.searching import engine_of
 
 

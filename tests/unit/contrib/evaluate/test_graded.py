@@ -8,8 +8,13 @@ import pytest
 
 import irdaemon as ir
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate import GradedQuery, compare_indexings, graded_ndcg
-from irdaemon.contrib.evaluate.graded import GAINS, measured
+from irdaemon.contrib.evaluate.graded import (
+    GAINS,
+    GradedQuery,
+    compare_indexings,
+    graded_ndcg,
+    measured,
+)
 
 GRAPHS = GradedQuery(
     "graph network",

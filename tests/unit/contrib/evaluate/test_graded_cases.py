@@ -5,7 +5,7 @@ import json
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate import (
+from irdaemon.contrib.evaluate.graded import (
     GradedCase,
     graded_queries,
     graded_query,

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from irdaemon.contrib.evaluate import Case
-from irdaemon.contrib.evaluate.evaluation import EvaluationRequest
+from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
 from irdaemon.contrib.evaluate.page import main, page
+from irdaemon.discovery.cases import Case
 from irdaemon.types import Query
 from tests.support.searching import engine_of, tool
 
@@ -30,8 +30,8 @@ def made():
             "deploy": tool("Deploy to the cloud"),
         }
     )
-    now = engine.evaluate(CASES, Query(""), EvaluationRequest(baseline=True, curve=True))
-    before = engine.evaluate(CASES[:2], Query("", mode="lexical"))
+    now = evaluate_corpora(engine, CASES, Query(""), EvaluationRequest(baseline=True, curve=True))
+    before = evaluate_corpora(engine, CASES[:2], Query("", mode="lexical"))
     return json.loads(json.dumps({"evaluation": now, "before": before}))
 
 
@@ -76,7 +76,9 @@ def test_failures_are_told_with_what_was_expected_and_what_came(made):
 
 def test_what_was_not_measured_is_left_out():
     engine = engine_of({"fill": tool("Fill a pdf form")})
-    shown = page({"evaluation": engine.evaluate([Case("bread")], Query("")), "before": None})
+    shown = page(
+        {"evaluation": evaluate_corpora(engine, [Case("bread")], Query("")), "before": None}
+    )
     assert "No floor can be found: no answerable queries." in shown
     assert "Comparison" not in shown
     assert "distractors" not in shown

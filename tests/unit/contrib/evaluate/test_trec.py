@@ -4,7 +4,7 @@ import ir_measures
 import pytest
 
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate import (
+from irdaemon.contrib.evaluate.ranking import (
     cases_of,
     evaluate_discovery,
     read_qrels,

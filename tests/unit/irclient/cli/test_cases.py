@@ -13,7 +13,8 @@ from irclient.cli.cases import (
     write_trec_run,
 )
 from irclient.errors import QueryError
-from irdaemon.contrib.evaluate import load_cases, read_qrels, read_run
+from irdaemon.contrib.evaluate.ranking import read_qrels, read_run
+from irdaemon.discovery.cases import load_cases
 
 EVALUATED = [
     {"id": "q00000", "gold": {"a b": 2.0, "50%": 0.5}, "ranked": ["50%", "x", "a b"]},

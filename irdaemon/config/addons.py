@@ -1,0 +1,41 @@
+"""The add-ons: what the core can do without. It imports none of them but by this table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+ADDONS = {
+    "usage": "irdaemon.contrib.usage:ADDON",
+    "evaluate": "irdaemon.contrib.evaluate:ADDON",
+    "documents": "irdaemon.contrib.documents:ADDON",
+    "models": "irdaemon.contrib.models:ADDON",
+    "backends": "irdaemon.contrib.backends:ADDON",
+}
+# Names of those to leave out, with commas: for the tests of the core.
+_LEFT_OUT = "IRDAEMON_ADDONS_LEFT_OUT"
+
+
+class AddOn(NamedTuple):
+    """What an add-on brings. All of it is named, and imported when it is first needed.
+
+    `operations` are modules whose functions are marked by `serves`, see irdaemon.serve.operations;
+    `observer` makes its part beside an engine, of a State: see irdaemon.engine.observer.
+    """
+
+    operations: tuple[str, ...] = ()
+    observer: str = ""
+
+
+def load_addons() -> Mapping[str, AddOn]:
+    """Return the add-ons by their names."""
+    left_out = os.environ.get(_LEFT_OUT, "").split(",")
+    return {name: load_part(at) for name, at in ADDONS.items() if name not in left_out}
+
+
+def load_part(at: str) -> Any:
+    """Return a part of an add-on, by "module:attr"."""
+    module, _, name = at.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,102 @@
+"""The operations on documents that clients bring along: ranked here, and kept in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from irclient.errors import QueryError, Unavailable
+from irclient.results import FoundDocument
+from irdaemon.contrib.documents.store import (
+    ClientDocuments,
+    DocumentLimits,
+    DocumentSet,
+    check_size,
+    redacted,
+)
+from irdaemon.discovery.discover import Models
+from irdaemon.embed import Embedder
+from irdaemon.embed.pool import ABSENT, Absent
+from irdaemon.engine import Engine
+from irdaemon.library import analysed, inmemory
+from irdaemon.runtime.plugins import did_you_mean
+from irdaemon.serve import access
+from irdaemon.serve.access import Args
+from irdaemon.serve.operations import DOCUMENTS, serves
+
+if TYPE_CHECKING:
+    from irdaemon.contrib.backends.front import FrontEngine
+
+_CONTRACTS = ("bm25", "full")
+NO_EMBEDDER = Absent("documents", Unavailable("no corpus has an embedder"))
+
+
+def front_discover_in(engine: FrontEngine, args: Args) -> Any:
+    """Rank documents of the client's own: those it sends, or those it registered."""
+    return found_in(args, lambda: _usual_embedder(engine), engine.models)
+
+
+def _usual_embedder(engine: FrontEngine) -> Embedder:
+    """Return the embedder that most corpora have."""
+    ids = Counter(index.embedder for index in engine.snapshot.corpora.values())
+    usual = [each for each, _ in ids.most_common() if not each.startswith(ABSENT)]
+    return next((made for each in usual if (made := engine.embedder(each))), NO_EMBEDDER)
+
+
+# A client's own documents: what it may see of the corpora does not matter.
+@serves("discover_in", "heavy", access.as_given, front=front_discover_in)
+def discover_in(engine: Engine, args: Args) -> Any:
+    """Rank documents of the client's own: those it sends, or those it registered."""
+    return found_in(args, lambda: _embedder(engine), engine.state.models)
+
+
+def found_in(args: Args, embedder: Callable[[], Embedder], models: Models) -> list[FoundDocument]:
+    """Rank documents of the client's own, by an embedder where it asks for that."""
+    contract, top_k = args.get("contract", "bm25"), args.get("top_k", 4)
+    if contract not in _CONTRACTS:
+        raise QueryError(
+            f"unknown contract {contract!r:.60}{did_you_mean(contract, _CONTRACTS)}",
+            f"contracts: {', '.join(_CONTRACTS)}",
+        )
+    inmemory.check_count("top_k", top_k)
+    given, query = args.get("docs", []), args.get("query", "")
+    documents = _registered(args).of(given) if isinstance(given, str) else _document_set(given)
+    if contract == "bm25":
+        ranking = inmemory.ranked(documents.bm25(), query, top_k)
+    else:
+        snapshot = documents.analysed(embedder)
+        ranking = analysed.ranked(snapshot, query, top_k, models)
+    found = ((at, documents.documents[at], score) for at, score in ranking)
+    return [FoundDocument(at, each.text, each.meta, score) for at, each, score in found]
+
+
+def _document_set(given: Any) -> DocumentSet:
+    documents = DocumentSet(redacted(inmemory.as_documents(given)))
+    check_size(documents, DocumentLimits())
+    return documents
+
+
+def _registered(args: Args) -> ClientDocuments:
+    documents: ClientDocuments | None = args.get(DOCUMENTS)
+    if documents is None:
+        raise Unavailable("the connection has ended", "register the documents again")
+    return documents
+
+
+def _embedder(engine: Engine) -> Embedder:
+    """Return the embedder that most corpora have; it is there already."""
+    names = Counter(corpus.embedder for corpus in engine.corpora.values()).most_common(1)
+    return engine.state.embedders.named(names[0][0]) if names else NO_EMBEDDER
+
+
+@serves("register_docs", "heavy", access.as_given, front=True)
+def register_docs(engine: Engine | FrontEngine, args: Args) -> Any:
+    """Keep documents for as long as the client's connection lives; return their handle."""
+    return _registered(args).register(_document_set(args.get("docs", [])))
+
+
+@serves("drop_docs", "quick", access.as_given, front=True)
+def drop_docs(engine: Engine | FrontEngine, args: Args) -> Any:
+    """Forget documents that were registered; return how many."""
+    return _registered(args).drop(args.get("handle", ""))

@@ -1,0 +1,34 @@
+"""The operations that measure how good answers are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irdaemon.contrib.evaluate.choice import Grid
+from irdaemon.contrib.evaluate.evaluation import EvaluationRequest, evaluate_corpora
+from irdaemon.contrib.evaluate.store import find_store
+from irdaemon.engine import Engine
+from irdaemon.serve import access
+from irdaemon.serve.access import PASSING, Args
+from irdaemon.serve.operations import query_of, read_cases, serves
+
+
+@serves("eval", "slow", access.query_and_cases)
+def evaluate(engine: Engine, args: Args) -> Any:
+    """Return how good the answers to cases are; keep it, but for limited clients."""
+    wanted = EvaluationRequest(
+        baseline=args.get("baseline", False),
+        curve=args.get("curve", False),
+        grid=Grid.from_dict(args.get("grid", {})),
+    )
+    measured = evaluate_corpora(engine, read_cases(args), query_of(args), wanted)
+    if not args.get(PASSING):
+        find_store(engine.state).keep(measured)
+    return measured
+
+
+@serves("evaluation", "slow", access.owner_only)
+def read_evaluation(engine: Engine, args: Args) -> Any:
+    """Return the last evaluation of a corpus."""
+    engine.state.check_known(corpus := args.get("corpus", ""))
+    return find_store(engine.state).last(corpus)

@@ -1,0 +1,97 @@
+"""The last evaluation of each corpus: a file beside the ledger, for its owner alone.
+
+It holds the queries of the cases. Losing it loses a report, which `irc eval run` makes again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from irclient.errors import NotFound
+from irdaemon.engine.observer import Observer
+from irdaemon.engine.state import State
+from irdaemon.ledger import IN_MEMORY
+
+_HINT = "irc eval run CASES.jsonl -c {} makes one"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationStore(Observer):
+    """Keep one evaluation for each corpus: in a directory, or without one in memory."""
+
+    directory: str = ""
+    _kept: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def beside(cls, ledger: str) -> EvaluationStore:
+        """Return the store beside the ledger at a path."""
+        if ledger == IN_MEMORY:
+            return cls()
+        return cls(os.path.join(os.path.dirname(os.path.abspath(ledger)), "evaluations"))
+
+    def keep(self, evaluation: Mapping[str, Any]) -> None:
+        """Keep an evaluation as the last one of each of its corpora.
+
+        A full disk loses it, and nothing else.
+        """
+        text = json.dumps(evaluation)
+        for corpus in evaluation["corpora"]:
+            if not self.directory:
+                self._kept[corpus] = text
+                continue
+            with contextlib.suppress(OSError):
+                self._write(corpus, text)
+
+    def last(self, corpus: str) -> dict[str, Any]:
+        """Return the last evaluation of a corpus. Raises NotFound where none can be read."""
+        try:
+            kept: dict[str, Any] = json.loads(self._text(corpus))
+            return kept
+        except (OSError, KeyError, ValueError) as error:
+            message = f"no evaluation of corpus {corpus!r} is kept"
+            raise NotFound(message, _HINT.format(corpus)) from error
+
+    def forget_corpus(self, corpus: str) -> None:
+        """Delete the last evaluation of a corpus."""
+        self._kept.pop(corpus, None)
+        if self.directory:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path(corpus))
+
+    def _text(self, corpus: str) -> str:
+        if not self.directory:
+            return self._kept[corpus]
+        with open(self._path(corpus), encoding="utf-8") as file:
+            return file.read()
+
+    def _write(self, corpus: str, text: str) -> None:
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        handle, written = tempfile.mkstemp(dir=self.directory)  # for its owner alone
+        try:
+            with open(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(written, self._path(corpus))
+        except BaseException:
+            os.unlink(written)
+            raise
+
+    def _path(self, corpus: str) -> str:
+        return os.path.join(self.directory, f"{corpus}.json")
+
+
+def make_store(state: State) -> EvaluationStore:
+    """Return the store beside the ledger of an engine."""
+    return EvaluationStore.beside(state.ledger.path)
+
+
+def find_store(state: State) -> EvaluationStore:
+    """Return the store that an engine has."""
+    store = state.addons["evaluate"]
+    assert isinstance(store, EvaluationStore)
+    return store
